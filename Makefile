@@ -1,0 +1,35 @@
+# `make serve` and `make test` need nothing but Python 3.11 or newer: they make their own environment in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: serve test check bench clean
+
+serve: .venv/served
+	$(BIN)/mockserver serve
+
+test: .venv/tested
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+check: .venv/tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/tested
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv .clients
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+
+.venv/served: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/tested: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ .venv/served

@@ -1,0 +1,1 @@
+"""What decides an answer: settings, routes, and the plan that is made of them."""

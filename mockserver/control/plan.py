@@ -1,0 +1,204 @@
+"""From a call to a plan: the whole way of a request, as one pure function.
+
+    call -> visit -> credentials -> read -> generate -> pace -> write -> assemble -> plan
+
+Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
+"""
+
+from dataclasses import dataclass
+
+import orjson
+
+from mockserver.control.routing import Landing
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call
+from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.seeding import derive, fingerprint, hex_digits
+from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
+from mockserver.generation.generate import generate
+from mockserver.latency.assemble import assemble
+from mockserver.latency.pace import instant, pace
+from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
+
+
+class WishError(Exception):
+    """An `X-Mockserver-...` header that cannot be obeyed; the text says what would have been valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A call, and all that is decided about it before its body is read. Without a profile latency is off."""
+
+    call: Call
+    landing: Landing
+    settings: Settings
+    site: Site
+    profile: Profile | None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be answered, and why: the timeline, and the facts that explain it."""
+
+    timeline: Timeline
+    visit: Visit
+    generation: Generation | None = None
+    rejection: Rejection | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A call whose body has been read and accepted: what remains is to answer it."""
+
+    visit: Visit
+    request: GenerationRequest
+
+    @property
+    def weight(self) -> int:
+        """The most tokens that the answer may have, as far as the request says; 0 when it says nothing."""
+        limits = self.request.limits
+        longest = limits.context if limits.ignore_eos and limits.max_tokens is None else limits.max_tokens
+        most = max(longest or 0, limits.min_tokens)
+        return most * max(self.request.n, self.request.best_of) * len(self.request.prompts)
+
+
+def plan(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Plan:
+    """The plan for a call. `salt` sets apart the ids of equal calls, where the settings want them unique.
+
+    Raises WishError when a header of our own cannot be obeyed.
+    """
+    heard = hear(call, landing, settings, salt)
+    return answer(heard) if isinstance(heard, Question) else heard
+
+
+def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Question | Plan:
+    """The first half of `plan`: the question that a call asks, or the plan at once where none is asked."""
+    visit = _visit(call, landing, settings, salt)
+    operation = landing.operation
+    if operation is None:
+        return _settle(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
+    stranger = _stranger(visit, operation)
+    if stranger is not None:
+        return _refuse(stranger, visit)
+    if operation.answer is not None:
+        return _settle(operation.answer(call, visit.site), visit)
+    request = operation.read(call, visit.site)
+    return _refuse(request, visit) if isinstance(request, Rejection) else Question(visit, request)
+
+
+def answer(question: Question) -> Plan:
+    """The second half of `plan`: generate, pace, write."""
+    visit, request = question.visit, question.request
+    seed = visit.site.seed
+    generation = generate(request, seed)
+    key = derive(seed, "pace", generation.fingerprint)
+    timing = pace(visit.profile, generation.steps, request.prompt_tokens, key)
+    operation = visit.landing.operation
+    assert operation is not None, "a question is asked of an operation"
+    return _finish(operation.write(generation, timing, visit.site), timing, visit, generation)
+
+
+def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
+    """The plan of a refusal that comes before everything else, such as that of a body too large to be read."""
+    return _refuse(rejection, _visit(call, landing, settings, 0))
+
+
+def _visit(call: Call, landing: Landing, settings: Settings, salt: int) -> Visit:
+    """What the request's own headers say, else its route, else the server's settings."""
+    route, wish = landing.route, call.headers.get
+    seed = _seed(wish("x-mockserver-seed") or "", settings.seed if route is None or route.seed is None else route.seed)
+    edition = _edition(wish("x-mockserver-edition") or (route and route.edition) or settings.edition)
+    if landing.operation is not None:
+        edition = landing.operation.edition or edition
+    latency = wish("x-mockserver-latency") or (route and route.latency) or settings.latency
+    profile = _profile(latency, landing.dialect.realistic)
+    return Visit(call, landing, settings, _site(call, landing, settings, seed, edition, salt), profile)
+
+
+def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
+    models = landing.dialect.models
+    catalogue = settings.models.get(landing.dialect.name)
+    if catalogue is not None:
+        known = {model.id: model for model in models}
+        models = tuple(known.get(name, Model(name)) for name in catalogue)
+    return Site(
+        edition=edition,
+        now=call.received_at if settings.created is None else settings.created,
+        seed=seed,
+        identity=derive(seed, "identity", landing.path, call.query, fingerprint(call.body), salt),
+        models=models,
+        closed_catalogue=catalogue is not None,
+        variables=landing.variables,
+    )
+
+
+def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
+    """Why the credentials of a call do not do, where the operation asks for any."""
+    credentials, auth = visit.landing.dialect.credentials, visit.settings.auth
+    if auth == "off" or credentials is None or not operation.secured:
+        return None
+    key = credentials(visit.call)
+    if key is None:
+        return Rejection(FailureKind.MISSING_CREDENTIALS)
+    return None if auth == "any" or key in auth else Rejection(FailureKind.UNAUTHORIZED, key=key)
+
+
+def _settle(said: Reply | Rejection, visit: Visit) -> Plan:
+    """The plan of an answer that generates nothing."""
+    return _refuse(said, visit) if isinstance(said, Rejection) else _finish(said, instant(0), visit)
+
+
+def _refuse(rejection: Rejection, visit: Visit) -> Plan:
+    """The plan of a refusal, in the vendor's own words."""
+    row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
+    streamed = rejection.streamed and row.streamed is not None
+    if rejection.streamed and row.streamed is not None:
+        row = row.streamed
+    body = row.body(rejection, rejection.message or row.message)
+    data = body if isinstance(body, bytes) else orjson.dumps(body)
+    headers = ((b"content-type", row.content_type), *row.headers)
+    reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
+    return _finish(reply, instant(0), visit, rejection=rejection)
+
+
+def _finish(
+    reply: Reply, timing: Pace, visit: Visit, generation: Generation | None = None, rejection: Rejection | None = None
+) -> Plan:
+    own: RawHeaders = ()
+    if not visit.settings.strict:
+        own = (
+            (b"x-mockserver-request-id", hex_digits(visit.site.identity, 16, "request").encode()),
+            (b"x-mockserver-seed", b"%d" % visit.site.seed),
+        )
+    headers = (*reply.headers, *visit.landing.dialect.headers(visit.call, visit.site), *own)
+    timeline = assemble(Reply(reply.status, headers, reply.frames, reply.streamed), timing)
+    return Plan(timeline, visit, generation, rejection)
+
+
+def _seed(wished: str, otherwise: int) -> int:
+    if not wished:
+        return otherwise
+    try:
+        return int(wished)
+    except ValueError:
+        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number") from None
+
+
+def _edition(name: str) -> Edition:
+    for edition in EDITIONS:
+        if edition == name:
+            return edition
+    raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
+
+
+def _profile(name: str, realistic: str) -> Profile | None:
+    if name == OFF:
+        return None
+    preset = PRESETS.get(realistic if name == REALISTIC else name)
+    if preset is None:
+        raise WishError(
+            f"X-Mockserver-Latency: unknown preset {name!r}. Known: {', '.join((OFF, REALISTIC, *PRESETS))}"
+        )
+    return preset

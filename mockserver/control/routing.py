@@ -1,0 +1,160 @@
+"""Which operation of which dialect a request is for.
+
+A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path.
+Where two dialects share a bare path, `DEFAULT_BARE` and the setting `bare` say whose it is. Routes of the user's own
+come first. The tables are made once; finding a route is one look into a dictionary, or two.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from mockserver.control.settings import RouteSettings, Settings
+from mockserver.core.dialects import Dialect, Operation
+
+# Only paths that several dialects share need a line.
+DEFAULT_BARE = {
+    "/v1/completions": "cerebras",
+    "/v1/chat/completions": "yandex",
+    "/v1/models": "cerebras",
+    "/v1/models/{id}": "cerebras",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """Where a request has landed: a dialect and, if it has one for the path and the method, an operation.
+
+    `path` is the dialect's own path, `allowed` the methods that it knows there, `route` the user's settings for it.
+    """
+
+    dialect: Dialect
+    operation: Operation | None
+    path: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    allowed: tuple[str, ...] = ()
+    route: RouteSettings | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    dialect: Dialect
+    operation: Operation
+    path: str
+    route: RouteSettings | None = None
+
+
+class _Table:
+    """Paths and methods to entries, with the few paths that hold a variable tried last."""
+
+    def __init__(self) -> None:
+        self._exact: dict[str, dict[str, _Entry]] = {}
+        self._patterns: list[tuple[re.Pattern[str], dict[str, _Entry]]] = []
+
+    def add(self, path: str, entry: _Entry) -> None:
+        """Serve the entry at the path, unless something is served there already."""
+        methods = self._exact.setdefault(path, {})
+        if "{" in path and not methods:
+            pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(path))
+            self._patterns.append((re.compile(pattern, re.DOTALL), methods))
+        methods.setdefault(entry.operation.method, entry)
+
+    def find(self, method: str, path: str) -> Landing | None:
+        """What is served at the path; without an operation when not by this method."""
+        methods = self._exact.get(path)
+        variables: Mapping[str, str] = {}
+        if methods is None:
+            for pattern, candidate in self._patterns:
+                matched = pattern.fullmatch(path)
+                if matched:
+                    methods, variables = candidate, matched.groupdict()
+                    break
+            else:
+                return None
+        entry = methods.get("GET" if method == "HEAD" else method)
+        if entry is not None:
+            return Landing(entry.dialect, entry.operation, entry.path, variables, tuple(methods), entry.route)
+        other = next(iter(methods.values()))
+        return Landing(other.dialect, None, other.path, variables, tuple(methods), other.route)
+
+    def paths(self) -> dict[str, dict[str, _Entry]]:
+        """All that is served, by path and method."""
+        return self._exact
+
+
+class Router:
+    """The routes of a server."""
+
+    def __init__(self, dialects: Mapping[str, Dialect], settings: Settings) -> None:
+        self._dialects = dialects
+        self._root = _Table()
+        self._by_host = {host: dialect for dialect in dialects.values() for host in dialect.hosts}
+        self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
+        for route in settings.routes:
+            self._root.add(route.path, _configured(route, dialects[route.dialect]))
+        for dialect, operation, path in _all_paths(_bare_order(dialects, settings)):
+            owner = settings.bare.get(path, settings.dialect or DEFAULT_BARE.get(path, dialect.name))
+            if owner == dialect.name:
+                self._root.add(path, _Entry(dialect, operation, path))
+
+    def find(self, method: str, path: str, host: str = "") -> Landing | None:
+        """Where a request lands; None when its path belongs to no dialect."""
+        vendor = self._by_host.get(host.partition(":")[0].lower())
+        if vendor is not None:
+            return self._within(vendor, method, path)
+        found = self._root.find(method, path)
+        if found is not None:
+            return found
+        name, slash, rest = path[1:].partition("/")
+        dialect = self._dialects.get(name)
+        return self._within(dialect, method, slash + rest) if dialect is not None and slash else None
+
+    def nearest(self, path: str) -> list[str]:
+        """Paths that are served and look like this one; failing that, where the dialects begin."""
+        near = get_close_matches(path, self.served(), n=4, cutoff=0.5)
+        return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
+
+    def served(self) -> list[str]:
+        """Every path that is served, bare ones first."""
+        return [*self._root.paths(), *(path for dialect in self._dialects.values() for path in _prefixed(dialect))]
+
+    def table(self) -> list[tuple[str, str, Dialect, Operation]]:
+        """Every route as (method, path, dialect, operation), for people to read."""
+        bare = [
+            (entry.operation.method, path, entry.dialect, entry.operation)
+            for path, methods in self._root.paths().items()
+            for entry in methods.values()
+        ]
+        prefixed = [
+            (operation.method, f"/{dialect.name}{path}", dialect, operation)
+            for dialect, operation, path in _all_paths(self._dialects.values())
+        ]
+        return bare + prefixed
+
+    def _within(self, dialect: Dialect, method: str, path: str) -> Landing:
+        return self._native[dialect.name].find(method, path) or Landing(dialect, None, path)
+
+
+def _native(dialect: Dialect) -> _Table:
+    table = _Table()
+    for _, operation, path in _all_paths([dialect]):
+        table.add(path, _Entry(dialect, operation, path))
+    return table
+
+
+def _configured(route: RouteSettings, dialect: Dialect) -> _Entry:
+    operation = next(operation for operation in dialect.operations if operation.name == route.operation)
+    return _Entry(dialect, operation, operation.paths[0], route)
+
+
+def _bare_order(dialects: Mapping[str, Dialect], settings: Settings) -> Iterable[Dialect]:
+    return [dialects[settings.dialect]] if settings.dialect else dialects.values()
+
+
+def _all_paths(dialects: Iterable[Dialect]) -> Iterable[tuple[Dialect, Operation, str]]:
+    return ((d, operation, path) for d in dialects for operation in d.operations for path in operation.paths)
+
+
+def _prefixed(dialect: Dialect) -> Iterable[str]:
+    return (f"/{dialect.name}{path}" for _, _, path in _all_paths([dialect]))

@@ -1,0 +1,38 @@
+"""What came in: one HTTP request as a value, free of any framework."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
+
+class Headers:
+    """Request headers as they came, looked up by lower-case name; the first of equal names counts."""
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]] = ()) -> None:
+        self.raw = tuple(raw)
+
+    def get(self, name: str) -> str | None:
+        """The value of the header, or None. `name` in lower case."""
+        wanted = name.encode("latin-1")
+        for key, value in self.raw:
+            if key == wanted:
+                return value.decode("latin-1")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds."""
+
+    method: str
+    path: str
+    headers: Headers
+    body: bytes = b""
+    query: str = ""
+    received_at: float = 0.0
+
+    def query_value(self, name: str) -> str | None:
+        """The first value of a query parameter, or None."""
+        return next((value for key, value in parse_qsl(self.query, keep_blank_values=True) if key == name), None)

@@ -1,0 +1,144 @@
+"""What a dialect is: a value whose parts are tables and plain functions.
+
+Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, and naming it in the entry-point group
+`mockserver.dialects`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.timeline import Pace, RawHeaders, Reply
+
+Edition = Literal["documented", "observed"]
+
+EDITIONS: tuple[Edition, ...] = ("documented", "observed")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model that a dialect offers. `context` is its window and `max_output` its longest answer, in tokens."""
+
+    id: str
+    owned_by: str = ""
+    context: int = 131_072
+    max_output: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a call has landed: all that an operation may know beside the call itself.
+
+    `now` is the arrival in Unix seconds (frozen when the settings say so), `seed` decides everything that is random,
+    `identity` the ids that are this call's own. `models` are the models on offer, and with `closed_catalogue` no
+    others exist. `variables` are the path's.
+    """
+
+    edition: Edition
+    now: float
+    seed: int
+    identity: int = 0
+    models: tuple[Model, ...] = ()
+    closed_catalogue: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    def model(self, name: str) -> Model | None:
+        """The model of that name: one on offer, else any name at all unless the catalogue is closed."""
+        for model in self.models:
+            if model.id == name:
+                return model
+        return None if self.closed_catalogue else Model(name)
+
+
+Read = Callable[[Call, Site], GenerationRequest | Rejection]
+Write = Callable[[Generation, Pace, Site], Reply]
+Answer = Callable[[Call, Site], Reply | Rejection]
+
+
+def no_read(call: Call, site: Site) -> Rejection:
+    """The `read` of an operation that generates nothing."""
+    return Rejection(FailureKind.SERVER_ERROR)
+
+
+def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The `write` of an operation that generates nothing."""
+    raise NotImplementedError("this operation generates nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class Schemas:
+    """The names of an operation's schemas in its dialect's contract: what it takes, answers and streams."""
+
+    request: str | None = None
+    response: str | None = None
+    chunk: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
+
+    The first of `paths` is the one that documents it; `{name}` in a path stands for anything, slashes included.
+    `edition` fixes the edition where the path itself decides it. `secured` operations want the vendor's credentials.
+    """
+
+    name: str
+    method: str
+    paths: tuple[str, ...]
+    schemas: Schemas = Schemas()
+    read: Read = no_read
+    write: Write = no_write
+    answer: Answer | None = None
+    edition: Edition | None = None
+    secured: bool = True
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A row of an error table: the HTTP status, the wording when the rejection brings none, and the body's shape.
+
+    `body` gives a JSON value, or bytes that go out as they are under `content_type`. `streamed` is the row for a
+    request that asked for a stream, where the vendor answers that one otherwise.
+    """
+
+    status: int
+    message: str
+    body: Callable[[Rejection, str], object]
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    content_type: bytes = b"application/json"
+    streamed: "Refusal | None" = None
+
+
+ErrorTable = Mapping[FailureKind, Refusal]
+
+
+def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
+    """The usual refusal of a call that no operation takes; `allowed` are the methods that its path knows."""
+    return Rejection(FailureKind.WRONG_METHOD if allowed else FailureKind.UNKNOWN_PATH)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A vendor's API.
+
+    `hosts` are the vendor's own host names. `contract` maps an edition to its OpenAPI components. `credentials` tells
+    the key that a call carries, None when it carries none; a dialect without credentials needs none. `headers` are
+    what the vendor puts on every answer, errors included; `realistic` names the latency preset.
+    """
+
+    name: str
+    title: str
+    hosts: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    errors: Mapping[Edition, ErrorTable]
+    contract: Mapping[Edition, Callable[[], Mapping[str, Any]]]
+    models: tuple[Model, ...]
+    headers: Callable[[Call, Site], RawHeaders]
+    credentials: Callable[[Call], str | None] | None = None
+    unrouted: Callable[[Call, Site, tuple[str, ...]], Reply | Rejection] = unrouted
+    error_schema: str = "ErrorResponse"
+    realistic: str = "fast"

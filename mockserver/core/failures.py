@@ -1,0 +1,66 @@
+"""Failures as values: a neutral kind, which each dialect's error table turns into the vendor's own answer."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class FailureKind(StrEnum):
+    """Why a request is refused, in words that no vendor owns."""
+
+    MALFORMED_JSON = "malformed_json"
+    NOT_AN_OBJECT = "not_an_object"
+    INVALID_REQUEST = "invalid_request"
+    UNSUPPORTED_MEDIA_TYPE = "unsupported_media_type"
+    BODY_TOO_LARGE = "body_too_large"
+    MISSING_CREDENTIALS = "missing_credentials"
+    UNAUTHORIZED = "unauthorized"
+    FORBIDDEN = "forbidden"
+    PAYMENT_REQUIRED = "payment_required"
+    UNKNOWN_MODEL = "unknown_model"
+    UNKNOWN_PATH = "unknown_path"
+    WRONG_METHOD = "wrong_method"
+    CONTEXT_LENGTH = "context_length"
+    CONTENT_FILTER = "content_filter"
+    RATE_LIMIT = "rate_limit"
+    OVERLOADED = "overloaded"
+    TIMEOUT = "timeout"
+    SERVER_ERROR = "server_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One way in which a body breaks its contract.
+
+    `path` leads to the offending value (keys and indexes from the body's root), `rule` is the JSON Schema keyword
+    that it breaks, `expected` that keyword's value in the schema, `found` what came (None when nothing did).
+    """
+
+    path: tuple[str | int, ...]
+    rule: str
+    message: str
+    expected: object = None
+    found: object = None
+
+    @property
+    def field(self) -> str:
+        """The path as text: `messages[0].role`."""
+        text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in self.path)
+        return text.removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A refusal, still in no vendor's words.
+
+    An empty `message` leaves the wording to the dialect's error table; `param` names the field to blame,
+    `key` the credentials that came; `status` overrides the table's HTTP status where one kind has several on the wire.
+    `streamed` says that the vendor answers as if the refusal were a stream.
+    """
+
+    kind: FailureKind
+    message: str = ""
+    param: str | None = None
+    violations: tuple[Violation, ...] = ()
+    key: str | None = None
+    status: int | None = None
+    streamed: bool = False

@@ -1,0 +1,208 @@
+"""What is asked of a model, and what it says: requests and generations in no vendor's words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt.
+
+    `text` is all that the model reads; `topic` the part an answer takes its subject and language from (for a chat, the
+    last user message); `token_count` what the vendor would bill. A `chat` prompt is answered, any other is continued.
+    """
+
+    text: str
+    topic: str
+    token_count: int
+    chat: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long a choice may be, in tokens. Without `max_tokens` it ends where its story ends, or at `context`."""
+
+    max_tokens: int | None = None
+    min_tokens: int = 0
+    ignore_eos: bool = False
+    context: int = 131_072
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """What ends a choice early: texts, and token sequences. `include` leaves the matched text in the answer."""
+
+    texts: tuple[str, ...] = ()
+    tokens: tuple[tuple[int, ...], ...] = ()
+    include: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn. `seeds` are the request's own, one per choice (the last serves the rest); none: derived."""
+
+    seeds: tuple[int, ...] = ()
+    temperature: float = 1.0
+    top_p: float = 1.0
+    top_k: int = 0
+    beams: int = 1
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    repetition_penalty: float = 1.0
+    logit_bias: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def greedy(self) -> bool:
+        """Whether the most likely token is always taken, so that no seed matters."""
+        return self.temperature == 0 or self.top_k == 1
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`."""
+
+    kind: Literal["json_object", "json_schema", "regex", "grammar"]
+    schema: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool that the model may call. `parameters` is its JSON Schema, None for a custom tool's free text."""
+
+    name: str
+    description: str = ""
+    parameters: object = None
+    kind: Literal["function", "custom"] = "function"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolChoice:
+    """Whether tools are called: never, as the prompt suggests, or at any rate. `names` narrows the choice."""
+
+    mode: Literal["none", "auto", "required"] = "auto"
+    names: tuple[str, ...] = ()
+    parallel: bool = True
+    legacy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What the answer shows. `logprobs` is the number of alternatives per position, None for no log-probabilities."""
+
+    stream: bool = False
+    include_usage: bool = False
+    echo: bool = False
+    logprobs: int | None = None
+    token_ids: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRequest:
+    """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
+
+    `wishes` is a value of the dialect's own, for what only its writer understands.
+    """
+
+    model: str
+    prompts: tuple[Prompt, ...]
+    output: Output = Output()
+    limits: Limits = Limits()
+    stops: Stops = Stops()
+    sampling: Sampling = Sampling()
+    constraint: Constraint | None = None
+    tools: tuple[Tool, ...] = ()
+    tool_choice: ToolChoice = ToolChoice()
+    n: int = 1
+    best_of: int = 1
+    wishes: object = None
+
+    @property
+    def prompt_tokens(self) -> int:
+        """What the prompts count together, in tokens."""
+        return sum(prompt.token_count for prompt in self.prompts)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The log-probability of one token, and of its likeliest rivals (best first), in natural logarithms.
+
+    `top` holds (id, text, logprob); the chosen token is among them unless it was less likely than all of them.
+    """
+
+    logprob: float
+    top: tuple[tuple[int, str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer. `texts[k]` is what token `ids[k]` adds; joined they are `text`.
+
+    `stop` is the text or the token id that ended it, None when it ended by itself or at its limit. `positions` has one
+    entry per token when log-probabilities are asked for. `echo` is the prompt, given back before the text.
+    """
+
+    index: int
+    seed: int
+    ids: Sequence[int]
+    texts: Sequence[str]
+    finish_reason: FinishReason
+    prompt: Prompt
+    stop: str | int | None = None
+    positions: Sequence[Position] = ()
+    echo_ids: Sequence[int] = ()
+    echo_texts: Sequence[str] = ()
+    echo_positions: Sequence[Position] = ()
+
+    @property
+    def text(self) -> str:
+        """The generated text, without any echo of the prompt."""
+        return "".join(self.texts)
+
+    @property
+    def last_step(self) -> int:
+        """The decoding step with which the choice is complete: its last token's, the first where it has none."""
+        return max(len(self.ids) - 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the answer cost, in tokens."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Prompt and completion together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """All that the model says to one request, before any vendor's format."""
+
+    request: GenerationRequest
+    choices: tuple[Choice, ...]
+    usage: Usage
+    fingerprint: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def steps(self) -> int:
+        """How many decoding steps the longest choice takes; choices are decoded side by side."""
+        return max((len(choice.ids) for choice in self.choices), default=0)
+
+    @property
+    def last_step(self) -> int:
+        """The decoding step with which every choice is complete."""
+        return max(self.steps - 1, 0)
+
+    @property
+    def last_choice(self) -> Choice:
+        """The choice that is complete last; of several the one with the highest index."""
+        return max(self.choices, key=lambda choice: (choice.last_step, choice.index))

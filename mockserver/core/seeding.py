@@ -1,0 +1,66 @@
+"""Derived randomness: every random choice is a function of a seed and a purpose, never of shared state.
+
+`derive` hashes a seed and the purpose's parts to 64 bits; `Draws` turns 64 bits into a sequence of numbers
+(splitmix64). Both are our own arithmetic on integers, so that the same request gives the same bytes everywhere.
+"""
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+_MASK = (1 << 64) - 1
+
+
+def derive(seed: int, *parts: str | int) -> int:
+    """A 64-bit number that depends on the seed and on each part, and on nothing else."""
+    data = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8, key=(seed & _MASK).to_bytes(8, "big")).digest(), "big")
+
+
+def hex_digits(seed: int, count: int, *parts: str | int) -> str:
+    """`count` (at most 128) lower-case hexadecimal digits derived like `derive`."""
+    data = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8, "big")).hexdigest()[:count]
+
+
+def fingerprint(data: bytes) -> str:
+    """Bytes as a short text to derive from."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def uuid4_text(seed: int, *parts: str | int) -> str:
+    """A derived identifier in the form of a version 4 UUID."""
+    digits = hex_digits(seed, 32, *parts)
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
+class Draws:
+    """A sequence of numbers that only its start decides (splitmix64)."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, start: int) -> None:
+        self._state = start & _MASK
+
+    def bits(self) -> int:
+        """The next 64 bits."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) & _MASK
+        mixed = self._state
+        mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _MASK
+        return mixed ^ (mixed >> 31)
+
+    def below(self, bound: int) -> int:
+        """A whole number from 0 to bound - 1."""
+        return (self.bits() * bound) >> 64
+
+    def unit(self) -> float:
+        """A number from 0.0 (included) to 1.0 (excluded)."""
+        return (self.bits() >> 11) * 2.0**-53
+
+    def pick(self, items: Sequence[Item]) -> Item:
+        """One of the items; IndexError when there are none."""
+        return items[self.below(len(items))]

@@ -1,0 +1,99 @@
+"""What goes out, and when: frames without time (a reply), and with it (a timeline).
+
+Events are kept column by column: one object per run of events, not one per event, because a stream's cost is paid
+per event. A run is at most a few hundred events long, and runs may be made lazily, so that the longest answer never
+holds up the others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+Item = TypeVar("Item", covariant=True)
+
+RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+RUN_LENGTH = 256
+OPENING = -1
+
+
+class Frames(NamedTuple):
+    """A run of frames. A frame is one whole event of a stream, or a whole body.
+
+    `step[k]` is the decoding step with which frame k can leave: 0 is the first token's, OPENING comes just before it.
+    `tokens[k]` is how many generated tokens it carries.
+    """
+
+    data: Sequence[bytes]
+    step: Sequence[int]
+    tokens: Sequence[int]
+
+
+class Run(NamedTuple):
+    """A run of frames that are due: `due[k]` in seconds after the request was received, never decreasing."""
+
+    data: Sequence[bytes]
+    due: Sequence[float]
+    tokens: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Lazy(Generic[Item]):
+    """An iterable that is made anew each time it is walked: the same items every time, none of them kept."""
+
+    make: Callable[[], Iterator[Item]]
+
+    def __iter__(self) -> Iterator[Item]:
+        return self.make()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer before time: status, headers and frames. `streamed` tells a stream of events from one body."""
+
+    status: int
+    headers: RawHeaders
+    frames: Iterable[Frames]
+    streamed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long an engine takes over a generation, in seconds.
+
+    `queue`: until it takes the request; `prefill`: from there to the first token; `decode`: from there to the last.
+    `schedule[k]` is when decoding step k is on the wire, counted from the arrival of the request. An empty schedule
+    means that nothing waits (latency is off); the three figures then say what a very fast engine would have stated.
+    """
+
+    queue: float = 0.0
+    prefill: float = 0.0
+    decode: float = 0.0
+    schedule: Sequence[float] = ()
+
+    def due(self, steps: Sequence[int]) -> list[float]:
+        """When each of the steps is due, in seconds after arrival; steps past the last leave with it."""
+        if not self.schedule:
+            return [0.0] * len(steps)
+        last = len(self.schedule) - 1
+        return [self.schedule[min(max(step, 0), last)] for step in steps]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What goes out, and when: the head with the first run, then run after run."""
+
+    status: int
+    headers: RawHeaders
+    runs: Iterable[Run]
+    streamed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How playing a timeline ended: `closed_by` says who ended it, the counts what had gone out by then."""
+
+    closed_by: Literal["server", "client"]
+    events_sent: int
+    tokens_sent: int
+    seconds: float

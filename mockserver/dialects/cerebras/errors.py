@@ -1,0 +1,145 @@
+"""Cerebras' errors: nested under `error` as the page has them, flat as the service sends them (vendor note A4).
+
+Bodies marked in the note as guesses keep the service's own pattern: type, param and code in its words.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.failures import FailureKind, Rejection, Violation
+
+
+class _Row(NamedTuple):
+    status: int
+    type: str
+    param: str
+    code: str
+    message: str
+
+
+_ROWS: dict[FailureKind, _Row] = {
+    FailureKind.MALFORMED_JSON: _Row(
+        400, "invalid_request_error", "validation_error", "wrong_api_format", "body: the request is not valid JSON"
+    ),
+    FailureKind.NOT_AN_OBJECT: _Row(
+        400, "invalid_request_error", "validation_error", "wrong_api_format", "body: Input should be an object"
+    ),
+    FailureKind.INVALID_REQUEST: _Row(
+        400, "invalid_request_error", "validation_error", "wrong_api_format", "body: the request is not valid"
+    ),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(
+        415, "invalid_request_error", "content_type", "unsupported_media_type", "Unsupported content encoding."
+    ),
+    FailureKind.BODY_TOO_LARGE: _Row(
+        413, "invalid_request_error", "body", "request_too_large", "The request body is too large."
+    ),
+    FailureKind.MISSING_CREDENTIALS: _Row(401, "invalid_request_error", "api_key", "wrong_api_key", "Wrong API Key"),
+    FailureKind.UNAUTHORIZED: _Row(401, "invalid_request_error", "api_key", "wrong_api_key", "Wrong API Key"),
+    FailureKind.FORBIDDEN: _Row(
+        403, "permission_denied_error", "api_key", "permission_denied", "You do not have access to this resource."
+    ),
+    FailureKind.PAYMENT_REQUIRED: _Row(
+        402,
+        "payment_required_error",
+        "quota",
+        "payment_required",
+        "Payment required to access this resource. Visit your billing tab.",
+    ),
+    FailureKind.UNKNOWN_MODEL: _Row(
+        404, "not_found_error", "model", "model_not_found", "Model does not exist or you do not have access to it."
+    ),
+    FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "method", "method_not_allowed", "Method Not Allowed"),
+    FailureKind.CONTEXT_LENGTH: _Row(
+        400,
+        "invalid_request_error",
+        "messages",
+        "context_length_exceeded",
+        "Please reduce the length of the messages or completion.",
+    ),
+    FailureKind.CONTENT_FILTER: _Row(
+        400, "invalid_request_error", "prompt", "content_filter", "The request was refused by a content filter."
+    ),
+    FailureKind.RATE_LIMIT: _Row(
+        429,
+        "too_many_requests_error",
+        "quota",
+        "request_quota_exceeded",
+        "Requests per minute limit exceeded - too many requests sent.",
+    ),
+    FailureKind.OVERLOADED: _Row(
+        429,
+        "too_many_requests_error",
+        "queue",
+        "queue_exceeded",
+        "We're experiencing high traffic right now! Please try again soon.",
+    ),
+    FailureKind.TIMEOUT: _Row(408, "request_timeout_error", "", "request_timeout", "The request timed out."),
+    FailureKind.SERVER_ERROR: _Row(500, "server_error", "", "", "Encountered a server error, please try again."),
+}
+
+
+def _object(row: _Row, message: str, param: str | None) -> dict[str, str]:
+    return {"message": message, "type": row.type, "param": param or row.param, "code": row.code}
+
+
+def _nested(row: _Row) -> Refusal:
+    return Refusal(row.status, row.message, lambda rejection, said: {"error": _object(row, said, rejection.param)})
+
+
+def _flat(row: _Row) -> Refusal:
+    return Refusal(row.status, row.message, lambda rejection, said: _object(row, said, rejection.param))
+
+
+def _flat_server_error(rejection: Rejection, message: str) -> dict[str, str]:
+    return {**_object(_ROWS[FailureKind.SERVER_ERROR], message, rejection.param), "id": ""}
+
+
+# The service's router answers a path that it does not know with nothing at all.
+_NO_ROUTE = Refusal(404, "", lambda rejection, said: b"", content_type=b"text/plain")
+
+ERRORS: dict[Edition, ErrorTable] = {
+    "documented": {kind: _nested(row) for kind, row in _ROWS.items()} | {FailureKind.UNKNOWN_PATH: _NO_ROUTE},
+    "observed": {kind: _flat(row) for kind, row in _ROWS.items()}
+    | {
+        FailureKind.UNKNOWN_PATH: _NO_ROUTE,
+        FailureKind.SERVER_ERROR: Refusal(500, _ROWS[FailureKind.SERVER_ERROR].message, _flat_server_error),
+        FailureKind.MISSING_CREDENTIALS: Refusal(403, "Not authenticated", lambda rejection, said: {"detail": said}),
+        FailureKind.WRONG_METHOD: Refusal(405, "Method Not Allowed", lambda rejection, said: {"detail": said}),
+    },
+}
+
+_WORDINGS: dict[str, Callable[[Violation], str]] = {
+    "required": lambda v: "Field required",
+    "type": lambda v: f"Input should be {_types(v.expected)}",
+    "enum": lambda v: f"Input should be one of {_values(v.expected)}",
+    "minimum": lambda v: f"Input should be greater than or equal to {v.expected}",
+    "maximum": lambda v: f"Input should be less than or equal to {v.expected}",
+    "maxItems": lambda v: f"List should have at most {v.expected} items",
+}
+
+
+def explain(violations: Iterable[Violation]) -> Rejection:
+    """All faults of a body in one message, a line each, as the service words them."""
+    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, violations)))
+
+
+def _line(violation: Violation) -> str:
+    name = f"body.{violation.field}"
+    if violation.rule == "additionalProperties":
+        return f"{name}: property '{name}' is unsupported"
+    if violation.path == ("prompt",):
+        return f"{name}: Input should be a string, a list of strings, a list of tokens or a list of token lists"
+    if violation.path == ("stop",):
+        return f"{name}: Input should be a string or a list of at most 4 strings"
+    wording = _WORDINGS.get(violation.rule)
+    return f"{name}: {wording(violation) if wording else violation.message}"
+
+
+def _types(expected: object) -> str:
+    names = expected if isinstance(expected, list) else [expected]
+    return " or ".join(str(name) for name in names)
+
+
+def _values(expected: object) -> str:
+    return ", ".join(repr(value) for value in expected if value is not None) if isinstance(expected, list) else ""

@@ -1,0 +1,27 @@
+"""`GET /v1/models`, `/v1/models/{id}` and `/v1/tcp_warming`."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style import body_reply
+
+
+def list_models(call: Call, site: Site) -> Reply:
+    """The models on offer; `created` is 0 for all of them (recorded)."""
+    return body_reply({"object": "list", "data": [_model(model) for model in site.models]})
+
+
+def get_model(call: Call, site: Site) -> Reply | Rejection:
+    """One model of the list, or the vendor's 404."""
+    found = next((model for model in site.models if model.id == site.variables["id"]), None)
+    return body_reply(_model(found)) if found else Rejection(FailureKind.UNKNOWN_MODEL)
+
+
+def warm_up(call: Call, site: Site) -> Reply:
+    """Nothing, at once: the SDK's constructor waits for this, and retries a 5xx."""
+    return body_reply({})
+
+
+def _model(model: Model) -> dict[str, object]:
+    return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by}

@@ -1,0 +1,48 @@
+"""Cerebras Inference: `POST /v1/completions` and what every client asks for beside it (vendor note, part A)."""
+
+from mockserver.core.dialects import Dialect, Model, Operation, Schemas
+from mockserver.dialects.cerebras.errors import ERRORS
+from mockserver.dialects.cerebras.headers import every_answer
+from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
+from mockserver.dialects.cerebras.read import read
+from mockserver.dialects.cerebras.schemas import CONTRACT
+from mockserver.dialects.cerebras.write import write
+from mockserver.dialects.openai_style import bearer
+
+COMPLETIONS = Operation(
+    "completions",
+    "POST",
+    ("/v1/completions",),
+    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
+    read=read,
+    write=write,
+    summary="Continue a text",
+)
+LIST_MODELS = Operation(
+    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
+)
+GET_MODEL = Operation(
+    "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), answer=get_model, summary="One model"
+)
+# Every SDK constructor calls this, and waits for it.
+TCP_WARMING = Operation(
+    "tcp_warming", "GET", ("/v1/tcp_warming",), answer=warm_up, secured=False, summary="Open a connection, no more"
+)
+
+CEREBRAS = Dialect(
+    name="cerebras",
+    title="Cerebras Inference API",
+    hosts=("api.cerebras.ai",),
+    operations=(COMPLETIONS, LIST_MODELS, GET_MODEL, TCP_WARMING),
+    errors=ERRORS,
+    contract=CONTRACT,
+    models=(
+        Model("llama3.1-8b", "Meta", context=32_768, max_output=8_192),
+        Model("qwen-3-235b-a22b-instruct-2507", "Cerebras", context=131_072, max_output=40_960),
+        Model("gpt-oss-120b", "Cerebras", context=131_072, max_output=40_960),
+        Model("llama-3.3-70b", "Cerebras", context=131_072, max_output=65_536),
+    ),
+    headers=every_answer,
+    credentials=bearer,
+    realistic="cerebras",
+)

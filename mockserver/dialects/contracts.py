@@ -1,0 +1,78 @@
+"""Contracts: the JSON Schemas of a dialect's requests, answers, chunks and errors, and the checks against them.
+
+A check costs about a microsecond (a compiled validator); only a body that fails is looked at again, slowly, for the
+reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edition>.json`.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, cached_property
+from pkgutil import get_data
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from mockserver.core.failures import Violation
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+
+Components = Mapping[str, Any]
+
+
+def components(package: str, name: str) -> Callable[[], Components]:
+    """A loader of `contract/<name>.json` in a dialect's package: an object `{"schemas": {...}}`."""
+
+    @cache
+    def load() -> Components:
+        data = get_data(package, f"contract/{name}.json")
+        if data is None:
+            raise FileNotFoundError(f"{package}: contract/{name}.json")
+        return orjson.loads(data)["components"]  # type: ignore[no-any-return]
+
+    return load
+
+
+class Contract:
+    """One named schema of a dialect's contract, compiled when it is first used."""
+
+    def __init__(self, load: Callable[[], Components], name: str) -> None:
+        self.name = name
+        self._load = load
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The schema as a document of its own, with all that it refers to."""
+        return {"$ref": f"#/components/schemas/{self.name}", "components": self._load()}
+
+    @cached_property
+    def accepts(self) -> Callable[[object], bool]:
+        """Whether a value keeps to the contract."""
+        from jsonschema_rs import Draft202012Validator
+
+        return Draft202012Validator(self.schema).is_valid
+
+    def violations(self, value: object) -> tuple[Violation, ...]:
+        """Every way in which the value breaks the contract, in the order of the fields; none when it keeps to it."""
+        if self.accepts(value):
+            return ()
+        from jsonschema import Draft202012Validator  # slow to import, and seldom needed
+
+        errors = Draft202012Validator(self.schema).iter_errors(value)
+        found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
+        return tuple(violation for error in found for violation in _violations(error))
+
+
+def _violations(error: "ValidationError") -> Iterator[Violation]:
+    """What one error of the validator stands for: a violation for each field that is missing or unknown, else one."""
+    path, rule = tuple(error.absolute_path), str(error.validator)
+    instance: Any = error.instance
+    if rule == "required":
+        missing = re.match(r"'(.*)' is a required property", error.message, re.DOTALL)
+        yield Violation((*path, missing[1] if missing else ""), rule, error.message, error.validator_value)
+    elif rule == "additionalProperties" and isinstance(error.schema, Mapping):
+        known = error.schema.get("properties", {})
+        for extra in sorted(name for name in instance if name not in known):
+            yield Violation((*path, extra), rule, error.message, found=instance[extra])
+    else:
+        yield Violation(path, rule, error.message, error.validator_value, instance)

@@ -1,0 +1,45 @@
+"""JSON from outside: the body of a request, and what is serialised within it."""
+
+import json
+from typing import Any
+
+import orjson
+
+from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.dialects.friendli.errors import invalid
+from mockserver.dialects.openai_style import is_shallow
+
+
+def json_body(data: bytes) -> dict[str, Any] | Rejection:
+    """The body, or why it is no JSON object; as in FastAPI, an empty one and `null` count as missing."""
+    if not data:
+        return _missing()
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return _malformed(_fault_position(data), "JSON decode error")
+    if not isinstance(value, dict):
+        return _missing() if value is None else Rejection(FailureKind.NOT_AN_OBJECT)
+    # Python's own parser, which reads the vendor's bodies, gives up at about a thousand levels.
+    return value if is_shallow(value) else _malformed(0, "JSON decode error, nested too deeply")
+
+
+def _missing() -> Rejection:
+    return invalid([Violation((), "required", "Field required")])
+
+
+def _fault_position(data: bytes) -> int:
+    """Where Python's parser, which names the place on the vendor's wire, gives up; 0 for what only ours refuses."""
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        return error.pos
+    except UnicodeDecodeError as error:
+        return error.start
+    except RecursionError:
+        return 0
+    return 0
+
+
+def _malformed(position: int, message: str) -> Rejection:
+    return invalid([Violation((position,), "json", message)], FailureKind.MALFORMED_JSON)

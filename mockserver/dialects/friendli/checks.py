@@ -1,0 +1,138 @@
+"""What fields allow each by itself, but not together: small checks, listed by edition.
+
+A field that is null, or that says what its default says anyway, counts as not given.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from mockserver.core.dialects import Edition
+from mockserver.core.failures import Violation
+from mockserver.dialects.friendli.formats import documented_format, observed_format
+
+Body = Mapping[str, Any]
+Check = Callable[[Body], Iterable[Violation]]
+
+_EMBEDDINGS = ("token_index_to_replace", "embedding_to_replace")
+_COMPATIBILITY = ("beam_compat_pre_normalization", "beam_compat_no_post_normalization")
+
+# What a field says by itself; asking for that is no wish.
+_DEFAULTS: Body = {
+    "stream": False,
+    "stream_options": {},
+    "min_tokens": 0,
+    "n": 1,
+    "stop": [],
+    "length_penalty": 1.0,
+    "early_stopping": False,
+    "beam_compat_pre_normalization": False,
+    "beam_compat_no_post_normalization": False,
+    "top_k": 0,
+    "top_p": 1.0,
+    "encoder_no_repeat_ngram": 1,
+    "encoder_repetition_penalty": 1.0,
+}
+
+
+def conflicts(body: Body, edition: Edition) -> tuple[Violation, ...]:
+    """Every way in which valid fields do not go together, in the order of the checks."""
+    return tuple(violation for check in CHECKS[edition] for violation in check(body))
+
+
+def _asked(body: Body, *names: str) -> Iterator[str]:
+    return (name for name in names if body.get(name) is not None and body[name] != _DEFAULTS.get(name))
+
+
+def _conflict(name: str, message: str) -> Violation:
+    return Violation((name,), "conflict", message)
+
+
+def _one_prompt(body: Body) -> Iterator[Violation]:
+    # "Either prompt or tokens field is required."
+    given = list(_asked(body, "prompt", "tokens"))
+    if not given:
+        yield Violation(("prompt",), "required", "Field required")
+    if len(given) > 1:
+        yield _conflict("tokens", "only one of prompt and tokens is allowed")
+
+
+def _one_limit(body: Body) -> Iterator[Violation]:
+    for name, other in (("max_total_tokens", "max_tokens"), ("min_total_tokens", "min_tokens")):
+        if len(list(_asked(body, name, other))) > 1:
+            # "Only one argument between max_tokens and max_total_tokens is allowed."
+            yield _conflict(name, f"only one of {other} and {name} is allowed")
+
+
+def _seeds(body: Body) -> Iterator[Violation]:
+    # "You can pass a list of seed values to control all of the independent generations."
+    seeds, n = body.get("seed"), body.get("n") or 1
+    if isinstance(seeds, list) and len(seeds) not in (0, 1, n):
+        yield _conflict("seed", f"the number of seeds should be that of the choices, {n:g}")
+
+
+def _encoder_options(body: Body) -> Iterator[Violation]:
+    # "Only allowed for encoder-decoder models." There are none here.
+    for name in _asked(body, "encoder_no_repeat_ngram", "encoder_repetition_penalty"):
+        yield _conflict(name, f"{name} is only allowed for encoder-decoder models")
+
+
+def _embeddings(body: Body) -> Iterator[Violation]:
+    places, vectors = body.get("token_index_to_replace") or [], body.get("embedding_to_replace") or []
+    if bool(places) != bool(vectors):
+        given, missing = _EMBEDDINGS if places else reversed(_EMBEDDINGS)
+        yield _conflict(given, f"{given} needs {missing}")
+    elif places and len(vectors) % len(places):
+        # "A list of flattened embedding vectors", one for each index.
+        yield _conflict("embedding_to_replace", "embedding_to_replace should hold one vector for each index")
+    tokens = body.get("tokens")
+    if tokens and any(place >= len(tokens) for place in places):
+        yield _conflict("token_index_to_replace", f"the prompt has only {len(tokens)} tokens")
+
+
+def _beams(body: Body) -> Iterator[Violation]:
+    if body.get("num_beams") is None:
+        # "Only allowed for beam search."
+        for name in _asked(body, "length_penalty", "early_stopping", *_COMPATIBILITY):
+            yield _conflict(name, f"{name} is only allowed with beam search (num_beams)")
+        return
+    # "Not supported when using beam search."
+    for name in _asked(body, "stream", "n", "stop"):
+        yield _conflict(name, f"{name} is not supported with beam search (num_beams)")
+    # "Arguments for controlling random sampling such as top_k and top_p are not allowed for this option."
+    if (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC":
+        for name in _asked(body, "top_k", "top_p"):
+            yield _conflict(name, f"{name} is not allowed with DETERMINISTIC beam search (num_beams)")
+
+
+def _normalization(body: Body) -> Iterator[Violation]:
+    before, after = _COMPATIBILITY
+    if body.get(after) and not body.get(before):
+        yield _conflict(after, f"{after} needs {before}")
+
+
+def _positions(body: Body) -> Iterator[Violation]:
+    # "Each prompt token's position id will be interpreted as this value."
+    tokens, positions = body.get("tokens"), body.get("position_ids")
+    if tokens and positions and len(tokens) != len(positions):
+        yield _conflict("position_ids", f"position_ids should have one entry for each of {len(tokens)} tokens")
+
+
+def _stream_options(body: Body) -> Iterator[Violation]:
+    # "It can only be used when `stream: true`."
+    if not body.get("stream"):
+        for name in _asked(body, "stream_options"):
+            yield _conflict(name, f"{name} can only be used with stream")
+
+
+def _fewest_in_a_form(body: Body) -> Iterator[Violation]:
+    # "When response_format is specified, min_tokens field is unsupported."
+    if body.get("response_format") is not None:
+        for name in _asked(body, "min_tokens"):
+            yield _conflict(name, f"{name} is not supported with response_format")
+
+
+_SHARED: tuple[Check, ...] = (_one_prompt, _one_limit, _seeds, _encoder_options, _embeddings)
+CHECKS: Mapping[Edition, tuple[Check, ...]] = {
+    "documented": (*_SHARED, _beams, _normalization, _positions, documented_format),
+    "observed": (*_SHARED, _stream_options, _fewest_in_a_form, observed_format),
+}

@@ -1,0 +1,104 @@
+"""Generations on the wire of today: `text_completion` bodies and chunks, closed by `[DONE]` (vendor note B3).
+
+Keys of a body: id, model, object, choices, usage; of a chunk: id, object, choices, (usage,) created. There is no
+`created` in a body, no `model`, `seed` or `tokens` in a chunk.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import Frames, Lazy, Reply
+from mockserver.dialects.friendli.sampled import Around, token_frames
+from mockserver.dialects.openai_style import (
+    DONE,
+    EVENT_STREAM,
+    SLOT,
+    at_step,
+    body_reply,
+    event,
+    json_texts,
+    legacy_logprobs,
+    stream_reply,
+    template,
+    usage_object,
+    weave,
+)
+
+_TOKEN_SLOT = "\x00token\x00"
+_WRITTEN_TOKEN_SLOT = rb'"\u0000token\u0000"'
+
+
+def write_current(generation: Generation, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    id = f"cmpl-{hex_digits(site.identity, 32, 'id')}"
+    if generation.request.output.stream:
+        frames = Lazy(partial(_chunks, generation, id, int(site.now)))
+        return stream_reply(frames, ((b"content-type", EVENT_STREAM),))
+    model, detailed = generation.request.model, generation.request.output.logprobs is not None
+    body = {
+        "id": id,
+        # A container is asked without a model, and does not name one.
+        **({"model": model} if model else {}),
+        "object": "text_completion",
+        "choices": [_choice(choice, detailed=detailed) for choice in generation.choices],
+        "usage": usage_object(generation.usage),
+    }
+    return body_reply(body, generation)
+
+
+def _choice(choice: Choice, *, detailed: bool) -> dict[str, Any]:
+    written: dict[str, Any] = {
+        "index": choice.index,
+        "seed": choice.seed,
+        "text": choice.text,
+        "tokens": list(choice.ids),
+        "finish_reason": choice.finish_reason,
+    }
+    if detailed:
+        # "The starting character position of each token in the generated text."
+        written["logprobs"] = legacy_logprobs(choice.texts, choice.positions, 0)
+    return written
+
+
+def _chunks(generation: Generation, id: str, created: int) -> Iterator[Frames]:
+    chunk = partial(_chunk, id=id, created=created)
+    detailed = generation.request.output.logprobs is not None
+    yield from weave([_choice_chunks(choice, chunk, detailed=detailed) for choice in generation.choices])
+    closing = (
+        (event(chunk([], usage=usage_object(generation.usage))),) if generation.request.output.include_usage else ()
+    )
+    yield at_step(generation.last_step, (*closing, DONE))
+
+
+def _chunk(choices: list[Any], *, id: str, created: int, **more: object) -> dict[str, Any]:
+    return {"id": id, "object": "text_completion", "choices": choices, **more, "created": created}
+
+
+def _choice_chunks(choice: Choice, chunk: "partial[dict[str, Any]]", *, detailed: bool) -> Iterator[Frames]:
+    yield from _detailed_frames(choice, chunk) if detailed else token_frames(choice, _around(choice, chunk), json_texts)
+    # The finish reason comes alone: "text":"" and no `token`.
+    last = {"index": choice.index, "text": "", "finish_reason": choice.finish_reason, "logprobs": None}
+    yield at_step(choice.last_step, (event(chunk([last])),))
+
+
+def _around(choice: Choice, chunk: "partial[dict[str, Any]]") -> Around:
+    before, rest = template(chunk([_token(choice.index, SLOT, _TOKEN_SLOT, None)]))
+    between, _, after = rest.partition(_WRITTEN_TOKEN_SLOT)
+    return Around(before, between, after)
+
+
+def _token(index: int, text: str, token: int | str, logprobs: object) -> dict[str, Any]:
+    return {"index": index, "text": text, "token": token, "finish_reason": None, "logprobs": logprobs}
+
+
+def _detailed_frames(choice: Choice, chunk: "partial[dict[str, Any]]") -> Iterator[Frames]:
+    """Chunks with the log-probabilities of their token."""
+    offset = 0
+    for step, (token, text, position) in enumerate(zip(choice.ids, choice.texts, choice.positions, strict=True)):
+        rows = legacy_logprobs([text], [position], offset)
+        offset += len(text)
+        yield Frames((event(chunk([_token(choice.index, text, token, rows)])),), (step,), (1,))

@@ -1,0 +1,129 @@
+"""FriendliAI's errors: two shapes of body, each a guess, since neither page nor service documents one (vendor note B4).
+
+What breaks the contract gets 422 and FastAPI's `{"detail": [...]}`, which is the HTTPValidationError of the vendor's
+own management API; everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.failures import FailureKind, Rejection, Violation
+
+_MESSAGES: dict[FailureKind, tuple[int, str]] = {
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
+    FailureKind.BODY_TOO_LARGE: (413, "Request body too large"),
+    FailureKind.MISSING_CREDENTIALS: (401, "Not authenticated"),
+    FailureKind.UNAUTHORIZED: (401, "Invalid token"),
+    FailureKind.FORBIDDEN: (403, "Permission denied"),
+    FailureKind.PAYMENT_REQUIRED: (402, "Payment required"),
+    FailureKind.UNKNOWN_MODEL: (404, "Model not found"),
+    FailureKind.UNKNOWN_PATH: (404, "Not found"),
+    FailureKind.WRONG_METHOD: (405, "Method not allowed"),
+    FailureKind.CONTENT_FILTER: (400, "The request was refused by a content filter"),
+    FailureKind.RATE_LIMIT: (429, "Too many requests"),
+    FailureKind.OVERLOADED: (503, "Service temporarily unavailable"),
+    FailureKind.TIMEOUT: (504, "Request timed out"),
+    FailureKind.SERVER_ERROR: (500, "Internal server error"),
+}
+_DETAILS: dict[FailureKind, tuple[str, str]] = {
+    FailureKind.MALFORMED_JSON: ("json_invalid", "JSON decode error"),
+    FailureKind.NOT_AN_OBJECT: (
+        "model_attributes_type",
+        "Input should be a valid dictionary or object to extract fields from",
+    ),
+    FailureKind.INVALID_REQUEST: ("value_error", "The request is not valid"),
+    FailureKind.CONTEXT_LENGTH: ("value_error", "The request is longer than the model's maximum length"),
+}
+
+
+def _message(rejection: Rejection, message: str) -> dict[str, Any]:
+    return {"message": message, "error": {}}
+
+
+def _detail_of(kind: FailureKind) -> Refusal:
+    code, wording = _DETAILS[kind]
+
+    def body(rejection: Rejection, message: str) -> dict[str, Any]:
+        whole = {"loc": _place(rejection.param), "msg": message, "type": code}
+        return {"detail": [_detail(violation) for violation in rejection.violations] or [whole]}
+
+    return Refusal(422, wording, body)
+
+
+def _place(param: str | None) -> list[str]:
+    return ["body", param] if param else ["body"]
+
+
+_DOCUMENTED: ErrorTable = {
+    **{kind: Refusal(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
+    **{kind: _detail_of(kind) for kind in _DETAILS},
+    # "Gives the HTTP 429 Too Many Requests response status code."
+    FailureKind.TIMEOUT: Refusal(429, _MESSAGES[FailureKind.TIMEOUT][1], _message),
+}
+ERRORS: dict[Edition, ErrorTable] = {
+    "documented": _DOCUMENTED,
+    # `timeout_microseconds` is gone; what runs out of time today is a gateway.
+    "observed": {**_DOCUMENTED, FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message)},
+}
+
+
+def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
+    """The refusal of a body for all the ways in which it breaks the contract."""
+    return Rejection(kind, violations=tuple(violations))
+
+
+# --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------
+
+_NOUNS = {
+    "integer": ("int_type", "a valid integer"),
+    "number": ("float_type", "a valid number"),
+    "string": ("string_type", "a valid string"),
+    "boolean": ("bool_type", "a valid boolean"),
+    "array": ("list_type", "a valid list"),
+    "object": ("dict_type", "a valid dictionary"),
+}
+
+
+def _type(violation: Violation) -> tuple[str, str]:
+    expected = violation.expected if isinstance(violation.expected, list) else [violation.expected]
+    names = [str(name) for name in expected if name != "null"]
+    if "integer" in names and isinstance(violation.found, float):
+        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
+    return _NOUNS[names[0]][0], f"Input should be {' or '.join(_NOUNS[name][1] for name in names)}"
+
+
+def _enum(violation: Violation) -> tuple[str, str]:
+    known = violation.expected if isinstance(violation.expected, list) else []
+    *most, last = [repr(value) for value in known if value is not None]
+    return "literal_error", f"Input should be {', '.join(most)} or {last}"
+
+
+def _too_short(violation: Violation) -> tuple[str, str]:
+    return "too_short", f"List should have at least {violation.expected} item after validation, not 0"
+
+
+def _bound(code: str, words: str) -> Callable[[Violation], tuple[str, str]]:
+    def wording(violation: Violation) -> tuple[str, str]:
+        limit = violation.expected
+        return code, f"Input should be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
+
+    return wording
+
+
+_WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
+    "required": lambda violation: ("missing", "Field required"),
+    "type": _type,
+    "enum": _enum,
+    "minItems": _too_short,
+    "minimum": _bound("greater_than_equal", "greater than or equal to"),
+    "maximum": _bound("less_than_equal", "less than or equal to"),
+    "exclusiveMinimum": _bound("greater_than", "greater than"),
+    "json": lambda violation: ("json_invalid", violation.message),
+}
+
+
+def _detail(violation: Violation) -> dict[str, Any]:
+    wording = _WORDINGS.get(violation.rule)
+    code, message = wording(violation) if wording else ("value_error", f"Value error, {violation.message}")
+    return {"loc": ["body", *violation.path], "msg": message, "type": code}

@@ -1,0 +1,29 @@
+"""The headers of every answer: rate limits as the old pages promise them, nothing but the date today (vendor note B1).
+
+No quota is enforced unless one is configured, so the figures are those of a first tier with one request taken.
+"""
+
+from email.utils import formatdate
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.timeline import RawHeaders
+
+_REQUESTS_PER_MINUTE = 100
+_TOKENS_PER_MINUTE = 100_000
+
+_LIMITS: RawHeaders = (
+    (b"x-ratelimit-limit-requests", b"%d" % _REQUESTS_PER_MINUTE),
+    (b"x-ratelimit-limit-tokens", b"%d" % _TOKENS_PER_MINUTE),
+    (b"x-ratelimit-remaining-requests", b"%d" % (_REQUESTS_PER_MINUTE - 1)),
+    (b"x-ratelimit-remaining-tokens", b"%d" % _TOKENS_PER_MINUTE),
+)
+
+
+def every_answer(call: Call, site: Site) -> RawHeaders:
+    """The headers that each answer carries, errors included; resets are in whole seconds, until the minute is over."""
+    date = (b"date", formatdate(site.now, usegmt=True).encode())
+    if site.edition == "observed":
+        return (date,)
+    reset = b"%d" % (60 - int(site.now) % 60)
+    return (date, *_LIMITS, (b"x-ratelimit-reset-requests", reset), (b"x-ratelimit-reset-tokens", reset))

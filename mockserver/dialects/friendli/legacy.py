@@ -1,0 +1,73 @@
+"""Generations on the page's wire: `token_sampled` events, one `complete` event, and no `[DONE]` (vendor note B3).
+
+Everything is written as `json.dumps` does: ", " and ": " between the parts as in the page's stream, and ASCII alone,
+since the client of that time cuts its lines at U+2028 and U+0085 too.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.timeline import Frames, Lazy, Reply
+from mockserver.dialects.friendli.request import Wishes, wishes_of
+from mockserver.dialects.friendli.sampled import Around, token_frames
+from mockserver.dialects.openai_style import (
+    EVENT_STREAM,
+    JsonTexts,
+    at_step,
+    body_reply,
+    stream_reply,
+    usage_object,
+    weave,
+)
+
+# What stands between the logits of a position and its log-probabilities: the same number everywhere.
+_LOG_PARTITION = 18.0
+
+
+def _dumps(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+_TEXTS = JsonTexts(_dumps)
+
+
+def write_legacy(generation: Generation) -> Reply:
+    """The generation as one body, or as the events of its tokens and one that has it all."""
+    if generation.request.output.stream:
+        return stream_reply(Lazy(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
+    return body_reply(_dumps(_answer(generation)), generation)
+
+
+def _events(generation: Generation) -> Iterator[Frames]:
+    yield from weave([token_frames(choice, _around(choice), _TEXTS) for choice in generation.choices])
+    # On one line, though the page prints it on many: its client reads line by line. And without a `token` of its own.
+    complete = _dumps({"event": "complete", **_answer(generation)})
+    yield at_step(generation.last_step, (b"data: " + complete + b"\n\n",))
+
+
+def _around(choice: Choice) -> Around:
+    return Around(b'data: {"event": "token_sampled", "index": %d, "text": ' % choice.index, b', "token": ', b"}\n\n")
+
+
+def _answer(generation: Generation) -> dict[str, Any]:
+    wishes = wishes_of(generation.request)
+    choices = [_choice(choice) | _scores(choice, wishes) for choice in generation.choices]
+    return {"choices": choices, "usage": usage_object(generation.usage)}
+
+
+def _choice(choice: Choice) -> dict[str, Any]:
+    return {"index": choice.index, "seed": choice.seed, "text": choice.text, "tokens": list(choice.ids)}
+
+
+def _scores(choice: Choice, wishes: Wishes) -> dict[str, list[float]]:
+    """One number for each token: the vendor's own evaluation tool sums `choice["logprobs"]` up; logits are a guess."""
+    logprobs = [position.logprob for position in choice.positions]
+    scores = {}
+    if wishes.logprobs:
+        scores["logprobs"] = logprobs
+    if wishes.logits:
+        scores["logits"] = [round(logprob + _LOG_PARTITION, 6) for logprob in logprobs]
+    return scores

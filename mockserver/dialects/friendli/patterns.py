@@ -1,0 +1,30 @@
+"""Patterns that a request brings along: what the vendor's regular expressions leave out."""
+
+import re
+
+# The pieces of a pattern that mean something of their own: an escape, a class as a whole, a look around, an anchor.
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[\^$]", re.DOTALL)
+_UNICODE_ESCAPE = re.compile(r"\\[NpP]")
+# "Lookaheads/lookbehinds (e.g., `\a`, `\z`, `^`, `$`, `(?=)`, `(?!)`, `(?<=...)`, `(?<!...)`) are not supported."
+_LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
+
+
+def fault_of(pattern: str) -> str:
+    """Why the vendor takes no such pattern; empty when it does."""
+    pieces = _PIECE.findall(pattern)
+    if _LOOKS.intersection(pieces):
+        return "lookaheads, lookbehinds and anchors are not supported in a regex"
+    # "Unicode escape patterns (e.g., `\N`, `\p`, `\P`) are not supported."
+    if any(_UNICODE_ESCAPE.search(piece) for piece in pieces):
+        return "Unicode escape patterns are not supported in a regex"
+    return "" if _compiles(pattern) else "schema is not a valid regular expression"
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError):
+        return False
+    except FutureWarning:  # where warnings are errors: the pattern is fine, and only reads like a set within a set
+        return True
+    return True

@@ -1,0 +1,24 @@
+"""The contract in `contract/`: the page's fields with the ranges of its prose, and those of the service today."""
+
+from collections.abc import Callable, Mapping
+from functools import cache
+
+from mockserver.core.dialects import Edition
+from mockserver.dialects.contracts import Components, Contract, components
+
+CONTRACT: Mapping[Edition, Callable[[], Components]] = {
+    "documented": components(__package__, "documented"),
+    "observed": components(__package__, "observed"),
+}
+REQUEST: Mapping[Edition, Contract] = {
+    "documented": Contract(CONTRACT["documented"], "CompletionRequest"),
+    "observed": Contract(CONTRACT["observed"], "CompletionRequest"),
+}
+# The hosted endpoints cannot tell without `model` what is asked.
+HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
+
+
+@cache
+def known_fields(edition: Edition) -> frozenset[str]:
+    """The names of the fields that an edition knows; it takes any other, and ignores it."""
+    return frozenset(("model", *CONTRACT[edition]()["schemas"]["CompletionFields"]["properties"]))

@@ -1,0 +1,73 @@
+"""FriendliAI: text completions on the page's wire and on today's, and what belongs to them (vendor note, part B)."""
+
+from mockserver.core.dialects import Dialect, Operation, Schemas
+from mockserver.dialects.friendli.errors import ERRORS
+from mockserver.dialects.friendli.headers import every_answer
+from mockserver.dialects.friendli.models import MODELS, health, list_models
+from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
+from mockserver.dialects.friendli.schemas import CONTRACT
+from mockserver.dialects.friendli.write import write
+from mockserver.dialects.openai_style import bearer
+
+COMPLETIONS = Operation(
+    "completions",
+    "POST",
+    ("/v1/completions",),
+    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
+    read=read_container,
+    write=write,
+    summary="Continue a text: the page's endpoint, or a container of today",
+)
+# The hosted endpoints came with the second wire, and never spoke the first.
+SERVERLESS_COMPLETIONS = Operation(
+    "serverless_completions",
+    "POST",
+    ("/serverless/v1/completions",),
+    Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
+    read=read_serverless,
+    write=write,
+    edition="observed",
+    summary="Continue a text by a model of the catalogue",
+)
+DEDICATED_COMPLETIONS = Operation(
+    "dedicated_completions",
+    "POST",
+    ("/dedicated/v1/completions",),
+    Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
+    read=read_dedicated,
+    write=write,
+    edition="observed",
+    summary="Continue a text by an endpoint of one's own",
+)
+LIST_MODELS = Operation(
+    "models",
+    "GET",
+    ("/serverless/v1/models",),
+    Schemas(response="ModelList"),
+    answer=list_models,
+    edition="observed",
+    secured=False,
+    summary="The models on offer",
+)
+HEALTH = Operation(
+    "health",
+    "GET",
+    ("/health",),
+    Schemas(response="Health"),
+    answer=health,
+    secured=False,
+    summary="Whether a container is well",
+)
+
+FRIENDLI = Dialect(
+    name="friendli",
+    title="FriendliAI API",
+    hosts=("api.friendli.ai", "inference.friendli.ai"),
+    operations=(COMPLETIONS, SERVERLESS_COMPLETIONS, DEDICATED_COMPLETIONS, LIST_MODELS, HEALTH),
+    errors=ERRORS,
+    contract=CONTRACT,
+    models=MODELS,
+    headers=every_answer,
+    credentials=bearer,
+    realistic="friendli",
+)

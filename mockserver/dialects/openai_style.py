@@ -1,0 +1,245 @@
+"""What the dialects share, since all of them descend from one API: functions, none of which knows a vendor."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Choice, Generation, Position, Prompt, Usage
+from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply
+from mockserver.generation import tokens
+
+JSON = b"application/json"
+EVENT_STREAM = b"text/event-stream"
+DONE = b"data: [DONE]\n\n"
+
+# How many levels deep a body may be nested.
+_DEEPEST = 100
+
+# What a chat template adds to each message, and to open the answer, in tokens.
+_MESSAGE_OVERHEAD = 4
+_ANSWER_OVERHEAD = 3
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+
+
+def json_object(body: bytes) -> dict[str, Any] | Rejection:
+    """The body as a JSON object, or why it is none; what nests absurdly deep counts as no JSON."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return Rejection(FailureKind.MALFORMED_JSON)
+    if not isinstance(value, dict):
+        return Rejection(FailureKind.NOT_AN_OBJECT)
+    # Few bodies have so many brackets that they have to be looked at.
+    if body.count(b"[") + body.count(b"{") > _DEEPEST and not is_shallow(value):
+        return Rejection(FailureKind.MALFORMED_JSON)
+    return value
+
+
+def is_shallow(value: object) -> bool:
+    """Whether a value nests no deeper than anything that is meant, so that it may be walked through recursively."""
+    level = [value]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in _containers(node)]
+        if not level:
+            return True
+    return False
+
+
+def _containers(node: object) -> Iterable[object]:
+    held: Iterable[object] = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return (child for child in held if isinstance(child, dict | list))
+
+
+def bearer(call: Call) -> str | None:
+    """The key of an `Authorization: Bearer` header, None when there is none."""
+    scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
+
+
+def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """A `stop` field as a tuple: one text, several, or none."""
+    if not value:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def whole(value: float | None) -> int | None:
+    """A whole number as such: to JSON Schema 3.0 is an integer too."""
+    return None if value is None else int(value)
+
+
+def text_prompt(value: str | Sequence[int]) -> Prompt:
+    """A prompt to be continued, given as text or as token ids."""
+    if isinstance(value, str):
+        return Prompt(value, value, tokens.count(value))
+    text = tokens.decode([int(token) for token in value])
+    return Prompt(text, text, len(value))
+
+
+def text_prompts(value: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> tuple[Prompt, ...]:
+    """The `prompt` field of a completions request: a text, texts, token ids, or lists of them."""
+    if isinstance(value, str) or not value or isinstance(value[0], int | float):
+        return (text_prompt(value),)  # type: ignore[arg-type]
+    return tuple(text_prompt(item) for item in value)  # type: ignore[arg-type]
+
+
+def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
+    """A conversation as a prompt. Its topic is the last user message, else the last message at all."""
+    lines = [(str(message.get("role", "")), message_text(message)) for message in messages]
+    topic = next((text for role, text in reversed(lines) if role == "user"), lines[-1][1] if lines else "")
+    text = "\n".join(f"{role}: {said}" for role, said in lines)
+    count = sum(tokens.count(said) + _MESSAGE_OVERHEAD for _, said in lines) + _ANSWER_OVERHEAD
+    return Prompt(text, topic, count, chat=True)
+
+
+def message_text(message: Mapping[str, Any]) -> str:
+    """All that a message says: its text or text parts, its refusal, the tools it calls."""
+    content = message.get("content")
+    said = [content] if isinstance(content, str) else []
+    if isinstance(content, list):
+        said += [str(part.get("text", "")) for part in content if isinstance(part, dict)]
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        said += [orjson.dumps(call).decode() for call in calls]
+    refusal = message.get("refusal")
+    return "".join(said) + (refusal if isinstance(refusal, str) else "")
+
+
+# --- writing -----------------------------------------------------------------------------------------------------
+
+
+class Template(NamedTuple):
+    """A chunk of a stream around the one text that changes from token to token."""
+
+    before: bytes
+    after: bytes
+
+
+class JsonTexts(dict[str, bytes]):
+    """Texts as JSON strings, each written once; begins anew when it is full, since a prompt may hold any text."""
+
+    def __init__(self, write: Callable[[str], bytes]) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, text: str) -> bytes:
+        if len(self) >= 65_536:
+            self.clear()
+        written = self[text] = self._write(text)
+        return written
+
+
+json_texts = JsonTexts(orjson.dumps)
+
+_SLOT = "\x00slot\x00"
+_WRITTEN_SLOT = orjson.dumps(_SLOT)
+
+
+def event(value: object) -> bytes:
+    """A server-sent event of one data line."""
+    return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+def template(make: Mapping[str, Any]) -> Template:
+    """The template of an event in which the value SLOT stands for the text."""
+    before, _, after = event(make).rpartition(_WRITTEN_SLOT)
+    return Template(before, after)
+
+
+SLOT: Any = _SLOT
+
+
+def body_reply(
+    value: object, generation: Generation | None = None, *, headers: RawHeaders = (), content_type: bytes = JSON
+) -> Reply:
+    """A reply of one body (a JSON value, or bytes as they are), due when the generation is complete, or at once."""
+    body = value if isinstance(value, bytes) else orjson.dumps(value)
+    step, tokens = (generation.last_step, generation.usage.completion_tokens) if generation else (0, 0)
+    return Reply(200, ((b"content-type", content_type), *headers), (Frames((body,), (step,), (tokens,)),))
+
+
+def stream_reply(frames: Lazy[Frames], headers: RawHeaders) -> Reply:
+    """A reply of server-sent events; `headers` name the content type."""
+    return Reply(200, headers, frames, streamed=True)
+
+
+def choice_frames(
+    choice: Choice, around: Template, first: Sequence[bytes] = (), last: Sequence[bytes] = ()
+) -> Iterator[Frames]:
+    """One event per token, after the events that open the choice and before those that close it."""
+    if first:
+        yield at_step(OPENING, first)
+    before, after = around
+    for start in range(0, len(choice.texts), RUN_LENGTH):
+        texts = choice.texts[start : start + RUN_LENGTH]
+        data = [before + json_texts[text] + after for text in texts]
+        yield Frames(data, range(start, start + len(data)), (1,) * len(data))
+    if last:
+        yield at_step(choice.last_step, last)
+
+
+def at_step(step: int, events: Sequence[bytes]) -> Frames:
+    """Events that carry no token and leave with a decoding step."""
+    return Frames(tuple(events), (step,) * len(events), (0,) * len(events))
+
+
+def weave(choices: Sequence[Iterable[Frames]]) -> Iterator[Frames]:
+    """The frames of several choices as one stream: step after step, within a step choice after choice."""
+    if len(choices) == 1:
+        yield from choices[0]
+        return
+    rows = chain.from_iterable(zip(*frames, strict=True) for choice in choices for frames in choice)
+    ordered = sorted(rows, key=lambda row: row[1])
+    for start in range(0, len(ordered), RUN_LENGTH):
+        yield Frames(*zip(*ordered[start : start + RUN_LENGTH], strict=True))
+
+
+def usage_object(usage: Usage) -> dict[str, int]:
+    """Token counts in the usual order: prompt, completion, total."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def legacy_logprobs(
+    texts: Sequence[str], positions: Sequence[Position], offset: int, *, with_top: bool = True
+) -> dict[str, Any]:
+    """Log-probabilities as completions have them: four lists side by side; offsets count characters from `offset`."""
+    rows: dict[str, Any] = {
+        "text_offset": list(accumulate(map(len, texts), initial=offset))[: len(texts)],
+        "token_logprobs": [position.logprob for position in positions],
+        "tokens": list(texts),
+    }
+    if with_top:
+        rows["top_logprobs"] = [
+            {text: logprob for _, text, logprob in position.top} | {own: position.logprob}
+            for own, position in zip(texts, positions, strict=True)
+        ]
+    return rows
+
+
+def chat_logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
+    """Log-probabilities as chats have them: one object per token of a stretch, with its bytes and rivals."""
+    kept = slice(start, stop)
+    return [
+        {**_chat_logprob(token, text, position.logprob), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
+        for token, text, position in zip(choice.ids[kept], choice.texts[kept], choice.positions[kept], strict=True)
+    ]
+
+
+def _chat_logprob(token: int, text: str, logprob: float) -> dict[str, Any]:
+    return {"token": text, "logprob": logprob, "bytes": list(_bytes_said(token, text))}
+
+
+def _bytes_said(token: int, text: str) -> bytes:
+    """The token's own bytes, which may be part of a character, unless a stop has cut its text short."""
+    whole, said = tokens.token_bytes(token), text.encode()
+    return said if said and whole.startswith(said) else whole

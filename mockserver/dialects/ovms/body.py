@@ -1,0 +1,126 @@
+"""Bodies on their way into the server: JSON, an object, a model that is served (layers 1 and 2 of vendor note 2)."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.ovms.errors import graph_fault, not_json
+
+# The server states no number; its own tests nest 200 deep, and are refused.
+_DEEPEST = 100
+
+_FIELDS = (
+    "model", "prompt", "stream", "stream_options", "max_tokens", "ignore_eos", "stop", "include_stop_str_in_output",
+    "logprobs", "echo", "n", "best_of", "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty",
+    "presence_penalty", "repetition_penalty", "length_penalty", "diversity_penalty", "num_assistant_tokens",
+    "assistant_confidence_threshold", "skip_special_tokens",
+)  # fmt: skip
+_WRITTEN_FIELDS = tuple(f'"{name}"'.encode() for name in _FIELDS)
+_NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
+
+
+class Admitted(NamedTuple):
+    """A body that has got as far as a graph, and the model whose graph it is."""
+
+    fields: dict[str, Any]
+    model: Model
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer is to be a stream."""
+        return self.fields.get("stream") is True
+
+
+def admit(call: Call, site: Site, path: str) -> Admitted | Rejection:
+    """The body and its model, or why the server refuses it before any graph sees it. `path` is the vendor's own."""
+    if site.edition == "observed" and not _says_json(call):
+        return _unread(call, site, path)
+    fields = _fields(call.body, site)
+    if isinstance(fields, Rejection):
+        return fields
+    fault = _http_fault(fields, path)
+    if fault is not None:
+        return not_json(fault)
+    # "An empty `model` string also falls back to the path."
+    name = fields["model"] or (_named_by(path) if site.edition == "observed" else "")
+    model = site.model(name) if fields["model"] else _listed(name, site)
+    return Rejection(FailureKind.UNKNOWN_MODEL) if model is None else Admitted(fields, model)
+
+
+def _says_json(call: Call) -> bool:
+    return _media_type(call) == "application/json"
+
+
+def _media_type(call: Call) -> str:
+    return (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
+
+
+def _unread(call: Call, site: Site, path: str) -> Rejection:
+    """A body that is not declared as JSON: "anything else takes the model name from the path"."""
+    form = _FORM_MODEL.search(call.body) if _media_type(call) == "multipart/form-data" else None
+    known = site.model(form[1].decode("utf-8", "replace")) if form and form[1] else _listed(_named_by(path), site)
+    if known is None:
+        return Rejection(FailureKind.UNKNOWN_MODEL)
+    return graph_fault("Non-json request received in text generation calculator")
+
+
+def _named_by(path: str) -> str:
+    return path.removeprefix("/v3/").removeprefix("/v1/")
+
+
+def _listed(name: str, site: Site) -> Model | None:
+    """A model that is really there: nobody means one called `completions`, or none, by asking for it."""
+    return next((model for model in site.models if model.id == name), None)
+
+
+def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
+    if site.edition == "observed" and _depth(body) > _DEEPEST:
+        return not_json("JSON body exceeds maximum nesting depth")
+    fields = json_object(body)
+    if isinstance(fields, Rejection):
+        return Rejection(fields.kind)
+    repeated = any(body.count(name) > 1 for name in _WRITTEN_FIELDS)
+    return _first_of_equals(body, fields) if repeated else fields
+
+
+def _depth(body: bytes) -> int:
+    """How deeply the body nests; a body with few brackets is not looked at closely."""
+    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
+        return 0
+    depth = deepest = 0
+    for token in _NESTING.finditer(body):
+        depth += {b"[": 1, b"{": 1, b"]": -1, b"}": -1}.get(token[0], 0)
+        deepest = max(depth, deepest)
+    return deepest
+
+
+def _first_of_equals(body: bytes, fields: dict[str, Any]) -> dict[str, Any]:
+    """The object again, now with the first of equal keys ("duplicate keys: the first counts")."""
+    try:
+        first: dict[str, Any] = json.loads(body, object_pairs_hook=lambda pairs: dict(reversed(pairs)), parse_int=_int)
+    except RecursionError:
+        return fields
+    return first
+
+
+def _int(digits: str) -> int | float:
+    """A whole number as the server holds it: in 64 bits, else as a fraction."""
+    value = int(digits) if len(digits) <= 20 else float(digits)
+    return value if -(2**63) <= value < 2**64 else float(value)
+
+
+def _http_fault(fields: dict[str, Any], path: str) -> str | None:
+    """The first check of the HTTP layer that fails, in the server's order."""
+    if "model" not in fields:
+        return "model field is missing in JSON body"
+    if not isinstance(fields["model"], str):
+        return "model field is not a string"
+    # "only if the path contains `completions`"; null is no boolean in either edition.
+    if "completions" in path and not isinstance(fields.get("stream", False), bool):
+        return "stream field is not a boolean"
+    return None

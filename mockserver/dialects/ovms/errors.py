@@ -1,0 +1,85 @@
+"""OVMS' errors: one shape, `{"error": "<text>"}`, whatever went wrong (vendor note 4)."""
+
+from dataclasses import replace
+
+from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.dialects.ovms.headers import JSON, STREAM
+
+# What the server puts before the message of a graph that fails; the space stands before the line end.
+_GRAPH = (
+    "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+    'Calculator::Process() for node "LLMExecutor" failed: '
+)
+_NOT_JSON = "The file is not valid json - "
+
+
+def graph_fault(message: str, *, stream: bool = False, kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
+    """The refusal of a graph, in the words that the server wraps around the graph's own."""
+    return Rejection(kind, _GRAPH + message, streamed=stream)
+
+
+def not_json(detail: str) -> Rejection:
+    """The refusal of the HTTP layer, which reads a body before any graph does."""
+    return Rejection(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
+
+
+def _object(rejection: Rejection, said: str) -> dict[str, str]:
+    return {"error": said}
+
+
+def _row(status: int, message: str) -> Refusal:
+    return Refusal(status, message, _object, content_type=JSON)
+
+
+def _graph(message: str, streamed_status: int) -> Refusal:
+    """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
+    (_, content_type), *headers = STREAM
+    streamed = Refusal(streamed_status, _GRAPH + message, _object, tuple(headers), content_type)
+    return replace(_row(400, _GRAPH + message), streamed=streamed)
+
+
+def _graph_rows(streamed_status: int) -> ErrorTable:
+    return {
+        FailureKind.INVALID_REQUEST: _graph("Response generation failed", streamed_status),
+        FailureKind.CONTEXT_LENGTH: _graph("Number of prompt tokens exceeds model max length", streamed_status),
+    }
+
+
+# The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are there for faults that ask for them.
+_COMMON: ErrorTable = {
+    FailureKind.MALFORMED_JSON: _row(412, _NOT_JSON + "Cannot parse JSON body"),
+    FailureKind.NOT_AN_OBJECT: _row(412, _NOT_JSON + "JSON body must be an object"),
+    FailureKind.UNKNOWN_MODEL: _row(404, "Mediapipe graph definition with requested name is not found"),
+    FailureKind.UNKNOWN_PATH: _row(400, "Invalid request URL"),
+    FailureKind.WRONG_METHOD: _row(406, "Unsupported method"),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
+    # "from the HTTP library", which closes the connection and says no more.
+    FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda rejection, said: b"", content_type=b"text/html; charset=utf-8"),
+    FailureKind.CONTENT_FILTER: _row(400, _GRAPH + "Response generation failed"),
+    FailureKind.FORBIDDEN: _row(403, "Forbidden"),
+    FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),
+    FailureKind.RATE_LIMIT: _row(429, "Too many requests"),
+    FailureKind.OVERLOADED: _row(503, "Server is not ready"),
+    FailureKind.TIMEOUT: _row(408, "Request timeout"),
+    FailureKind.SERVER_ERROR: _row(500, "Internal server error"),
+}
+_KEY = "Unauthorized request due to invalid or missing api-key"
+
+ERRORS: dict[Edition, ErrorTable] = {
+    # "A answers HTTP 200, text/event-stream, and the bare JSON error as body". It knows no keys.
+    "documented": {
+        **_COMMON,
+        **_graph_rows(200),
+        FailureKind.MISSING_CREDENTIALS: _row(401, _KEY),
+        FailureKind.UNAUTHORIZED: _row(401, _KEY),
+    },
+    # "HTTP 400 with content-type still text/event-stream"; a bad key is "HTTP 500 because UNAUTHORIZED is missing
+    # from the status map".
+    "observed": {
+        **_COMMON,
+        **_graph_rows(400),
+        FailureKind.MISSING_CREDENTIALS: _row(500, _KEY),
+        FailureKind.UNAUTHORIZED: _row(500, _KEY),
+    },
+}

@@ -1,0 +1,109 @@
+"""OpenVINO Model Server: `POST /v3/completions` of an LLM graph, and what its clients ask beside it (vendor note)."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Dialect, Operation, Schemas, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style import body_reply
+from mockserver.dialects.ovms.errors import ERRORS
+from mockserver.dialects.ovms.headers import JSON, every_answer
+from mockserver.dialects.ovms.models import (
+    MODELS,
+    config_status,
+    get_model,
+    healthy,
+    list_models,
+    model_ready,
+    server_metadata,
+)
+from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read, refuse_endpoint
+from mockserver.dialects.ovms.schemas import CONTRACT
+from mockserver.dialects.ovms.write import write
+
+COMPLETIONS = Operation(
+    "completions",
+    "POST",
+    COMPLETIONS_PATHS["observed"],
+    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
+    read=read,
+    write=write,
+    summary="Continue a text",
+)
+LIST_MODELS = Operation(
+    "models",
+    "GET",
+    ("/v3/models", "/v3/v1/models", "/v1/models"),
+    Schemas(response="ModelList"),
+    answer=list_models,
+    summary="The models that are served",
+)
+GET_MODEL = Operation(
+    "model",
+    "GET",
+    ("/v3/models/{id}", "/v3/v1/models/{id}", "/v1/models/{id}"),
+    Schemas(response="Model"),
+    answer=get_model,
+    summary="One model",
+)
+SERVER = Operation(
+    "server",
+    "GET",
+    ("/v2",),
+    Schemas(response="ServerMetadata"),
+    answer=server_metadata,
+    summary="The server's name and version",
+)
+HEALTH = Operation(
+    "health", "GET", ("/v2/health/ready", "/v2/health/live"), answer=healthy, summary="Whether the server is ready"
+)
+MODEL_READY = Operation(
+    "model_ready", "GET", ("/v2/models/{id}/ready",), answer=model_ready, summary="Whether a model is ready"
+)
+CONFIG = Operation(
+    "config",
+    "GET",
+    ("/v1/config",),
+    Schemas(response="ConfigStatus"),
+    answer=config_status,
+    summary="The state of every model",
+)
+RELOAD = Operation(
+    "config_reload",
+    "POST",
+    ("/v1/config/reload",),
+    Schemas(response="ConfigStatus"),
+    answer=config_status,
+    summary="Read the configuration again",
+)
+# Its pattern takes in all that stands above, so it comes after them.
+WRONG_ENDPOINT = Operation(
+    "wrong_endpoint", "POST", ("/v3/{name}",), answer=refuse_endpoint, summary="What an LLM graph does not serve"
+)
+
+
+def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
+    """Calls that no operation takes: a wrong URL, also for "GET on a V3 POST path", else a wrong method.
+
+    OPTIONS is a method of the newer server alone, which answers any path with its CORS headers.
+    """
+    if call.method == "OPTIONS" and site.edition == "observed":
+        return body_reply(b"", content_type=JSON)
+    if ".." in call.path:
+        return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
+    # "methods other than GET/POST(/OPTIONS) 406", and "POST on a GET-only route".
+    wrong_url = call.method == "GET" or (call.method == "POST" and not allowed)
+    return Rejection(FailureKind.UNKNOWN_PATH if wrong_url else FailureKind.WRONG_METHOD)
+
+
+OVMS = Dialect(
+    name="ovms",
+    title="OpenVINO Model Server",
+    hosts=(),
+    operations=(COMPLETIONS, LIST_MODELS, GET_MODEL, SERVER, HEALTH, MODEL_READY, CONFIG, RELOAD, WRONG_ENDPOINT),
+    errors=ERRORS,
+    contract=CONTRACT,
+    models=MODELS,
+    headers=every_answer,
+    unrouted=unrouted,
+    realistic="ovms",
+)

@@ -1,0 +1,205 @@
+"""Upstash's errors: QStash's own where it answers itself, vLLM's where the model does (vendor note B5).
+
+QStash says `{"error": "..."}`. Behind it a vLLM of mid-2024 is assumed, whose bodies pass through as they are; it names
+faults of form all together, as a list of pydantic's, and faults of value one at a time, in an order of its own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.upstash.headers import BURST_LIMIT, CHAT_LIMIT, DAILY_LIMIT
+
+# --- the table ---------------------------------------------------------------------------------------------------
+
+
+def _qstash(status: int, message: str, headers: RawHeaders = ()) -> Refusal:
+    return Refusal(status, message, lambda rejection, said: {"error": said}, headers)
+
+
+def _vllm(status: int, type: str, message: str) -> Refusal:
+    def body(rejection: Rejection, said: str) -> dict[str, object]:
+        return {"object": "error", "message": said, "type": type, "param": None, "code": rejection.status or status}
+
+    return Refusal(status, message, body)
+
+
+_TABLE: ErrorTable = {
+    FailureKind.MALFORMED_JSON: _qstash(400, "invalid request body: not valid JSON"),
+    FailureKind.NOT_AN_OBJECT: _qstash(400, "invalid request body: not a JSON object"),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: _qstash(415, "unsupported media type"),
+    FailureKind.BODY_TOO_LARGE: _qstash(413, "request body is too large"),
+    # The literal of many logs; nothing shows another one where no token came at all.
+    FailureKind.MISSING_CREDENTIALS: _qstash(401, "unable to authenticate: invalid token"),
+    FailureKind.UNAUTHORIZED: _qstash(401, "unable to authenticate: invalid token"),
+    FailureKind.FORBIDDEN: _qstash(403, "forbidden"),
+    FailureKind.UNKNOWN_PATH: _qstash(404, "not found"),
+    FailureKind.WRONG_METHOD: _qstash(405, "method not allowed"),
+    # Three kinds of 429, which the SDKs tell apart by the headers alone: the chat's, the day's, the second's.
+    FailureKind.RATE_LIMIT: _qstash(429, "rate limit exceeded", CHAT_LIMIT),
+    FailureKind.PAYMENT_REQUIRED: _qstash(429, "daily message limit exceeded", DAILY_LIMIT),
+    FailureKind.OVERLOADED: _qstash(429, "burst rate limit exceeded", BURST_LIMIT),
+    FailureKind.TIMEOUT: _qstash(504, "request timed out"),
+    FailureKind.SERVER_ERROR: _qstash(500, "internal server error"),
+    FailureKind.INVALID_REQUEST: _vllm(400, "BadRequestError", "The request is not valid."),
+    FailureKind.CONTEXT_LENGTH: _vllm(400, "BadRequestError", "The request is longer than the model's context."),
+    FailureKind.CONTENT_FILTER: _vllm(400, "BadRequestError", "The request was refused by a content filter."),
+    FailureKind.UNKNOWN_MODEL: _vllm(404, "NotFoundError", "The model does not exist."),
+}
+
+ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
+
+
+# --- faults of form ----------------------------------------------------------------------------------------------
+
+# A schema's type as pydantic calls it: its code, and its word.
+_TYPES = {
+    "string": ("string_type", "string"),
+    "integer": ("int_type", "integer"),
+    "number": ("float_type", "number"),
+    "boolean": ("bool_type", "boolean"),
+    "array": ("list_type", "list"),
+    "object": ("dict_type", "dictionary"),
+}
+
+
+def misshapen(faults: Sequence[Violation]) -> Rejection | None:
+    """All faults of form in one refusal, as the list that pydantic makes of them; None when there are none."""
+    details = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
+    return Rejection(FailureKind.INVALID_REQUEST, repr(details)) if details else None
+
+
+def misplaced_top_logprobs(body: Mapping[str, object]) -> Rejection | None:
+    """The refusal of `top_logprobs` out of its range or without `logprobs`; vLLM looks at it before all else."""
+    alternatives = body.get("top_logprobs")
+    if not isinstance(alternatives, int | float) or isinstance(alternatives, bool):
+        return None
+    if body.get("logprobs") is not True:
+        # "logprobs must be set to true if this parameter is used."
+        return _bad_value("when using `top_logprobs`, `logprobs` must be set to true.")
+    # "An integer between 0 and 20"
+    if not 0 <= alternatives <= 20:
+        return _bad_value("`top_logprobs` must be a value in the interval [0, 20].")
+    return None
+
+
+def _bad_value(message: str) -> Rejection:
+    detail = {"type": "value_error", "loc": ("body",), "msg": f"Value error, {message}"}
+    return Rejection(FailureKind.INVALID_REQUEST, repr([detail]), "top_logprobs")
+
+
+def _detail(fault: Violation) -> dict[str, object]:
+    code, message = _WORDINGS.get(fault.rule, _other)(fault)
+    return {"type": code, "loc": ("body", *fault.path), "msg": message}
+
+
+def _wrong_type(fault: Violation) -> tuple[str, str]:
+    expected = fault.expected if isinstance(fault.expected, list) else [fault.expected]
+    types = [_TYPES[name] for name in expected if name in _TYPES]
+    if types[0][0] == "int_type" and isinstance(fault.found, float):
+        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
+    return types[0][0], f"Input should be a valid {' or '.join(word for _, word in types)}"
+
+
+def _wrong_value(fault: Violation) -> tuple[str, str]:
+    *others, last = map(repr, fault.expected if isinstance(fault.expected, list) else [fault.expected])
+    return "literal_error", f"Input should be {', '.join(others)} or {last}"
+
+
+def _wrong_length(fault: Violation) -> tuple[str, str]:
+    code, bound = ("too_short", "at least") if fault.rule == "minItems" else ("too_long", "at most")
+    found = len(fault.found) if isinstance(fault.found, list) else 0
+    items = "item" if fault.expected == 1 else "items"
+    return code, f"List should have {bound} {fault.expected} {items} after validation, not {found}"
+
+
+def _other(fault: Violation) -> tuple[str, str]:
+    return "value_error", f"Value error, {fault.message}"
+
+
+_WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
+    "required": lambda fault: ("missing", "Field required"),
+    "type": _wrong_type,
+    "enum": _wrong_value,
+    "minItems": _wrong_length,
+    "maxItems": _wrong_length,
+    "minimum": lambda fault: ("greater_than_equal", f"Input should be greater than or equal to {fault.expected}"),
+    "maximum": lambda fault: ("less_than_equal", f"Input should be less than or equal to {fault.expected}"),
+}
+
+
+# --- faults of value ---------------------------------------------------------------------------------------------
+
+_RANGE_RULES = ("minimum", "maximum", "exclusiveMinimum", "minLength", "pattern")
+
+
+def _number(fault: Violation) -> float:
+    """The number that came, as a float, which is how the engine keeps it and prints it."""
+    return float(fault.found) if isinstance(fault.found, int | float) else 0.0
+
+
+def _whole(fault: Violation) -> int:
+    return int(fault.found) if isinstance(fault.found, int | float) else 0
+
+
+def _bias(fault: Violation) -> str:
+    if fault.rule == "pattern":
+        return "Found token_id in logit_bias that is not an integer or string representing an integer"
+    # "an associated bias value from -100 to 100"
+    return f"logit_bias must be in [-100, 100], got {_number(fault)}."
+
+
+# The engine's checks in its order; the first that fails is all that it tells.
+_RANGES: dict[str, Callable[[Violation], str]] = {
+    "n": lambda fault: (
+        f"n must be at {'least' if fault.rule == 'minimum' else 'most'} {fault.expected}, got {_whole(fault)}."
+    ),
+    # "Number between -2.0 and 2.0."
+    "presence_penalty": lambda fault: f"presence_penalty must be in [-2, 2], got {_number(fault)}.",
+    "frequency_penalty": lambda fault: f"frequency_penalty must be in [-2, 2], got {_number(fault)}.",
+    # "between 0 and 2"
+    "temperature": lambda fault: f"temperature must be in [0, 2], got {_number(fault)}.",
+    "top_p": lambda fault: f"top_p must be in (0, 1], got {_number(fault)}.",
+    "max_tokens": lambda fault: f"max_tokens must be at least 1, got {_whole(fault)}.",
+    "stop": lambda fault: "stop cannot contain an empty string.",
+    "logit_bias": _bias,
+}
+
+
+def out_of_range(faults: Sequence[Violation]) -> Rejection | None:
+    """The refusal of the first value that the engine cannot work with; None when it can with all."""
+    first: dict[str, Violation] = {}
+    for fault in filter(_is_out_of_range, faults):
+        first.setdefault(str(fault.path[0]), fault)
+    name = next((name for name in _RANGES if name in first), None)
+    return None if name is None else Rejection(FailureKind.INVALID_REQUEST, _RANGES[name](first[name]), name)
+
+
+def _is_out_of_range(fault: Violation) -> bool:
+    return fault.rule in _RANGE_RULES and bool(fault.path) and fault.path[0] in _RANGES
+
+
+# --- faults that the engine finds later --------------------------------------------------------------------------
+
+
+def unknown_model(name: str) -> Rejection:
+    """The refusal of a model that is not on offer."""
+    return Rejection(FailureKind.UNKNOWN_MODEL, f"The model `{name}` does not exist.", "model")
+
+
+def too_long(prompt: int, completion: int | None, context: int) -> Rejection | None:
+    """The refusal of a request that the context has no room for, in tokens; None when it has."""
+    window = f"This model's maximum context length is {context} tokens. However, you requested"
+    if completion is None:
+        if prompt < context:
+            return None
+        message = f"{window} {prompt} tokens in the messages, Please reduce the length of the messages."
+    elif prompt + completion <= context:
+        return None
+    else:
+        message = (
+            f"{window} {prompt + completion} tokens ({prompt} in the messages, {completion} in the completion). "
+            "Please reduce the length of the messages or completion."
+        )
+    return Rejection(FailureKind.CONTEXT_LENGTH, message)

@@ -1,0 +1,76 @@
+"""`POST /llm/v1/chat/completions` as a request to a model.
+
+The way of a body: QStash parses it; then the engine behind it looks at `top_logprobs`, at the form of every field, at
+the model, at the room in its context, and at last at the values.
+"""
+
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Site
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling, Stops
+from mockserver.dialects.openai_style import chat_prompt, json_object, stop_texts, whole
+from mockserver.dialects.upstash.errors import (
+    misplaced_top_logprobs,
+    misshapen,
+    out_of_range,
+    too_long,
+    unknown_model,
+)
+from mockserver.dialects.upstash.schemas import REQUEST
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why Upstash refuses it."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    faults = REQUEST[site.edition].violations(body)
+    refusal = misplaced_top_logprobs(body) or misshapen(faults)
+    if refusal is not None:
+        return refusal
+    model = site.model(body["model"]) if body["model"] else None
+    if model is None:
+        return unknown_model(body["model"])
+    prompt, limit = _prompt(body), whole(body.get("max_tokens"))
+    refusal = too_long(prompt.token_count, limit, model.context) or out_of_range(faults)
+    return refusal or _request(body, prompt, Limits(limit, context=model.context), model)
+
+
+def _prompt(body: dict[str, Any]) -> Prompt:
+    """The conversation. A participant's `name` is left out of it, as the chat templates of both models do."""
+    return chat_prompt([{"role": message["role"], "content": message["content"]} for message in body["messages"]])
+
+
+def _request(body: dict[str, Any], prompt: Prompt, limits: Limits, model: Model) -> GenerationRequest:
+    format = body.get("response_format") or {}
+    return GenerationRequest(
+        model=model.id,
+        prompts=(prompt,),
+        output=Output(stream=bool(body.get("stream")), include_usage=True, logprobs=_alternatives(body)),
+        limits=limits,
+        stops=Stops(stop_texts(body.get("stop"))),
+        sampling=_sampling(body),
+        # "enables JSON mode, which guarantees the message the model generates is valid JSON"
+        constraint=Constraint("json_object") if format.get("type") == "json_object" else None,
+        n=whole(body.get("n")) or 1,
+    )
+
+
+def _alternatives(body: dict[str, Any]) -> int | None:
+    """How many likely tokens are told at each position; None when log-probabilities are not asked for."""
+    return (whole(body.get("top_logprobs")) or 0) if body.get("logprobs") else None
+
+
+def _sampling(body: dict[str, Any]) -> Sampling:
+    seed, temperature, top_p = whole(body.get("seed")), body.get("temperature"), body.get("top_p")
+    return Sampling(
+        seeds=() if seed is None else (seed,),
+        temperature=1.0 if temperature is None else float(temperature),
+        top_p=1.0 if top_p is None else float(top_p),
+        frequency_penalty=float(body.get("frequency_penalty") or 0),
+        presence_penalty=float(body.get("presence_penalty") or 0),
+        # "maps tokens (specified by their token ID in the tokenizer) to an associated bias value"
+        logit_bias=tuple((int(token), float(value)) for token, value in (body.get("logit_bias") or {}).items()),
+    )

@@ -1,0 +1,35 @@
+"""Upstash QStash LLM: `POST /llm/v1/chat/completions`, a whole API, retired by its vendor (vendor note, part B)."""
+
+from mockserver.core.dialects import Dialect, Model, Operation, Schemas
+from mockserver.dialects.upstash.credentials import token
+from mockserver.dialects.upstash.errors import ERRORS
+from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
+from mockserver.dialects.upstash.read import read
+from mockserver.dialects.upstash.schemas import CONTRACT
+from mockserver.dialects.upstash.write import write
+
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    (CHAT_PATH,),
+    Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
+    read=read,
+    write=write,
+    summary="Answer a conversation",
+)
+
+UPSTASH = Dialect(
+    name="upstash",
+    title="Upstash QStash LLM API",
+    hosts=("qstash.upstash.io", "qstash-us-east-1.upstash.io", "qstash-eu-central-1.upstash.io"),
+    operations=(CHAT_COMPLETIONS,),
+    errors=ERRORS,
+    contract=CONTRACT,
+    models=(
+        Model("meta-llama/Meta-Llama-3-8B-Instruct", "meta-llama", context=8_192),
+        Model("mistralai/Mistral-7B-Instruct-v0.2", "mistralai", context=32_768),
+    ),
+    headers=every_answer,
+    credentials=token,
+    realistic="upstash",
+)

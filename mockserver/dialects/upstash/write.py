@@ -1,0 +1,137 @@
+"""Generations in the format of `POST /llm/v1/chat/completions`: the page, and its two examples (vendor note B3).
+
+Keys on the wire: id, object, created, model, choices, usage; those of `usage`: prompt, total, completion. The examples
+have no `system_fingerprint`. A stream opens with a chunk of the role and closes with an empty text, finish reason and
+usage in one chunk; a key without a value is `null` in a choice, but there is no `usage` key before the last chunk.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation, Usage
+from mockserver.core.seeding import hex_digits
+from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
+from mockserver.dialects.openai_style import (
+    DONE,
+    EVENT_STREAM,
+    SLOT,
+    at_step,
+    body_reply,
+    chat_logprobs,
+    choice_frames,
+    event,
+    stream_reply,
+    template,
+    weave,
+)
+from mockserver.dialects.upstash.headers import WITHIN_LIMITS
+
+# How many tokens are looked at in the search for a likely one, and what an unlikely one is given.
+_RANKS = 20
+_UNLIKELY = -9999.0
+
+# Log-probabilities are written this many tokens at a time: twenty rivals each make half a megabyte of text.
+_DETAILED_RUN = 64
+
+
+def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    if generation.request.output.stream:
+        frames = Lazy(partial(_chunks, generation, site))
+        return stream_reply(frames, ((b"content-type", EVENT_STREAM), *WITHIN_LIMITS))
+    choices = [_choice(choice, generation) for choice in generation.choices]
+    body = _envelope("chat.completion", choices, generation, site) | {"usage": _usage(generation.usage)}
+    return body_reply(body, generation, headers=WITHIN_LIMITS)
+
+
+def _envelope(kind: str, choices: list[Any], generation: Generation, site: Site) -> dict[str, Any]:
+    return {
+        "id": f"cmpl-{hex_digits(site.identity, 32, 'id')}",
+        "object": kind,
+        "created": int(site.now),
+        "model": generation.request.model,
+        "choices": choices,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+
+
+def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
+    return {
+        "index": choice.index,
+        "message": {"role": "assistant", "content": choice.text},
+        "logprobs": None if generation.request.output.logprobs is None else {"content": _logprobs(choice)},
+        "finish_reason": choice.finish_reason,
+        # "null if the completion finished for some other reason including encountering the EOS token"
+        "stop_reason": choice.stop,
+    }
+
+
+def _logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
+    """The page's log-probabilities: a token that twenty others outdo has none of its own."""
+    rows = chat_logprobs(choice, start, stop)
+    for row, token, position in zip(rows, choice.ids[start:stop], choice.positions[start:stop], strict=True):
+        rivals = position.top[:_RANKS]
+        if len(rivals) == _RANKS and all(rival != token for rival, _, _ in rivals):
+            # "if it is within the top 20 most likely tokens. Otherwise, the value -9999.0"
+            row["logprob"] = _UNLIKELY
+    return rows
+
+
+def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
+    envelope = partial(_envelope, "chat.completion.chunk", generation=generation, site=site)
+    choices = []
+    for choice in generation.choices:
+        closing = envelope([_ending(choice)])
+        if choice is generation.last_choice:
+            closing["usage"] = _usage(generation.usage)
+        opening = envelope([_part(choice.index, {"role": "assistant"})])
+        choices.append(_choice_chunks(choice, generation, event(opening), event(closing), envelope))
+    yield from weave(choices)
+    yield at_step(generation.last_step, (DONE,))
+
+
+def _part(index: int, delta: dict[str, Any], logprobs: object = None) -> dict[str, Any]:
+    return {"index": index, "delta": delta, "logprobs": logprobs, "finish_reason": None}
+
+
+def _ending(choice: Choice) -> dict[str, Any]:
+    """What closes a choice: no `logprobs` key, and a `stop_reason` only where a stop was met."""
+    ending: dict[str, Any] = {
+        "index": choice.index,
+        "delta": {"content": ""},
+        "finish_reason": choice.finish_reason,
+    }
+    return ending if choice.stop is None else ending | {"stop_reason": choice.stop}
+
+
+def _choice_chunks(
+    choice: Choice, generation: Generation, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
+) -> Iterator[Frames]:
+    if generation.request.output.logprobs is None:
+        around = template(envelope([_part(choice.index, {"content": SLOT})]))
+        return choice_frames(choice, around, (first,), (last,))
+    return _detailed_chunks(choice, first, last, envelope)
+
+
+def _detailed_chunks(
+    choice: Choice, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
+) -> Iterator[Frames]:
+    """Chunks that carry the log-probabilities of their token beside its text."""
+    yield at_step(OPENING, (first,))
+    for start in range(0, len(choice.ids), _DETAILED_RUN):
+        stop = start + _DETAILED_RUN
+        data = [
+            event(envelope([_part(choice.index, {"content": text}, {"content": [row]})]))
+            for text, row in zip(choice.texts[start:stop], _logprobs(choice, start, stop), strict=True)
+        ]
+        yield Frames(data, range(start, start + len(data)), (1,) * len(data))
+    yield at_step(choice.last_step, (last,))

@@ -1,0 +1,13 @@
+"""The frame of every plain answer: compact JSON, unescaped UTF-8, and a line end (vendor note A1 and A3)."""
+
+import orjson
+
+from mockserver.core.generation import Generation
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style import body_reply
+
+
+def json_reply(value: object, generation: Generation | None = None) -> Reply:
+    """A reply of one JSON body, due when the generation is complete, or at once."""
+    # "body ends in `\n`"
+    return body_reply(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE), generation)

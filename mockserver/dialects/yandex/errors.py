@@ -1,0 +1,116 @@
+"""Yandex' errors: a message and a type under `error`, no more (vendor note A5).
+
+Statuses are the vendor's map from gRPC codes; 404, 405, 413 and 415 are not on it and have the usual meaning. Texts
+that nobody has recorded are our own.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.failures import FailureKind, Rejection, Violation
+
+
+class _Row(NamedTuple):
+    status: int
+    type: str
+    message: str
+
+
+_ROWS: dict[FailureKind, _Row] = {
+    FailureKind.MALFORMED_JSON: _Row(400, "invalid_request_error", "The request body is not valid JSON"),
+    FailureKind.NOT_AN_OBJECT: _Row(400, "invalid_request_error", "The request body must be a JSON object"),
+    FailureKind.INVALID_REQUEST: _Row(400, "invalid_request_error", "The request is not valid"),
+    FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(415, "invalid_request_error", "The content type is not supported"),
+    FailureKind.BODY_TOO_LARGE: _Row(413, "invalid_request_error", "The request body is too large"),
+    FailureKind.MISSING_CREDENTIALS: _Row(
+        401, "authentication_error", "IAM token or API key has to be passed in request"
+    ),
+    FailureKind.UNAUTHORIZED: _Row(401, "authentication_error", "Unknown api key '{key}'"),
+    FailureKind.FORBIDDEN: _Row(403, "permission_error", "Permission denied"),
+    # "402, 404, 413, 422 are not documented": whoever does not pay is denied permission.
+    FailureKind.PAYMENT_REQUIRED: _Row(403, "permission_error", "The billing account is not active"),
+    FailureKind.UNKNOWN_MODEL: _Row(400, "invalid_request_error", "Failed to get model"),
+    FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not Found"),
+    FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "Method Not Allowed"),
+    FailureKind.CONTEXT_LENGTH: _Row(400, "invalid_request_error", "The number of input tokens is too large"),
+    FailureKind.CONTENT_FILTER: _Row(400, "invalid_request_error", "The request was refused by a content filter"),
+    FailureKind.RATE_LIMIT: _Row(
+        429,
+        "rate_limit_error",
+        "ai.textGenerationCompletionSessionsCount.count gauge quota limit exceed: allowed 10 requests",
+    ),
+    FailureKind.OVERLOADED: _Row(503, "server_error", "The service is unavailable, try again later"),
+    FailureKind.TIMEOUT: _Row(504, "server_error", "The deadline of the request was exceeded"),
+    FailureKind.SERVER_ERROR: _Row(500, "server_error", "Internal server error"),
+}
+
+
+def _refusal(row: _Row) -> Refusal:
+    return Refusal(row.status, row.message, lambda rejection, said: {"error": {"message": said, "type": row.type}})
+
+
+def _unknown_key(row: _Row) -> Refusal:
+    """The one refusal that shows what came: the key, "masked"."""
+
+    def body(rejection: Rejection, said: str) -> object:
+        return {"error": {"message": said.format(key=_masked(rejection.key or "")), "type": row.type}}
+
+    return Refusal(row.status, row.message, body)
+
+
+def _masked(key: str) -> str:
+    return f"{key[:4]}****{key[-4:]}" if len(key) > 12 else "****"
+
+
+_TABLE: ErrorTable = {kind: _refusal(row) for kind, row in _ROWS.items()} | {
+    FailureKind.UNAUTHORIZED: _unknown_key(_ROWS[FailureKind.UNAUTHORIZED])
+}
+ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
+
+_TYPES = {
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "string": "a string",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_WORDINGS: dict[str, Callable[[Violation], str]] = {
+    "required": lambda v: "is required",
+    "type": lambda v: f"must be {_types(v.expected)}",
+    "enum": lambda v: f"must be one of {_values(v.expected)}",
+    "const": lambda v: f"must be {v.expected!r}",
+    "minimum": lambda v: f"must be at least {v.expected}",
+    "maximum": lambda v: f"must be at most {v.expected}",
+    "minItems": lambda v: "must not be empty",
+    "minLength": lambda v: "must not be empty",
+    "maxLength": lambda v: f"must be at most {v.expected} characters",
+    # "Must be a-z, A-Z, 0-9, or contain underscores and dashes"
+    "not": lambda v: "may hold letters, digits, underscores and dashes only",
+    "anyOf": lambda v: "must name a function or a custom tool",
+}
+
+
+def explain(violations: Sequence[Violation], fields: Sequence[str]) -> Rejection:
+    """The first fault of a body, in the order of its `fields`; only one is told."""
+    if not violations:
+        return Rejection(FailureKind.INVALID_REQUEST)
+    first = min(violations, key=lambda violation: fields.index(str(violation.path[0])))
+    wording = _WORDINGS.get(first.rule)
+    return fault(first.field, wording(first) if wording else "is not valid")
+
+
+def fault(field: str, wording: str) -> Rejection:
+    """A field is blamed, in words of our own."""
+    return Rejection(FailureKind.INVALID_REQUEST, f"'{field}' {wording}", field)
+
+
+def _types(expected: object) -> str:
+    names = expected if isinstance(expected, list) else [expected]
+    return " or ".join(_TYPES[str(name)] for name in names)
+
+
+def _values(expected: object) -> str:
+    return ", ".join(repr(value) for value in expected if value is not None) if isinstance(expected, list) else ""

@@ -1,0 +1,46 @@
+"""The headers of every answer, and the key that a request carries (vendor note A1)."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.seeding import derive, uuid4_text
+from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.yandex.backends import D2, Backend, backend_of
+from mockserver.dialects.yandex.uri import parse_uri
+
+_SCHEMES = ("api-key", "bearer")
+
+
+def credentials(call: Call) -> str | None:
+    """The key of `Authorization: Api-Key <key>` or `Bearer <key or IAM token>`, None when there is none."""
+    scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
+    return key.strip() or None if scheme.lower() in _SCHEMES else None
+
+
+def every_answer(call: Call, site: Site) -> RawHeaders:
+    """The headers that each answer carries, errors included; what the call is traced by depends on its engine."""
+    always = ((b"x-server-trace-id", _trace_id(site)), (b"server", b"ycalb"))
+    if not _asked_backend(call).traced:
+        return always
+    own = call.headers.get("x-client-request-id")
+    echoed = ((b"x-client-request-id", own.encode("latin-1")),) if own else ()
+    return (*always, (b"x-request-id", request_id(site).encode()), *echoed)
+
+
+def request_id(site: Site) -> str:
+    """The id under which the service knows this call."""
+    return uuid4_text(site.identity, "request")
+
+
+def _trace_id(site: Site) -> bytes:
+    """`<hex16>:<hex16>:<hex16>:1`, "no zero padding"."""
+    trace, span, parent = (derive(site.identity, "trace", part) for part in ("trace", "span", "parent"))
+    return f"{trace:x}:{span:x}:{parent:x}:1".encode()
+
+
+def _asked_backend(call: Call) -> Backend:
+    """The engine that a call is for, as far as its body tells; vLLM's headers are those of any other call."""
+    body = json_object(call.body) if call.body else {}
+    model = body.get("model") if isinstance(body, dict) else None
+    uri = parse_uri(model) if isinstance(model, str) else None
+    return backend_of(uri.name) if uri is not None else D2

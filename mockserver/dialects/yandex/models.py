@@ -1,0 +1,76 @@
+"""The models on offer, how much they take, and `GET /v1/models` (vendor note A1 and A7)."""
+
+from collections.abc import Iterator
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Site
+from mockserver.core.timeline import Reply
+from mockserver.dialects.yandex.backends import backend_of
+from mockserver.dialects.yandex.body import json_reply
+from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+
+# The folder of a caller who names none.
+FOLDER = "b1gmockfolder"
+
+# Context windows in tokens, by name. The llamas are of an older table and no longer listed.
+_CONTEXTS = {
+    "aliceai-llm": 32_768,
+    "yandexgpt": 32_768,
+    "yandexgpt-lite": 32_768,
+    "gpt-oss-120b": 131_072,
+    "gpt-oss-20b": 131_072,
+    "gemma-3-27b-it": 131_072,
+    "qwen3-235b-a22b-fp8": 262_144,
+    "llama": 8_192,
+    "llama-lite": 8_192,
+}
+# (scheme, name, versions, owner), in the order of the recorded list.
+_OFFER = (
+    ("gpt", "aliceai-llm", ("latest",), "Yandex"),
+    ("gpt", "gpt-oss-120b", ("latest",), "OpenAI"),
+    ("gpt", "gpt-oss-20b", ("latest",), "OpenAI"),
+    ("gpt", "gemma-3-27b-it", ("latest",), "Google"),
+    ("gpt", "qwen3-235b-a22b-fp8", ("latest",), "Alibaba"),
+    ("gpt", "yandexgpt", ("latest", "rc"), "Yandex"),
+    ("gpt", "yandexgpt-lite", ("latest", "rc"), "Yandex"),
+    ("emb", "text-search-doc", ("latest",), "Yandex"),
+    ("emb", "text-search-query", ("latest",), "Yandex"),
+    ("emb", "text-embeddings", ("latest", "rc", "deprecated"), "Yandex"),
+)
+
+
+def context_window(name: str) -> int:
+    """The most tokens that a model takes, by the model's name inside its URI."""
+    return _CONTEXTS.get(name) or backend_of(name).context
+
+
+MODELS = tuple(
+    Model(str(ModelUri(scheme, FOLDER, name, version)), owner, context_window(name))
+    for scheme, name, versions, owner in _OFFER
+    for version in versions
+)
+
+
+def is_offered(uri: ModelUri, site: Site) -> bool:
+    """Whether the service has such a model: any at all, unless the catalogue is closed."""
+    if not site.closed_catalogue:
+        return uri.has_known_version
+    return uri.model in (offered.model for offered, _ in _offered(site))
+
+
+def list_models(call: Call, site: Site) -> Reply:
+    """The models on offer, under the caller's folder; `created` is 0 for all of them (recorded)."""
+    # "Folder: header `OpenAI-Project: <folder_id>`"; "`x-folder-id` also seen".
+    folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
+    data = [_model(uri._replace(folder=folder), owner) for uri, owner in _offered(site)]
+    return json_reply({"object": "list", "data": data})
+
+
+def _offered(site: Site) -> Iterator[tuple[ModelUri, str]]:
+    """The offer as (URI, owner); settings may name a model by its URI, as `name/version`, or by its bare name."""
+    for model in site.models:
+        yield parse_uri(model.id) or ModelUri("gpt", FOLDER, *model.id.split("/")[:2]), model.owned_by or "Yandex"
+
+
+def _model(uri: ModelUri, owner: str) -> dict[str, object]:
+    return {"id": str(uri), "object": "model", "owned_by": owner, "created": 0}

@@ -1,0 +1,136 @@
+"""`POST /v1/chat/completions` as a request to a model: what the page allows, refuses and ignores."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
+from mockserver.core.seeding import derive
+from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.yandex.backends import Backend, backend_of
+from mockserver.dialects.yandex.errors import explain, fault
+from mockserver.dialects.yandex.headers import request_id
+from mockserver.dialects.yandex.messages import messages_fault, read_prompt
+from mockserver.dialects.yandex.models import context_window, is_offered
+from mockserver.dialects.yandex.schemas import REQUEST, request_fields
+from mockserver.dialects.yandex.tools import Body, read_tool_choice, read_tools
+from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
+    body = _checked_body(call, site)
+    if isinstance(body, Rejection):
+        return body
+    uri = _checked_uri(body["model"], site)
+    if isinstance(uri, Rejection):
+        return uri
+    wrong = messages_fault(body["messages"])
+    if wrong is not None:
+        return _in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+    choice = _conflict(body) or read_tool_choice(body, parallel=_is_parallel(body, uri))
+    if isinstance(choice, Rejection):
+        return choice
+    request = _request(body, uri, choice)
+    limit, count = request.limits.context, request.prompt_tokens
+    if count <= limit:
+        return request
+    said = f"number of input tokens must be no more than {limit}, got {count}"
+    return _in_session(FailureKind.CONTEXT_LENGTH, said, uri, call, site)
+
+
+def _checked_body(call: Call, site: Site) -> Body | Rejection:
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    contract = REQUEST[site.edition]
+    if not contract.accepts(body):
+        return explain(contract.violations(body), request_fields(site.edition))
+    # Where null is allowed it means nothing.
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def _checked_uri(text: str, site: Site) -> ModelUri | Rejection:
+    """The model's URI: "a bare name gives 400 `Failed to parse model URI`"."""
+    if "://" not in text:
+        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+    uri = parse_uri(text)
+    if uri is None or uri.scheme != "gpt":
+        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+
+
+def _conflict(body: Body) -> Rejection | None:
+    """What each field allows, but not without another."""
+    # "`logprobs` must be set to `true` if this parameter is used."
+    if "top_logprobs" in body and not body.get("logprobs"):
+        return fault("top_logprobs", "needs 'logprobs' to be true")
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    return None
+
+
+def _in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
+    """A refusal by the model's own server, which says whose session it was."""
+    words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
+    request = request_id(site)
+    client = call.headers.get("x-client-request-id") or request
+    session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
+    return Rejection(kind, f"Error in session {session}: {said}")
+
+
+def _request(body: Body, uri: ModelUri, choice: ToolChoice) -> GenerationRequest:
+    # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
+    return GenerationRequest(
+        model=str(uri),
+        prompts=(read_prompt(body["messages"]),),
+        output=_output(body, backend_of(uri.name)),
+        limits=Limits(_max_tokens(body), context=context_window(uri.name)),
+        sampling=_sampling(body),
+        constraint=_constraint(body.get("response_format")),
+        tools=read_tools(body),
+        tool_choice=choice,
+        n=int(body.get("n", 1)),
+    )
+
+
+def _is_parallel(body: Body, uri: ModelUri) -> bool:
+    return body.get("parallel_tool_calls", True) or not backend_of(uri.name).one_call
+
+
+def _output(body: Body, backend: Backend) -> Output:
+    logprobs = int(body.get("top_logprobs", 0)) if body.get("logprobs") else None
+    return Output(stream=body.get("stream", False), include_usage=backend.usage_in_stream, logprobs=logprobs)
+
+
+def _max_tokens(body: Body) -> int | None:
+    """The limit; `max_tokens` is "deprecated in favor of `max_completion_tokens`", which goes before it."""
+    limit = body.get("max_completion_tokens", body.get("max_tokens"))
+    return None if limit is None else int(limit)
+
+
+def _sampling(body: Body) -> Sampling:
+    biases = body.get("logit_bias", {})
+    return Sampling(
+        temperature=body.get("temperature", 1.0),
+        top_p=body.get("top_p", 1.0),
+        frequency_penalty=body.get("frequency_penalty", 0.0),
+        presence_penalty=body.get("presence_penalty", 0.0),
+        logit_bias=tuple((int(token), float(bias)) for token, bias in biases.items() if _is_token_id(token)),
+    )
+
+
+def _is_token_id(key: str) -> bool:
+    """Whether a key can be a token's id; the page asks for texts, and does not say of what."""
+    return key.isascii() and key.isdecimal() and len(key) < 10
+
+
+def _constraint(form: Body | None) -> Constraint | None:
+    if form is None or form["type"] == "text":
+        return None
+    if form["type"] == "json_object":
+        return Constraint("json_object")
+    asked = form["json_schema"]
+    # The page wants a name and a schema; an example of the vendor's documentation gives the bare schema instead.
+    schema = asked.get("schema") if "name" in asked else asked
+    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)

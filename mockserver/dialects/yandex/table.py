@@ -1,0 +1,36 @@
+"""Yandex AI Studio: the OpenAI-compatible chat and the list of models (vendor note, part A)."""
+
+from mockserver.core.dialects import Dialect, Operation, Schemas
+from mockserver.dialects.yandex.errors import ERRORS
+from mockserver.dialects.yandex.headers import credentials, every_answer
+from mockserver.dialects.yandex.models import MODELS, list_models
+from mockserver.dialects.yandex.read import read
+from mockserver.dialects.yandex.schemas import CONTRACT
+from mockserver.dialects.yandex.write import write
+
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    ("/v1/chat/completions",),
+    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read,
+    write=write,
+    summary="Answer a conversation",
+)
+LIST_MODELS = Operation(
+    "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
+)
+
+YANDEX = Dialect(
+    name="yandex",
+    title="Yandex AI Studio, OpenAI-compatible chat",
+    # The second is the older host of the same API, which the vendor's own SDK still asks.
+    hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net"),
+    operations=(CHAT_COMPLETIONS, LIST_MODELS),
+    errors=ERRORS,
+    contract=CONTRACT,
+    models=MODELS,
+    headers=every_answer,
+    credentials=credentials,
+    realistic="yandex",
+)

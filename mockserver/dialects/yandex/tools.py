@@ -1,0 +1,72 @@
+"""Tools and the choice among them, in today's form and in the older one of `functions` (vendor note A6)."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Tool, ToolChoice
+from mockserver.dialects.yandex.errors import fault
+
+Body = Mapping[str, Any]
+
+
+class _Choice(NamedTuple):
+    """What a request says of its tools; `names` are those that may be called, None for all."""
+
+    mode: Literal["none", "auto", "required"]
+    names: tuple[str, ...] | None = None
+
+
+_MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
+
+
+def read_tools(body: Body) -> tuple[Tool, ...]:
+    """The tools that may be called; `functions` count where there are no `tools`."""
+    if body.get("tools"):
+        return tuple(map(_tool, body["tools"]))
+    return tuple(map(_function, body.get("functions", ())))
+
+
+def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
+    """What `tool_choice` or the older `function_call` says; `parallel`: whether one answer may call several tools."""
+    legacy = not body.get("tools") and bool(body.get("functions"))
+    field = "function_call" if legacy or "tool_choice" not in body else "tool_choice"
+    mode, names = _CHOICES[field](body.get(field, "auto"))
+    known = [tool.name for tool in read_tools(body)]
+    allowed = known if names is None else names
+    unknown = next((name for name in allowed if name not in known), None)
+    if unknown is not None:
+        return fault(field, f"names a tool that is not there: {unknown!r}")
+    if mode == "required" and not allowed:
+        return fault(field, "asks for a call, but there is no tool to call")
+    return ToolChoice(mode if allowed else "none", names or (), parallel, legacy)
+
+
+def _tool(item: Body) -> Tool:
+    if item["type"] == "function":
+        return _function(item["function"])
+    return Tool(item["custom"]["name"], item["custom"].get("description") or "", kind="custom")
+
+
+def _function(item: Body) -> Tool:
+    # The vendor's own SDK sends `"description": null`.
+    return Tool(item["name"], item.get("description") or "", item.get("parameters", {}))
+
+
+def _tool_choice(value: Any) -> _Choice:
+    """One of a word, `allowed_tools`, a function by name, a custom tool by name."""
+    if isinstance(value, str):
+        return _MODES[value]
+    if value["type"] == "allowed_tools":
+        allowed = value["allowed_tools"]
+        names = ((item.get("function") or item.get("custom"))["name"] for item in allowed["tools"])
+        return _Choice(allowed["mode"], tuple(names))
+    return _Choice("required", (value[value["type"]]["name"],))
+
+
+def _function_call(value: Any) -> _Choice:
+    """A word, or a function by name."""
+    return _MODES[value] if isinstance(value, str) else _Choice("required", (value["name"],))
+
+
+_CHOICES = {"tool_choice": _tool_choice, "function_call": _function_call}

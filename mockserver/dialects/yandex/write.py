@@ -1,0 +1,71 @@
+"""Generations in the format of `POST /v1/chat/completions` (vendor note A3: recorded bodies).
+
+Keys on the wire: id, object, created, model, choices, usage. "Absent keys are omitted, never null."
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation, Usage
+from mockserver.core.seeding import uuid4_text
+from mockserver.core.timeline import Frames, Lazy, Pace, Reply
+from mockserver.dialects.openai_style import DONE, at_step, chat_logprobs, event, stream_reply, weave
+from mockserver.dialects.yandex.backends import D1, D2, Backend, backend_of
+from mockserver.dialects.yandex.body import json_reply
+from mockserver.dialects.yandex.chunks import Chunks, large_chunks, token_chunks
+from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+
+_CHUNKS: dict[Backend, Chunks] = {D1: large_chunks, D2: token_chunks}
+
+
+def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks, in the manner of the model's engine."""
+    uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
+    backend = backend_of(uri.name)
+    envelope = partial(_envelope, _identified(uri, backend, site))
+    if generation.request.output.stream:
+        frames = Lazy(partial(_frames, generation, backend, partial(envelope, "chat.completion.chunk")))
+        return stream_reply(frames, backend.stream_headers)
+    choices = [_choice(choice, generation) for choice in generation.choices]
+    body = envelope("chat.completion", choices) | {"usage": _usage(generation.usage)}
+    return json_reply(body, generation)
+
+
+def _identified(uri: ModelUri, backend: Backend, site: Site) -> dict[str, Any]:
+    return {
+        "id": backend.id_prefix + uuid4_text(site.identity, "id"),
+        "created": int(site.now),
+        "model": str(uri) if backend.names_folder else uri.without_folder,
+    }
+
+
+def _envelope(identified: dict[str, Any], kind: str, choices: list[Any]) -> dict[str, Any]:
+    return {"id": identified["id"], "object": kind, **identified, "choices": choices}
+
+
+def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
+    written: dict[str, Any] = {"index": choice.index, "message": {"role": "assistant", "content": choice.text}}
+    if generation.request.output.logprobs is not None:
+        # The page has `refusal` beside `content`; nothing is refused, and what is absent is left out.
+        written["logprobs"] = {"content": chat_logprobs(choice)}
+    return written | {"finish_reason": choice.finish_reason}
+
+
+def _usage(usage: Usage) -> dict[str, int]:
+    """Token counts in the recorded order: prompt, total, completion."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "total_tokens": usage.total_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
+
+
+def _frames(generation: Generation, backend: Backend, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
+    output = generation.request.output
+    chunks, detailed = _CHUNKS[backend], output.logprobs is not None
+    yield from weave([chunks(choice, envelope, detailed) for choice in generation.choices])
+    usage = event(envelope([]) | {"usage": _usage(generation.usage)}) if output.include_usage else b""
+    closing = (usage, DONE) if usage else (DONE,)
+    yield at_step(generation.last_step, closing)

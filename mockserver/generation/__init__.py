@@ -1,0 +1,1 @@
+"""What a model says: tokens, prose, and choices that obey their request."""

@@ -1,0 +1,59 @@
+"""The project's own sentences, by language and section, and their tokens.
+
+`corpus/<language>.txt` holds sections of entries, one a line; `corpus/code.txt` holds snippets parted by `---`.
+Sentences are tokenised once: an answer is put together from ready phrases.
+"""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from pkgutil import get_data
+from typing import NamedTuple
+
+from mockserver.generation import tokens
+
+LANGUAGES = ("en", "ru", "de", "fr", "es", "it", "pt", "tr", "uk", "zh", "ja", "ko")
+
+Sections = Mapping[str, tuple[str, ...]]
+
+
+class Phrase(NamedTuple):
+    """A text with its tokens; `texts` joined are the text."""
+
+    ids: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+@cache
+def language(name: str) -> Sections:
+    """The sections of one language."""
+    return {section: tuple(lines) for section, lines in _sections(f"corpus/{name}.txt").items()}
+
+
+@cache
+def code() -> Sections:
+    """Code snippets by programming language."""
+    return {
+        section: tuple(snippet.strip("\n") for snippet in "\n".join(lines).split("\n---"))
+        for section, lines in _sections("corpus/code.txt", keep_blank=True).items()
+    }
+
+
+@lru_cache(maxsize=8192)
+def phrase(text: str) -> Phrase:
+    """The tokens of a text that comes up again and again."""
+    ids = tuple(tokens.encode(text))
+    return Phrase(ids, tuple(tokens.texts(ids)))
+
+
+def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
+    data = get_data(__package__, path)
+    if data is None:
+        raise FileNotFoundError(path)
+    sections: dict[str, list[str]] = {}
+    current: list[str] = []
+    for line in data.decode().splitlines():
+        if line.startswith("[") and line.endswith("]") and line[1:-1].replace("_", "").isalpha():
+            current = sections.setdefault(line[1:-1], [])
+        elif keep_blank or (line and not line.startswith("#")):
+            current.append(line)
+    return sections

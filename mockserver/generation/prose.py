@@ -1,0 +1,200 @@
+"""Prose: the endless text of which every answer in words is a beginning.
+
+It depends on a key, the prompt's brief and whether the prompt is answered or continued; never on a limit. Somewhere in
+it lies its natural end (`None` among the phrases); what comes after is only heard when a request forbids the model to
+stop.
+"""
+
+import re
+from collections.abc import Iterator
+from keyword import iskeyword
+
+from mockserver.core.generation import Prompt
+from mockserver.core.seeding import Draws
+from mockserver.generation import corpus
+from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.records import people
+from mockserver.generation.subject import Brief, brief
+
+_CODE_NAMES = {
+    "typescript": "typescript", "javascript": "javascript", "java": "java", "golang": "go", " go ": "go",
+    "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
+}  # fmt: skip
+_NO_SPACES = ("zh", "ja")
+_ORDER = re.compile(
+    r"\s*(please\s+)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
+    r"make|draft|compose|напиши|объясни|расскажи|перечисли|составь|опиши|придумай|сравни|покажи|переведи)\w*\b",
+    re.IGNORECASE,
+)
+
+
+def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
+    """The phrases of a text without end; None marks where it would end by itself."""
+    about = brief(prompt.topic)
+    story = _Writer(about, Draws(key))
+    if prompt.chat:
+        yield from story.answer()
+    elif _asks(prompt.topic, about):
+        yield phrase("\n\n")
+        yield from story.answer()
+    else:
+        yield from story.continuation(prompt.text)
+    yield None
+    while True:
+        yield phrase("\n\n")
+        yield from story.paragraph(5, opened=False)
+
+
+def _asks(topic: str, about: Brief) -> bool:
+    """Whether a text to be completed is a question or an order rather than a text in progress."""
+    return topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
+
+
+class _Writer:
+    """The writer of one text: its brief, and the draws that decide each turn."""
+
+    def __init__(self, about: Brief, draws: Draws) -> None:
+        self._about = about
+        self._draws = draws
+        self._sections = corpus.language(about.language)
+        self._space = "" if about.language in _NO_SPACES else " "
+        self._used: set[str] = set()
+
+    def answer(self) -> Iterator[Phrase]:
+        """An answer to the prompt, in the form that it asks for."""
+        form = self._about.form
+        if self._about.words is not None:
+            yield from self._counted(self._about.words)
+        elif form == "short":
+            yield phrase(self._entry("short"))
+        elif form == "brief":
+            yield from self.paragraph(1, opened=True)
+        elif form == "people":
+            yield from self._people()
+        elif form == "code":
+            yield from self._code()
+        elif form == "list":
+            yield from self._list()
+        elif form == "long":
+            yield from self._article()
+        else:
+            yield from self.paragraph(2 + self._draws.below(4), opened=True)
+            if self._draws.below(3) == 0:
+                yield phrase("\n\n")
+                yield from self.paragraph(2 + self._draws.below(2), opened=False)
+            yield from self._sentence("closers")
+
+    def continuation(self, text: str) -> Iterator[Phrase]:
+        """Sentences that go on where the text stops, even in the middle of one."""
+        first = self._entry("continuations")
+        stripped = text.rstrip()
+        lead = self._space if stripped == text else ""
+        if not stripped:
+            yield phrase(first)
+        elif stripped[-1] in '.!?…。！？"”»':
+            yield phrase(lead + first)
+        else:
+            comma = "" if stripped[-1] in ",;:-—–" or lead == "" else ","
+            yield phrase(comma + (self._space if comma else lead) + first[0].lower() + first[1:])
+        for _ in range(2 + self._draws.below(6)):
+            yield from self._sentence("continuations")
+
+    def paragraph(self, sentences: int, *, opened: bool) -> Iterator[Phrase]:
+        """A paragraph of an opener or a first sentence, and so many more."""
+        if opened:
+            yield from self._with_subject(self._entry("openers"), "")
+        else:
+            yield phrase(self._entry("body"))
+        for _ in range(sentences):
+            turn = self._draws.below(8)
+            if turn == 0:
+                yield from self._with_subject(self._entry("subject"), self._space)
+            elif turn == 1 and self._sections.get("links"):
+                yield from self._linked()
+            else:
+                yield from self._sentence("body")
+
+    def _counted(self, words: int) -> Iterator[Phrase]:
+        """About as many words as the prompt asks for, in paragraphs."""
+        said = 0
+        first = True
+        while said < words:
+            if not first and self._draws.below(5) == 0:
+                yield phrase("\n\n")
+                first = True
+            text = self._entry("body")
+            yield phrase(text if first else self._space + text)
+            first = False
+            said += len(text.split()) if self._space else len(text) // 2
+
+    def _people(self) -> Iterator[Phrase]:
+        yield from self._with_subject(self._entry("openers"), "")
+        yield phrase("\n")
+        for record in people(self._draws.bits(), self._about.language):
+            yield phrase(f"\n- {record}")
+
+    def _code(self) -> Iterator[Phrase]:
+        wanted = f" {self._about.wanted} "
+        name = next((code for word, code in _CODE_NAMES.items() if word in wanted), "python")
+        snippet = self._draws.pick(corpus.code()[name])
+        yield from self._with_subject(self._entry("openers"), "")
+        yield from self._sentence("code_intro")
+        yield phrase(f"\n\n```{name}\n{snippet.replace('{name}', _identifier(self._about.subject))}\n```\n\n")
+        yield from self.paragraph(1 + self._draws.below(2), opened=False)
+
+    def _list(self) -> Iterator[Phrase]:
+        yield from self._with_subject(self._entry("openers"), "")
+        yield phrase("\n")
+        numbered = self._draws.below(2) == 0
+        for index in range(4 + self._draws.below(4)):
+            yield phrase(f"\n{index + 1}." if numbered else "\n-")
+            yield phrase(" " + self._entry("bullets"))
+        yield phrase("\n\n")
+        yield phrase(self._entry("closers"))
+
+    def _article(self) -> Iterator[Phrase]:
+        yield phrase("#")
+        yield phrase(f" {self._about.subject[:1].upper()}{self._about.subject[1:]}")
+        yield phrase("\n\n")
+        yield from self.paragraph(4, opened=True)
+        for _ in range(3 + self._draws.below(3)):
+            yield phrase("\n\n##")
+            yield phrase(" " + self._entry("headings"))
+            yield phrase("\n\n")
+            yield from self.paragraph(4 + self._draws.below(4), opened=False)
+        yield phrase("\n\n")
+        yield phrase(self._entry("closers"))
+
+    def _linked(self) -> Iterator[Phrase]:
+        sentence = self._entry("body")
+        yield phrase(self._space + self._entry("links"))
+        yield phrase(self._space + sentence[0].lower() + sentence[1:])
+
+    def _sentence(self, section: str) -> Iterator[Phrase]:
+        yield phrase(self._space + self._entry(section))
+
+    def _with_subject(self, sentence: str, lead: str) -> Iterator[Phrase]:
+        """A sentence with the subject in its slot. The blank before a slot goes with the subject, as in its tokens."""
+        before, _, after = sentence.partition("{subject}")
+        blank = " " if before.endswith(" ") else ""
+        yield phrase(lead + before.removesuffix(" "))
+        yield phrase(blank + self._about.subject)
+        if after:
+            yield phrase(after)
+
+    def _entry(self, section: str) -> str:
+        """An entry of the section, none twice while there are others."""
+        entries = self._sections.get(section) or self._sections["body"]
+        for _ in range(4):
+            entry = self._draws.pick(entries)
+            if entry not in self._used:
+                break
+        self._used.add(entry)
+        return entry
+
+
+def _identifier(subject: str) -> str:
+    """The subject as a name in code."""
+    words = "".join(c if c.isascii() and c.isalnum() else " " for c in subject).lower().split()
+    name = "_".join(words[:3])
+    return name if name.isidentifier() and not iskeyword(name) and "_" in name else "process_items"

@@ -1,0 +1,1 @@
+"""Each vendor's official client, unchanged but for its base URL and key, over a real socket against our server."""

@@ -1,0 +1,162 @@
+"""Environments for the clients that cannot share the tests' own: made on demand under `.clients/`, kept for next time.
+
+A client in such an environment is a script, which gets the server's URL and the name of a scenario, and prints one JSON
+document of what the client saw. Several pytest workers may ask at once: one builds, the others wait for it. What cannot
+be built or run fails the test that needs it, with the reason; it never skips.
+"""
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+SHELF = HERE.parents[1] / ".clients"
+SCRIPTS = HERE / "scripts"
+
+FRIENDLI_CLIENT = ("friendli-client==1.5.8",)  # has a module `friendli`, as the newer package `friendli` has
+
+BUILD_SECONDS = 600
+RUN_SECONDS = 60
+
+
+class CommandError(Exception):
+    """A command that makes an environment, or runs a client in it, failed; the text says why, and what to do."""
+
+
+def friendli_client(url: str, scenario: str) -> dict[str, Any]:
+    """What FriendliAI's first client, `friendli-client`, saw of a scenario in `scripts/friendli_client.py`."""
+    folder = _folder("friendli-client")
+    command = [str(_python(folder)), str(SCRIPTS / "friendli_client.py"), url, scenario]
+    return _json(command, folder, "")
+
+
+def node(script: str, url: str, scenario: str) -> dict[str, Any]:
+    """What a client for Node.js saw of a scenario in `scripts/<script>.mjs`."""
+    folder = _folder("node")
+    # Read from standard input, a module finds its packages from the working directory, so they need not lie beside it.
+    command = [_program("node"), "--input-type=module", "-", url, scenario]
+    return _json(command, folder, (SCRIPTS / f"{script}.mjs").read_text(encoding="utf-8"))
+
+
+def _json(command: Sequence[str], folder: Path, stdin: str) -> dict[str, Any]:
+    done = _run(command, folder, RUN_SECONDS, stdin, {"HOME": str(folder), "USERPROFILE": str(folder)})
+    document: dict[str, Any] = json.loads(done)
+    return document
+
+
+def _folder(name: str) -> Path:
+    """The finished environment; a failure to make it is remembered, so that a session tries only once."""
+    made = _outcome(name)
+    if isinstance(made, Path):
+        return made
+    pytest.fail(made, pytrace=False)
+
+
+@cache
+def _outcome(name: str) -> Path | str:
+    recipe, build = {"friendli-client": _virtual_environment(FRIENDLI_CLIENT), "node": _node_modules()}[name]
+    try:
+        return _built(name, recipe, build)
+    except CommandError as problem:
+        return f"The clients' environment {name!r} cannot be made. {problem}"
+
+
+def _built(name: str, recipe: str, build: Callable[[Path], None]) -> Path:
+    """The folder that `build` fills; another recipe gets another folder. The marker is written last."""
+    folder = SHELF / f"{name}-{sha256(recipe.encode()).hexdigest()[:12]}"
+    marker = folder / ".ready"
+    if not marker.exists():
+        SHELF.mkdir(exist_ok=True)
+        (SHELF / ".gitignore").write_text("*\n", encoding="utf-8")
+        with _alone(SHELF / f"{folder.name}.lock"):
+            if not marker.exists():
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+                build(folder)
+                marker.touch()
+    return folder
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Holds a lock between processes, which ends with its holder: SQLite's, the one in the standard library for every
+    platform."""
+    with closing(sqlite3.connect(path, timeout=BUILD_SECONDS, isolation_level=None)) as database:
+        try:
+            database.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as problem:
+            raise CommandError(f"Another process has held {path} for {BUILD_SECONDS} s: {problem}.") from problem
+        yield
+
+
+def _virtual_environment(requirements: Sequence[str]) -> tuple[str, Callable[[Path], None]]:
+    def build(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", str(folder)], folder, BUILD_SECONDS)
+        install = ["-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *requirements]
+        _run([str(_python(folder)), *install], folder, BUILD_SECONDS)
+
+    return "\n".join((sys.version, *requirements)), build
+
+
+def _node_modules() -> tuple[str, Callable[[Path], None]]:
+    files = [SCRIPTS / "package.json", SCRIPTS / "package-lock.json"]
+
+    def build(folder: Path) -> None:
+        for file in files:
+            shutil.copy(file, folder)
+        _program("node")
+        _run([_program("npm"), "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder, BUILD_SECONDS)
+
+    return "\n".join(file.read_text(encoding="utf-8") for file in files), build
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def _program(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise CommandError(
+            f"There is no `{name}` on the PATH. Install Node.js 18 or newer together with npm (on Debian and Ubuntu: "
+            "the packages `nodejs` and `npm`), see that `node --version` and `npm --version` answer, and try again."
+        )
+    return found
+
+
+def _run(
+    command: Sequence[str],
+    folder: Path,
+    seconds: float,
+    stdin: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> str:
+    """The standard output of a command that succeeds."""
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **(environment or {})},
+            input=stdin,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as problem:
+        raise CommandError(f"`{' '.join(command)}` took longer than {seconds} s.") from problem
+    if done.returncode:
+        last = "\n".join((done.stdout + done.stderr).splitlines()[-30:])
+        raise CommandError(f"`{' '.join(command)}` ended with exit status {done.returncode}:\n{last}")
+    return done.stdout

@@ -1,0 +1,26 @@
+"""What every client here is asked, and the headers by which a request says which edition or fault it wants."""
+
+from typing import Protocol
+
+PROMPT = "Write a few sentences about the harbour of a small town in autumn."
+EDITIONS = ("documented", "observed")
+EDITION = "X-Mockserver-Edition"
+RATE_LIMITED = {"X-Mockserver-Fault": '{ kind = "error", error = "rate_limit" }'}
+TIMEOUT = 30.0
+
+
+class Server(Protocol):
+    """The session's server, as the fixture `server` gives it: `url` has no slash at its end."""
+
+    @property
+    def url(self) -> str: ...
+
+
+def middle_of(text: str) -> str:
+    """Some characters from the middle of a text, to stop it there."""
+    return text[len(text) // 2 :][:6]
+
+
+def before(text: str, stop: str) -> str:
+    """What is left of a text that ends where `stop` begins."""
+    return text[: text.index(stop)]

@@ -1,0 +1,111 @@
+"""The clients for Node.js: `openai` against every dialect that it fits, `@upstash/qstash` against Upstash."""
+
+import json
+from typing import Any
+
+import pytest
+
+from .environments import node
+from .later import TOOLS
+from .questions import Server, before
+
+
+def content(answer: dict[str, Any]) -> str:
+    text: str = answer["choices"][0]["message"]["content"]
+    return text
+
+
+@pytest.mark.parametrize(
+    "vendor, message",
+    [
+        ("cerebras", "temperature"),
+        ("ovms", "temperature out of range(0.0, 2.0)"),
+        ("upstash", "400"),  # this SDK quotes an error's message only where `error` is an object
+        ("yandexgpt", "Failed to parse model URI"),
+        ("qwen", "Failed to parse model URI"),
+    ],
+)
+def test_openai_for_node_talks_to(server: Server, vendor: str, message: str) -> None:
+    seen = node("openai", server.url, vendor)
+    plain, whole, short, refused = seen["plain"], seen["whole"], seen["short"], seen["refused"]
+    assert plain["text"]
+    assert plain["finish"] == "stop"
+    assert plain["usage"]["total_tokens"] == plain["usage"]["prompt_tokens"] + plain["usage"]["completion_tokens"]
+    assert whole["text"] == plain["text"]
+    assert whole["finishes"] == ["stop"]
+    assert whole["usages"] == ([] if vendor in ("ovms", "yandexgpt") else [plain["usage"]])
+    assert whole["chunks"] > 1
+    assert plain["text"].startswith(short["text"])
+    assert (short["finish"], short["usage"]["completion_tokens"]) == ("length", 5)
+    assert (refused["class"], refused["status"]) == ("BadRequestError", 400)
+    assert message in refused["message"]
+    assert seen["again"]["text"] == plain["text"]
+
+
+@TOOLS
+def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) -> None:
+    seen = node("openai", server.url, "tools")
+    plain, helped = seen["plain"], seen["helped"]
+    assert plain["finish"] == helped["finish"] == "tool_calls"
+    assert plain["calls"][0]["function"]["name"] == helped["calls"][0]["function"]["name"] == "forecast"
+    assert plain["calls"][0]["function"]["arguments"] == helped["calls"][0]["function"]["arguments"]
+    assert set(json.loads(plain["calls"][0]["function"]["arguments"])) == {"town", "days"}
+
+
+def test_openai_for_node_lists_models(server: Server) -> None:
+    seen = node("openai", server.url, "models")
+    assert "llama3.1-8b" in seen["cerebras"]
+    assert "gpt://b1gmock/yandexgpt/latest" in seen["yandexgpt"]
+
+
+def test_qstash_for_node_gets_a_plain_answer(server: Server) -> None:
+    answer = node("qstash", server.url, "plain")["answer"]
+    assert list(answer) == ["id", "object", "created", "model", "choices", "usage"]
+    assert list(answer["choices"][0]) == ["index", "message", "logprobs", "finish_reason", "stop_reason"]
+    assert content(answer)
+    assert answer["usage"]["total_tokens"] == answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"]
+
+
+@pytest.mark.parametrize("scenario, reason", [("stream", "stop"), ("large", "length")])
+def test_qstash_for_node_joins_a_stream_to_the_plain_answer_however_large_its_events(
+    server: Server, scenario: str, reason: str
+) -> None:
+    seen = node("qstash", server.url, scenario)
+    choices = [chunk["choices"][0] for chunk in seen["chunks"]]
+    assert "".join(choice["delta"].get("content") or "" for choice in choices) == content(seen["answer"])
+    assert choices[0]["delta"] == {"role": "assistant"}
+    assert [choice["finish_reason"] for choice in choices] == [None] * (len(choices) - 1) + [reason]
+    assert ["usage" in chunk for chunk in seen["chunks"]] == [False] * (len(choices) - 1) + [True]
+    assert seen["chunks"][-1]["usage"] == seen["answer"]["usage"]
+
+
+def test_qstash_for_node_may_send_a_prompt_with_the_keys_it_leaves_in_the_body(server: Server) -> None:
+    assert content(node("qstash", server.url, "prompt")["answer"])
+
+
+def test_qstash_for_node_has_its_wishes_obeyed(server: Server) -> None:
+    seen = node("qstash", server.url, "wishes")
+    whole = content(seen["answer"])
+    assert whole.startswith(content(seen["short"]))
+    assert seen["short"]["choices"][0]["finish_reason"] == "length"
+    assert seen["short"]["usage"]["completion_tokens"] == 5
+    assert content(seen["stopped"]) == before(whole, seen["stop"])
+    assert seen["stopped"]["choices"][0]["stop_reason"] == seen["stop"]
+    assert [choice["index"] for choice in seen["two"]["choices"]] == [0, 1]
+    tokens = seen["logprobs"]["choices"][0]["logprobs"]["content"]
+    assert "".join(token["token"] for token in tokens) == content(seen["logprobs"])
+    assert [len(token["top_logprobs"]) for token in tokens] == [2] * 5
+
+
+def test_qstash_for_node_may_leave_a_stream_early(server: Server) -> None:
+    seen = node("qstash", server.url, "leave")
+    assert len(seen["chunks"]) == 2
+    assert content(seen["again"]) == content(seen["answer"])
+
+
+@pytest.mark.parametrize("kind", ["plain", "stream"])
+def test_qstash_for_node_raises_the_body_of_a_refusal(server: Server, kind: str) -> None:
+    problem = node("qstash", server.url, "refused")[kind]
+    assert (problem["class"], problem["status"]) == ("QstashError", 400)
+    assert "temperature" in problem["message"]
+    assert json.loads(problem["message"])

@@ -1,0 +1,27 @@
+"""What all tests share: servers on loopback, and the switch that writes golden files anew."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.serving.server import MockServer
+from tests.support.asking import FROZEN
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the transcripts under fixtures/ anew")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[MockServer]:
+    """A server with latency off and seed 42."""
+    with MockServer(Settings(port=0, latency="off", log_level="warning")) as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def frozen_server() -> Iterator[MockServer]:
+    """The same, with the clock of its answers frozen: every byte is decided by the request."""
+    with MockServer(Settings(port=0, latency="off", log_level="warning", created=FROZEN)) as running:
+        yield running

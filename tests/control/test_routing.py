@@ -1,0 +1,70 @@
+"""Routes: a dialect under its name, its host and its bare paths, and the user's own paths."""
+
+import pytest
+
+from mockserver.control.routing import Router
+from mockserver.control.settings import RouteSettings, Settings
+from mockserver.dialects import load_dialects
+
+DIALECTS = load_dialects()
+
+
+def where(router: Router, method: str, path: str, host: str = "") -> str:
+    landing = router.find(method, path, host)
+    if landing is None:
+        return "nowhere"
+    return f"{landing.dialect.name} {landing.operation.name if landing.operation else 'refuses'} {landing.path}"
+
+
+@pytest.mark.parametrize(
+    "method, path, host, landed",
+    [
+        ("POST", "/cerebras/v1/completions", "", "cerebras completions /v1/completions"),
+        ("POST", "/friendli/v1/completions", "localhost:8000", "friendli completions /v1/completions"),
+        ("POST", "/v1/completions", "", "cerebras completions /v1/completions"),
+        ("POST", "/v1/completions", "api.friendli.ai", "friendli completions /v1/completions"),
+        ("POST", "/v1/completions", "API.FRIENDLI.AI:443", "friendli completions /v1/completions"),
+        ("POST", "/v1/chat/completions", "", "yandex chat_completions /v1/chat/completions"),
+        ("POST", "/llm/v1/chat/completions", "", "upstash chat_completions /llm/v1/chat/completions"),
+        ("POST", "/v3/completions", "", "ovms completions /v3/completions"),
+        ("GET", "/cerebras/v1/models/a/b", "", "cerebras model /v1/models/{id}"),
+        ("HEAD", "/v1/models", "", "cerebras models /v1/models"),
+        ("GET", "/cerebras/v1/completions", "", "cerebras refuses /v1/completions"),
+        ("POST", "/cerebras/v9/nothing", "", "cerebras refuses /v9/nothing"),
+        ("POST", "/v1/completions/", "", "nowhere"),
+        ("GET", "/", "", "nowhere"),
+        ("GET", "/cerebras", "", "nowhere"),
+    ],
+)
+def test_a_request_lands_where_its_path_and_host_say(method: str, path: str, host: str, landed: str) -> None:
+    assert where(Router(DIALECTS, Settings()), method, path, host) == landed
+
+
+def test_the_setting_bare_gives_a_shared_path_to_another_dialect() -> None:
+    router = Router(DIALECTS, Settings(bare={"/v1/completions": "friendli"}))
+    assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
+
+
+def test_one_dialect_alone_owns_the_root() -> None:
+    router = Router(DIALECTS, Settings(dialect="friendli"))
+    assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
+    assert where(router, "POST", "/v1/chat/completions") == "nowhere"
+
+
+def test_a_route_of_the_users_own_comes_first() -> None:
+    route = RouteSettings("/v1/completions", "ovms", "completions", edition="observed")
+    landing = Router(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
+    assert landing is not None
+    assert (landing.dialect.name, landing.path, landing.route) == ("ovms", "/v3/completions", route)
+
+
+def test_a_path_that_nobody_serves_is_told_its_neighbours() -> None:
+    assert "/v1/completions" in Router(DIALECTS, Settings()).nearest("/v1/completion")
+
+
+def test_every_path_in_the_table_leads_to_its_operation() -> None:
+    router = Router(DIALECTS, Settings())
+    for method, path, dialect, operation in router.table():
+        landing = router.find(method, path.replace("{id}", "x").replace("{name}", "x"))
+        assert landing is not None
+        assert (landing.dialect, landing.operation) == (dialect, operation)

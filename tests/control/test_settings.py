@@ -1,0 +1,100 @@
+"""Settings: where they come from, which wins, and what a mistake is told."""
+
+import pytest
+
+from mockserver.control.settings import (
+    OPTIONS,
+    ConfigError,
+    RouteSettings,
+    Settings,
+    check_names,
+    from_environment,
+    from_texts,
+    from_toml,
+    settle,
+)
+
+FILE = """
+seed = 7
+latency = "off"
+auth = ["one", "two"]
+
+[bare]
+"/v1/completions" = "friendli"
+
+[models]
+cerebras = ["llama3.1-8b"]
+
+[[route]]
+path = "/mine"
+dialect = "friendli"
+operation = "completions"
+edition = "observed"
+"""
+
+
+def test_a_config_file_says_all_that_settings_can_say() -> None:
+    assert settle(from_toml(FILE, "mock.toml")) == Settings(
+        seed=7,
+        latency="off",
+        auth=("one", "two"),
+        bare={"/v1/completions": "friendli"},
+        models={"cerebras": ("llama3.1-8b",)},
+        routes=(RouteSettings("/mine", "friendli", "completions", "observed"),),
+    )
+
+
+def test_the_command_line_beats_the_environment_and_that_the_file() -> None:
+    layers = (
+        from_toml('seed = 1\nport = 1\nlatency = "slow"', "mock.toml"),
+        from_environment({"MOCKSERVER_SEED": "2", "MOCKSERVER_PORT": "2", "HOME": "/"}),
+        from_texts({"seed": "3"}, "option"),
+    )
+    settings = settle(*layers)
+    assert (settings.seed, settings.port, settings.latency, settings.host) == (3, 2, "slow", "127.0.0.1")
+
+
+def test_every_option_has_its_environment_variable() -> None:
+    assert {option.variable for option in OPTIONS} >= {"MOCKSERVER_HOST", "MOCKSERVER_PORT", "MOCKSERVER_ADMIN_TOKEN"}
+    assert all(option.name in Settings.__dataclass_fields__ for option in OPTIONS)
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("sed = 1", "mock.toml, line 1: sed: unknown name 'sed'. Did you mean 'seed'?"),
+        ("\nport = 70000", "mock.toml, line 2: port: 70000 is not a whole number from 0 to 65535"),
+        ('latency = "fsat"', "mock.toml, line 1: latency: unknown name 'fsat'. Did you mean 'fast'? Known: off,"),
+        ("edition = 3", "mock.toml, line 1: edition: unknown name 3. Known: documented, observed"),
+        ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing, or no text"),
+        ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' does not start with /"),
+        ("[[route]]\npth = '/x'", "mock.toml, line 1: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
+        ("route = 3", "mock.toml, line 1: route: write it as [[route]]"),
+        ("bare = 3", "mock.toml, line 1: bare: is a table, such as [bare]"),
+        ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of texts"),
+        ("seed = ", "mock.toml: "),
+        ("strict = 'perhaps'", "mock.toml, line 1: strict: 'perhaps' is neither true nor false"),
+    ],
+)
+def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_toml(text, "mock.toml")
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "settings, complaint",
+    [
+        (Settings(dialect="cerebas"), "dialect: unknown name 'cerebas'. Did you mean 'cerebras'?"),
+        (Settings(bare={"/v1/x": "open"}), "bare /v1/x: unknown name 'open'. Known: cerebras"),
+        (Settings(models={"ovmss": ()}), "models: unknown name 'ovmss'"),
+        (
+            Settings(routes=(RouteSettings("/x", "cerebras", "completion"),)),
+            "route /x: operation: unknown name 'completion'. Did you mean 'completions'?",
+        ),
+    ],
+)
+def test_a_dialect_or_operation_that_does_not_exist_is_named(settings: Settings, complaint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        check_names(settings, {"cerebras": ["completions", "models"]})
+    assert complaint in str(raised.value)

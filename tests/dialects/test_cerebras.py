@@ -1,0 +1,531 @@
+"""Cerebras: the OpenAPI page (documented) and what the service answers today (observed; vendor note, part A)."""
+
+import gzip
+import json
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+import orjson
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.core.dialects import EDITIONS, Edition, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Prompt, Usage
+from mockserver.core.timeline import Pace
+from mockserver.dialects.cerebras.errors import ERRORS
+from mockserver.dialects.cerebras.table import CEREBRAS
+from mockserver.dialects.cerebras.write import write
+from mockserver.generation import tokens
+from tests.support.asking import FROZEN, QUIET, Answer, ask
+
+MODEL = "llama3.1-8b"
+PROMPT = "The harbour of the small town was quiet in autumn."
+BODY: dict[str, Any] = {"model": MODEL, "prompt": PROMPT}
+
+both_editions = pytest.mark.parametrize("edition", EDITIONS)
+
+
+def complete(edition: Edition = "documented", settings: Settings = QUIET, **fields: Any) -> Answer:
+    answer = ask("cerebras", BODY | fields, edition=edition, settings=settings)
+    assert answer.status == 200
+    return answer
+
+
+def choice(answer: Answer, index: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = answer.json()["choices"][index]
+    return found
+
+
+def text(answer: Answer, index: int = 0) -> str:
+    return str(choice(answer, index)["text"])
+
+
+def middle_of(whole: str) -> str:
+    return whole[len(whole) // 2 :][:6]
+
+
+# --- the wire ----------------------------------------------------------------------------------------------------
+
+
+@both_editions
+def test_a_plain_answer_has_the_recorded_keys_in_their_order(edition: Edition) -> None:
+    answer = complete(edition, max_tokens=4)
+    body = answer.json()
+    usage = body["usage"]
+    assert (
+        answer.body
+        == (
+            f'{{"id":"{body["id"]}","choices":[{{"finish_reason":"length","index":0,"text":{json.dumps(text(answer))}}}],'
+            f'"created":1700000000,"model":"{MODEL}","system_fingerprint":"{body["system_fingerprint"]}",'
+            f'"object":"text_completion","usage":{{"prompt_tokens":{usage["prompt_tokens"]},"completion_tokens":4,'
+            f'"total_tokens":{usage["prompt_tokens"] + 4},"prompt_tokens_details":{{"cached_tokens":0}}}},'
+            f'"time_info":{orjson.dumps(body["time_info"]).decode()}}}'
+        ).encode()
+    )
+    assert list(body["time_info"]) == ["queue_time", "prompt_time", "completion_time", "total_time", "created"]
+
+
+@both_editions
+def test_a_stream_opens_empty_and_closes_with_finish_reason_usage_and_times(edition: Edition) -> None:
+    plain, stream = complete(edition, max_tokens=3).json(), complete(edition, max_tokens=3, stream=True)
+    texts = [event["choices"][0]["text"] for event in stream.events()[:-1]]
+    assert (texts[0], "".join(texts), texts[-1], len(texts)) == ("", plain["choices"][0]["text"], "", 5)
+    head = f'data: {{"id":"{stream.events()[0]["id"]}","choices":['
+    tail = (
+        f'],"created":1700000000,"model":"{MODEL}","system_fingerprint":"{plain["system_fingerprint"]}",'
+        '"object":"text_completion"'
+    )
+    closing = orjson.dumps({"usage": plain["usage"], "time_info": plain["time_info"]}).decode().removeprefix("{")
+    written = [f'{head}{{"index":0,"text":{json.dumps(said)}}}{tail}}}\n\n' for said in texts[:-1]]
+    written.append(f'{head}{{"finish_reason":"length","index":0,"text":""}}{tail},{closing}\n\n')
+    assert stream.body.decode() == "".join([*written, "data: [DONE]\n\n"])
+
+
+def test_every_event_of_a_stream_is_a_frame_of_its_own() -> None:
+    frames = [frame for run in complete(max_tokens=5, stream=True).plan.timeline.runs for frame in run.data]
+    assert len(frames) == 1 + 5 + 1 + 1
+    assert all(frame.startswith(b"data: ") and frame.count(b"\n") == 2 and b"\r" not in frame for frame in frames)
+
+
+def test_an_id_is_a_uuid_after_a_chats_prefix_and_the_inference_id_of_the_headers() -> None:
+    answer, again, other = complete(max_tokens=1), complete(max_tokens=1), complete(max_tokens=2)
+    prefix, *groups = answer.json()["id"].split("-")
+    assert (prefix, [len(group) for group in groups]) == ("chatcmpl", [8, 4, 4, 4, 12])
+    assert groups[2].startswith("4")
+    assert answer.json()["id"] == again.json()["id"] != other.json()["id"]
+    assert answer.headers["inference-id"] == answer.json()["id"]
+    stream = complete(max_tokens=1, stream=True)
+    assert {event["id"] for event in stream.events()[:-1]} == {stream.headers["inference-id"]}
+
+
+def test_a_system_fingerprint_belongs_to_the_model_and_not_to_the_request() -> None:
+    first, second, other = complete(max_tokens=1), complete(max_tokens=2), complete(model="gpt-oss-120b")
+    assert first.json()["system_fingerprint"] == second.json()["system_fingerprint"]
+    assert first.json()["system_fingerprint"] != other.json()["system_fingerprint"]
+    prefix, _, digits = str(first.json()["system_fingerprint"]).partition("_")
+    assert (prefix, len(digits)) == ("fp", 20)
+
+
+@pytest.mark.parametrize("stream, kind", [(False, "application/json"), (True, "text/event-stream; charset=utf-8")])
+def test_an_answer_names_its_type_its_limits_and_its_edge(stream: bool, kind: str) -> None:
+    headers = complete(max_tokens=1, stream=stream).headers
+    assert headers["content-type"] == kind
+    for what in ("limit", "remaining", "reset"):
+        for of in ("requests-day", "tokens-minute"):
+            assert float(headers[f"x-ratelimit-{what}-{of}"]) > 0
+    assert 0 < float(headers["x-ratelimit-reset-tokens-minute"]) <= 60
+    assert (headers["server"], headers["cf-cache-status"]) == ("cloudflare", "DYNAMIC")
+    assert "cf-ray" in headers
+
+
+def test_a_refusal_carries_the_limits_too_but_no_inference_id() -> None:
+    headers = ask("cerebras", BODY | {"temperature": 2}).headers
+    assert "x-ratelimit-limit-requests-day" in headers
+    assert "inference-id" not in headers
+
+
+# --- what each field does ----------------------------------------------------------------------------------------
+
+
+def test_max_tokens_cuts_the_answer_to_a_prefix_and_none_are_allowed() -> None:
+    whole, short, nothing = complete(), complete(max_tokens=5), complete(max_tokens=0)
+    assert text(whole).startswith(text(short))
+    assert choice(whole)["finish_reason"] == "stop"
+    assert (choice(short)["finish_reason"], short.json()["usage"]["completion_tokens"]) == ("length", 5)
+    assert choice(nothing) == {"finish_reason": "length", "index": 0, "text": ""}
+    assert nothing.json()["usage"]["completion_tokens"] == 0
+
+
+def test_a_stream_of_no_tokens_still_opens_and_closes() -> None:
+    opening, closing, done = complete(max_tokens=0, stream=True).events()
+    assert opening["choices"] == [{"index": 0, "text": ""}]
+    assert closing["choices"] == [{"finish_reason": "length", "index": 0, "text": ""}]
+    assert (closing["usage"]["completion_tokens"], done) == (0, "[DONE]")
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_stop_ends_the_answer_and_is_not_part_of_it(many: bool) -> None:
+    whole = text(complete())
+    stop = middle_of(whole)
+    answer = complete(stop=["never said", stop] if many else stop)
+    assert choice(answer) == {"finish_reason": "stop", "index": 0, "text": whole[: whole.index(stop)]}
+
+
+def test_min_tokens_makes_an_answer_longer_and_minus_one_as_long_as_allowed() -> None:
+    natural = complete().json()["usage"]["completion_tokens"]
+    longer = complete(min_tokens=natural + 30).json()
+    longest = complete(min_tokens=-1, max_tokens=natural + 50)
+    assert longer["usage"]["completion_tokens"] >= natural + 30
+    assert (choice(longest)["finish_reason"], longest.json()["usage"]["completion_tokens"]) == ("length", natural + 50)
+
+
+def test_a_seed_decides_the_words_and_nothing_is_drawn_without_temperature() -> None:
+    seven, again, eight = (text(complete(seed=seed)) for seed in (7, 7, 8))
+    assert seven == again != eight
+    assert text(complete(seed=7, temperature=0)) == text(complete(seed=8, temperature=0))
+
+
+def test_echo_puts_the_prompt_before_the_same_text_and_into_the_first_chunk() -> None:
+    whole = text(complete())
+    assert text(complete(echo=True)) == PROMPT + whole
+    events = complete(echo=True, stream=True).events()
+    assert events[0]["choices"][0] == {"index": 0, "text": PROMPT}
+    assert "".join(event["choices"][0]["text"] for event in events[:-1]) == PROMPT + whole
+
+
+def test_logprobs_are_four_lists_whose_offsets_count_from_the_start_of_the_prompt() -> None:
+    told = choice(complete(max_tokens=6, logprobs=3))
+    rows = told["logprobs"]
+    assert list(told) == ["finish_reason", "index", "logprobs", "text"]
+    assert list(rows) == ["text_offset", "token_logprobs", "tokens", "top_logprobs"]
+    assert "".join(rows["tokens"]) == told["text"]
+    assert rows["text_offset"][0] == len(PROMPT)
+    assert [after - before for before, after in pairwise(rows["text_offset"])] == [
+        len(token) for token in rows["tokens"][:-1]
+    ]
+    for token, logprob, top in zip(rows["tokens"], rows["token_logprobs"], rows["top_logprobs"], strict=True):
+        assert top[token] == logprob < 0
+        assert len(top) in (3, 4)  # one more where the token itself is not among the three
+
+
+def test_logprobs_of_0_are_told_without_rivals() -> None:
+    rows = choice(complete(max_tokens=6, logprobs=0))["logprobs"]
+    assert list(rows) == ["text_offset", "token_logprobs", "tokens"]
+    assert rows["token_logprobs"] == choice(complete(max_tokens=6, logprobs=20))["logprobs"]["token_logprobs"]
+
+
+def test_no_logprobs_without_being_asked() -> None:
+    assert "logprobs" not in choice(complete(max_tokens=1, logprobs=None))
+
+
+def test_logprobs_of_an_echo_begin_with_the_prompts() -> None:
+    told = choice(complete(max_tokens=6, logprobs=1, echo=True))
+    rows = told["logprobs"]
+    assert "".join(rows["tokens"]) == told["text"]
+    assert (rows["text_offset"][0], len(rows["token_logprobs"])) == (0, len(rows["tokens"]))
+
+
+def test_each_chunk_has_the_logprobs_of_its_token() -> None:
+    whole = choice(complete(max_tokens=6, logprobs=2))["logprobs"]
+    opening, *middle, closing, _ = complete(max_tokens=6, logprobs=2, stream=True).events()
+    parts = [event["choices"][0]["logprobs"] for event in middle]
+    assert {name: [part[name][0] for part in parts] for name in whole} == whole
+    assert [list(event["choices"][0]) for event in middle] == [["index", "logprobs", "text"]] * 6
+    assert "logprobs" not in opening["choices"][0] | closing["choices"][0]
+
+
+def test_raw_tokens_stand_beside_an_empty_text_and_say_the_same() -> None:
+    told = choice(complete(max_tokens=6, return_raw_tokens=True))
+    assert list(told) == ["finish_reason", "index", "text", "tokens"]
+    assert (told["text"], len(told["tokens"])) == ("", 6)
+    assert tokens.decode(told["tokens"]) == text(complete(max_tokens=6))
+
+
+def test_each_chunk_has_the_id_of_its_token_when_raw_ones_are_wanted() -> None:
+    told = choice(complete(max_tokens=6, return_raw_tokens=True))["tokens"]
+    _, *middle, closing, _ = complete(max_tokens=6, return_raw_tokens=True, stream=True).events()
+    assert [event["choices"] for event in middle] == [[{"index": 0, "text": "", "tokens": [token]}] for token in told]
+    assert closing["choices"] == [{"finish_reason": "length", "index": 0, "text": ""}]
+
+
+def test_several_prompts_get_a_choice_each_and_are_counted_together() -> None:
+    one, two = complete(max_tokens=5), complete(prompt="Over the mountains", max_tokens=5)
+    answer = complete(prompt=[PROMPT, "Over the mountains"], max_tokens=5)
+    assert answer.json()["choices"] == [choice(one), choice(two) | {"index": 1}]
+    usages = [each.json()["usage"]["total_tokens"] for each in (one, two, answer)]
+    assert usages[2] == usages[0] + usages[1]
+
+
+def test_a_prompt_of_token_ids_is_continued_like_its_text() -> None:
+    ids = tokens.encode(PROMPT)
+    assert text(complete(prompt=ids)) == text(complete())
+    assert complete(prompt=ids).json()["usage"]["prompt_tokens"] == len(ids)
+    answer = complete(prompt=[ids, tokens.encode("Over the mountains")], max_tokens=5)
+    assert answer.json()["choices"] == complete(prompt=[PROMPT, "Over the mountains"], max_tokens=5).json()["choices"]
+
+
+def test_a_stream_of_several_prompts_opens_them_all_and_tells_the_usage_once() -> None:
+    plain = complete(prompt=[PROMPT, "Over"], max_tokens=4).json()
+    events = complete(prompt=[PROMPT, "Over"], max_tokens=4, stream=True).events()[:-1]
+    assert [event["choices"][0] for event in events[:2]] == [{"index": 0, "text": ""}, {"index": 1, "text": ""}]
+    assert [("usage" in event, "time_info" in event) for event in events] == [(False, False)] * (len(events) - 1) + [
+        (True, True)
+    ]
+    assert events[-1]["usage"] == plain["usage"]
+    for told in plain["choices"]:
+        mine = [event["choices"][0] for event in events if event["choices"][0]["index"] == told["index"]]
+        assert "".join(part["text"] for part in mine) == told["text"]
+        assert [part.get("finish_reason") for part in mine] == [None] * (len(mine) - 1) + ["length"]
+
+
+def test_a_prompt_may_be_left_out() -> None:
+    answer = ask("cerebras", {"model": MODEL, "max_tokens": 3})
+    assert answer.json()["choices"] == complete(prompt="", max_tokens=3).json()["choices"]
+    assert answer.json()["usage"]["prompt_tokens"] == 0
+
+
+@pytest.mark.parametrize("root", ["root", "fcall", "object", "ws"])
+def test_a_grammar_root_of_the_page_is_accepted(root: str) -> None:
+    assert complete(grammar_root=root, max_tokens=3).json()["usage"]["completion_tokens"] <= 3
+
+
+def test_nulls_stand_for_fields_that_are_not_there() -> None:
+    names = "stream return_raw_tokens max_tokens min_tokens grammar_root seed stop temperature top_p user logprobs"
+    nulls: dict[str, Any] = dict.fromkeys(names.split())
+    assert complete(**nulls).json()["choices"] == complete().json()["choices"]
+
+
+def test_whole_numbers_may_come_as_fractions() -> None:
+    whole: dict[str, Any] = {"max_tokens": 5, "n": 2, "seed": 7, "logprobs": 2, "min_tokens": 1, "best_of": 2}
+    fractions: dict[str, Any] = {name: float(value) for name, value in whole.items()}
+    expected = complete("observed", **whole, prompt=[65, 66]).json()["choices"]
+    assert complete("observed", **fractions, prompt=[65.0, 66.0]).json()["choices"] == expected
+
+
+def test_a_body_may_be_packed_with_gzip() -> None:
+    packed = gzip.compress(json.dumps(BODY).encode(), mtime=0)
+    answer = ask("cerebras", packed, headers={"content-encoding": "gzip"})
+    assert (answer.status, text(answer)) == (200, text(complete()))
+
+
+# --- times -------------------------------------------------------------------------------------------------------
+
+
+def test_the_times_of_an_answer_add_up_and_are_never_zero() -> None:
+    times = complete(max_tokens=4).json()["time_info"]
+    parts = [times[name] for name in ("queue_time", "prompt_time", "completion_time")]
+    assert min(parts) > 0
+    assert times["total_time"] == sum(parts)
+
+
+def test_a_realistic_engine_states_a_little_more_than_its_parts() -> None:
+    settings = Settings(created=FROZEN, latency="cerebras")
+    times = complete(settings=settings, max_tokens=20).json()["time_info"]
+    parts = sum(times[name] for name in ("queue_time", "prompt_time", "completion_time"))
+    assert 0.0015 <= times["total_time"] - parts <= 0.004
+    assert times == complete(settings=settings, max_tokens=20, stream=True).events()[-2]["time_info"]
+
+
+def test_the_time_of_the_times_is_whole_on_the_page_and_a_fraction_in_the_service() -> None:
+    documented, observed = (complete(edition, max_tokens=1).json()["time_info"]["created"] for edition in EDITIONS)
+    assert (documented, observed) == (1_700_000_000, 1_700_000_000.25)
+    assert isinstance(documented, int)
+
+
+# --- editions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fields", [{"n": 2}, {"best_of": 0}, {"n": "two"}, {"thinking": True}, {"top_k": 5}])
+def test_the_page_accepts_fields_that_it_does_not_name_and_ignores_them(fields: Mapping[str, Any]) -> None:
+    assert complete(**fields).json()["choices"] == complete().json()["choices"]
+
+
+def test_the_service_obeys_n() -> None:
+    one, two = complete("observed", max_tokens=5).json(), complete("observed", max_tokens=5, n=2).json()
+    assert [told["index"] for told in two["choices"]] == [0, 1]
+    assert two["choices"][0] == one["choices"][0]
+    assert two["usage"]["completion_tokens"] == 10
+    assert two["usage"]["prompt_tokens"] == one["usage"]["prompt_tokens"]
+
+
+def test_the_best_of_several_is_one_of_them() -> None:
+    candidates = [told["text"] for told in complete("observed", n=4).json()["choices"]]
+    best = complete("observed", best_of=4).json()
+    assert [told["index"] for told in best["choices"]] == [0]
+    assert best["choices"][0]["text"] in candidates
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"echo": None},
+        {"stream_options": {"include_usage": True}},
+        {"frequency_penalty": 1, "presence_penalty": -2, "logit_bias": {"5": -100}},
+        {"prompt_cache_key": "k", "reasoning_format": "parsed", "suffix": "."},
+    ],
+    ids=["echo", "stream_options", "sampling", "others"],
+)
+def test_the_service_knows_the_fields_of_its_sdk(fields: Mapping[str, Any]) -> None:
+    assert complete("observed", **fields).json()["choices"] == complete("observed").json()["choices"]
+
+
+def test_both_editions_say_the_same_words() -> None:
+    documented, observed = (complete(edition) for edition in EDITIONS)
+    assert documented.json()["choices"] == observed.json()["choices"]
+
+
+# --- refusals (the rest of them: refused/cerebras.json) ----------------------------------------------------------
+
+
+@both_editions
+def test_a_prompt_longer_than_the_context_is_refused_with_both_lengths(edition: Edition) -> None:
+    ids = [65] * 32_769
+    answer = ask("cerebras", BODY | {"prompt": [[65], ids]}, edition=edition)
+    error = {
+        "message": "Please reduce the length of the messages or completion. "
+        "Current length is 32769 while limit is 32768",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "context_length_exceeded",
+    }
+    assert (answer.status, answer.json()) == (400, {"error": error} if edition == "documented" else error)
+    assert complete(edition, prompt=ids[1:]).json()["usage"]["completion_tokens"] == 0
+
+
+@both_editions
+def test_a_model_outside_a_configured_catalogue_is_not_found(edition: Edition) -> None:
+    settings = Settings(created=FROZEN, latency="off", models={"cerebras": ("gpt-oss-120b",)})
+    answer = ask("cerebras", BODY, edition=edition, settings=settings)
+    body = answer.json()["error"] if edition == "documented" else answer.json()
+    assert (answer.status, body["type"], body["param"], body["code"]) == (
+        404,
+        "not_found_error",
+        "model",
+        "model_not_found",
+    )
+
+
+@pytest.mark.parametrize("raw", [b"", b"{", b'{"model": "m",}', b"NaN", b'{"model": "\\ud800"}', b"\xff", b"hello"])
+@both_editions
+def test_what_is_no_json_is_of_a_wrong_format(edition: Edition, raw: bytes) -> None:
+    answer = ask("cerebras", raw, edition=edition)
+    body = answer.json()["error"] if edition == "documented" else answer.json()
+    assert list(body) == ["message", "type", "param", "code"]
+    assert (answer.status, body["type"], body["param"], body["code"]) == (
+        400,
+        "invalid_request_error",
+        "validation_error",
+        "wrong_api_format",
+    )
+
+
+def test_a_value_nested_a_thousand_deep_is_refused() -> None:
+    raw = json.dumps(BODY)[:-1] + ', "stop": ' + "[" * 1000 + "]" * 1000 + "}"
+    answer = ask("cerebras", raw.encode())
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "wrong_api_format")
+
+
+@pytest.mark.parametrize("key, status", [("secret", 200), ("other", 401)])
+@both_editions
+def test_a_wrong_key_is_told_from_none(edition: Edition, key: str, status: int) -> None:
+    settings = Settings(created=FROZEN, latency="off", auth=("secret",))
+    headers = {"authorization": f"Bearer {key}"}
+    answer = ask("cerebras", BODY, headers=headers, edition=edition, settings=settings)
+    assert answer.status == status
+    if status == 401:
+        body = answer.json()["error"] if edition == "documented" else answer.json()
+        assert body == {
+            "message": "Wrong API Key",
+            "type": "invalid_request_error",
+            "param": "api_key",
+            "code": "wrong_api_key",
+        }
+
+
+def test_a_path_that_nobody_routes_is_answered_with_nothing_at_all() -> None:
+    answer = ask("cerebras", BODY, path="/v1/chat/completions", method="POST")
+    assert (answer.status, answer.body, answer.headers["content-type"]) == (404, b"", "text/plain")
+
+
+@both_editions
+@pytest.mark.parametrize("kind", FailureKind)
+def test_every_failure_has_a_row_in_the_shape_of_its_edition(kind: FailureKind, edition: Edition) -> None:
+    row = ERRORS[edition][kind]
+    body = row.body(Rejection(kind), row.message)
+    if kind is FailureKind.UNKNOWN_PATH:
+        assert body == b""
+        return
+    assert isinstance(body, dict)
+    if "detail" not in body:
+        error = body["error"] if edition == "documented" else body
+        assert list(error)[:4] == ["message", "type", "param", "code"]
+        assert error["message"]
+    else:
+        assert (edition, body) == ("observed", {"detail": row.message})
+
+
+def test_the_observed_server_error_has_an_empty_id_as_captured() -> None:
+    row = ERRORS["observed"][FailureKind.SERVER_ERROR]
+    assert row.body(Rejection(FailureKind.SERVER_ERROR), row.message) == {
+        "message": "Encountered a server error, please try again.",
+        "type": "server_error",
+        "param": "",
+        "code": "",
+        "id": "",
+    }
+
+
+@pytest.mark.parametrize(
+    "kind, status, type, param, code",
+    [
+        (FailureKind.RATE_LIMIT, 429, "too_many_requests_error", "quota", "request_quota_exceeded"),
+        (FailureKind.OVERLOADED, 429, "too_many_requests_error", "queue", "queue_exceeded"),
+        (FailureKind.PAYMENT_REQUIRED, 402, "payment_required_error", "quota", "payment_required"),
+    ],
+)
+def test_limits_are_refused_in_the_recorded_words(
+    kind: FailureKind, status: int, type: str, param: str, code: str
+) -> None:
+    row = ERRORS["observed"][kind]
+    body = row.body(Rejection(kind), row.message)
+    assert (row.status, body) == (status, {"message": row.message, "type": type, "param": param, "code": code})
+
+
+# --- models and warming ------------------------------------------------------------------------------------------
+
+
+@both_editions
+def test_models_are_listed_with_their_owners(edition: Edition) -> None:
+    answer = ask("cerebras", path="/v1/models", edition=edition)
+    assert list(answer.json()) == ["object", "data"]
+    assert answer.json() == {
+        "object": "list",
+        "data": [
+            {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by} for model in CEREBRAS.models
+        ],
+    }
+    assert list(answer.json()["data"][0]) == ["id", "object", "created", "owned_by"]
+
+
+def test_a_model_is_the_same_alone_as_in_the_list() -> None:
+    listed = ask("cerebras", path="/v1/models").json()["data"]
+    assert [ask("cerebras", path=f"/v1/models/{model['id']}").json() for model in listed] == listed
+
+
+def test_a_configured_catalogue_is_what_is_listed() -> None:
+    settings = Settings(created=FROZEN, latency="off", models={"cerebras": (MODEL, "mine")})
+    listed = ask("cerebras", path="/v1/models", settings=settings).json()["data"]
+    assert [(model["id"], model["owned_by"]) for model in listed] == [(MODEL, "Meta"), ("mine", "")]
+
+
+@both_editions
+def test_warming_a_connection_needs_no_credentials_and_is_no_error(edition: Edition) -> None:
+    answer = ask("cerebras", path="/v1/tcp_warming", headers={"authorization": ""}, edition=edition)
+    assert (answer.status, answer.json()) == (200, {})
+
+
+# --- ends and beginnings --------------------------------------------------------------------------------------
+
+
+def test_the_usage_is_in_the_last_chunk_even_when_a_choice_is_empty() -> None:
+    prompts = (Prompt("A", "A", 1), Prompt("B", "B", 1))
+    request = GenerationRequest(MODEL, prompts, Output(stream=True))
+    full = Choice(0, 0, (65,), ("A",), "stop", prompts[0])
+    empty = Choice(1, 0, (), (), "stop", prompts[1])
+    reply = write(Generation(request, (full, empty), Usage(2, 1)), Pace(), Site("documented", FROZEN, 42))
+    events = [event for frames in reply.frames for event in frames.data]
+    assert [b'"usage"' in event for event in events] == [False] * (len(events) - 2) + [True, False]
+
+
+def test_what_is_no_json_is_refused_in_words_of_our_own() -> None:
+    message = ask("cerebras", b"{").json()["error"]["message"]
+    assert message == ERRORS["documented"][FailureKind.MALFORMED_JSON].message
+
+
+def test_a_stream_tells_the_logprobs_of_an_echoed_prompt() -> None:
+    whole = choice(complete(max_tokens=3, logprobs=1, echo=True))["logprobs"]["tokens"]
+    events = complete(max_tokens=3, logprobs=1, echo=True, stream=True).events()[:-1]
+    parts = [event["choices"][0].get("logprobs", {"tokens": []})["tokens"] for event in events]
+    assert [token for part in parts for token in part] == whole

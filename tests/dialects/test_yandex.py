@@ -1,0 +1,744 @@
+"""Yandex AI Studio on the wire: two engines behind one API, told apart by the model's name."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Constraint, GenerationRequest, Tool, ToolChoice
+from mockserver.dialects.yandex.chunks import token_groups
+from mockserver.dialects.yandex.headers import credentials
+from mockserver.dialects.yandex.schemas import CONTRACT, request_fields
+from mockserver.dialects.yandex.table import YANDEX
+from mockserver.dialects.yandex.uri import parse_uri
+from tests.support.asking import FROZEN, QUIET, Answer, ask
+from tests.support.conformity import faults
+
+D1 = "gpt://b1gfolder/yandexgpt/latest"
+D2 = "gpt://b1gfolder/qwen3-235b-a22b-fp8/latest"
+D2_STATED = "gpt://qwen3-235b-a22b-fp8/latest"
+MODELS = pytest.mark.parametrize("model", [D1, D2])
+EACH_EDITION = pytest.mark.parametrize("edition", EDITIONS)
+UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+USER = {"role": "user", "content": "Tell me about the harbours of the north"}
+CLOCK = {"type": "function", "function": {"name": "clock", "description": "The time", "parameters": {"type": "object"}}}
+PEN = {"type": "custom", "custom": {"name": "pen", "description": "Writes"}}
+OUT_OF_USE: dict[str, Any] = {
+    "stop": ["a", "e", " "],
+    "seed": 99,
+    "store": True,
+    "audio": {"voice": "alloy", "format": "wav"},
+    "web_search_options": {"search_context_size": "low"},
+}
+
+
+def chat(model: str = D2, *, edition: Edition = "documented", **fields: Any) -> Answer:
+    """An answer that keeps to the contract."""
+    answer = ask("yandex", {"model": model, "messages": [USER], **fields}, edition=edition)
+    assert faults(answer.plan, answer.body) == []
+    return answer
+
+
+def said(model: str = D2, **fields: Any) -> str:
+    content: str = chat(model, **fields).json()["choices"][0]["message"]["content"]
+    return content
+
+
+def requested(model: str = D2, **fields: Any) -> GenerationRequest:
+    """The request that a body is read as."""
+    generation = chat(model, **fields).plan.generation
+    assert generation is not None
+    return generation.request
+
+
+def message_of(answer: Answer) -> str:
+    text: str = answer.json()["error"]["message"]
+    return text
+
+
+def raw_events(answer: Answer) -> list[str]:
+    assert answer.body.endswith(b"\n\n")
+    return answer.body.decode().removesuffix("\n\n").split("\n\n")
+
+
+def dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+# --- a plain answer ----------------------------------------------------------------------------------------------
+
+
+@EACH_EDITION
+@MODELS
+def test_a_plain_answer_has_the_recorded_keys_in_the_recorded_order_and_a_line_end(
+    model: str, edition: Edition
+) -> None:
+    answer = chat(model, edition=edition, max_tokens=6)
+    body = answer.json()
+    text, usage = body["choices"][0]["message"]["content"], body["usage"]
+    expected = {
+        "id": body["id"],
+        "object": "chat.completion",
+        "created": int(FROZEN),
+        "model": model if model == D1 else D2_STATED,
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "length"}],
+        "usage": {
+            "prompt_tokens": usage["prompt_tokens"],
+            "total_tokens": usage["prompt_tokens"] + 6,
+            "completion_tokens": 6,
+        },
+    }
+    assert answer.status == 200
+    assert answer.body.decode() == dumped(expected) + "\n"
+
+
+def test_the_engines_differ_in_their_ids() -> None:
+    assert re.fullmatch(UUID, chat(D1).json()["id"])
+    assert re.fullmatch(f"chatcmpl-{UUID}", chat(D2).json()["id"])
+
+
+@pytest.mark.parametrize(
+    "name, first",
+    [
+        ("yandexgpt", True),
+        ("yandexgpt-lite", True),
+        ("yandexgpt-5.1", True),
+        ("aliceai-llm", True),
+        ("aliceai-llm-flash", True),
+        ("llama", True),
+        ("llama-lite", True),
+        ("gemma-3-27b-it", False),
+        ("gpt-oss-120b", False),
+        ("deepseek-v3", False),
+    ],
+)
+def test_the_name_inside_the_uri_chooses_the_engine(name: str, first: bool) -> None:
+    stated = chat(f"gpt://b1gfolder/{name}/latest", max_tokens=1).json()["model"]
+    assert stated == (f"gpt://b1gfolder/{name}/latest" if first else f"gpt://{name}/latest")
+
+
+@MODELS
+def test_a_version_left_out_is_the_latest(model: str) -> None:
+    short = model.removesuffix("/latest")
+    assert chat(short).json()["model"] == chat(model).json()["model"]
+    assert said(short) == said(model)
+
+
+@pytest.mark.parametrize("version", ["latest", "rc", "deprecated", "latest@tuned1"])
+def test_every_version_of_a_model_can_be_asked_for(version: str) -> None:
+    assert chat(f"gpt://b1gfolder/yandexgpt/{version}").json()["model"] == f"gpt://b1gfolder/yandexgpt/{version}"
+
+
+def test_no_key_of_an_answer_is_null() -> None:
+    answers = [chat(model, stream=stream).body for model in (D1, D2) for stream in (False, True)]
+    assert not any(b"null" in body for body in answers)
+
+
+def test_text_goes_out_as_utf8_without_escapes() -> None:
+    answer = ask("yandex", {"model": D1, "messages": [{"role": "user", "content": "Расскажи о гаванях севера"}]})
+    text = answer.json()["choices"][0]["message"]["content"]
+    assert re.search("[а-я]", text)
+    assert dumped(text).encode() in answer.body
+
+
+# --- streams -----------------------------------------------------------------------------------------------------
+
+
+@EACH_EDITION
+def test_vllm_streams_a_role_a_chunk_per_token_an_ending_and_usage_unasked(edition: Edition) -> None:
+    answer = chat(D2, edition=edition, stream=True, max_tokens=5)
+    plain = chat(D2, edition=edition, max_tokens=5).json()
+    events = answer.events()
+    head = {"id": events[0]["id"], "object": "chat.completion.chunk", "created": int(FROZEN), "model": D2_STATED}
+    texts = [event["choices"][0]["delta"]["content"] for event in events[1:6]]
+    expected = [
+        {**head, "choices": [{"index": 0, "delta": {"role": "assistant"}}]},
+        *({**head, "choices": [{"index": 0, "delta": {"content": text}}]} for text in texts),
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]},
+        {**head, "choices": [], "usage": plain["usage"]},
+    ]
+    assert raw_events(answer) == [*(f"data: {dumped(event)}" for event in expected), "data: [DONE]"]
+    assert "".join(texts) == plain["choices"][0]["message"]["content"]
+
+
+@EACH_EDITION
+def test_yandexgpt_streams_the_first_word_then_large_chunks_and_no_usage(edition: Edition) -> None:
+    answer = chat(D1, edition=edition, stream=True, stream_options={"include_usage": True})
+    events = answer.events()[:-1]
+    texts = [event["choices"][0]["delta"]["content"] for event in events]
+    head = {"id": events[0]["id"], "object": "chat.completion.chunk", "created": int(FROZEN), "model": D1}
+    expected = [
+        {**head, "choices": [{"index": 0, "delta": {"role": "assistant", "content": texts[0]}}]},
+        *({**head, "choices": [{"index": 0, "delta": {"content": text}}]} for text in texts[1:-1]),
+        {**head, "choices": [{"index": 0, "delta": {"content": texts[-1]}, "finish_reason": "stop"}]},
+    ]
+    assert raw_events(answer) == [*(f"data: {dumped(event)}" for event in expected), "data: [DONE]"]
+    assert "".join(texts) == said(D1, edition=edition)
+    assert len(texts) > 2
+    assert " " not in texts[0].strip()
+
+
+def test_an_answer_of_one_chunk_has_role_text_and_ending_in_it() -> None:
+    only, done = chat(D1, stream=True, max_tokens=1).events()
+    assert done == "[DONE]"
+    assert only["choices"][0]["delta"] == {"role": "assistant", "content": said(D1, max_tokens=1)}
+    assert only["choices"][0]["finish_reason"] == "length"
+
+
+def test_a_shorter_answer_of_yandexgpt_is_cut_into_the_same_chunks() -> None:
+    whole, part = (
+        [event["choices"][0]["delta"]["content"] for event in chat(D1, stream=True, max_tokens=limit).events()[:-1]]
+        for limit in (80, 40)
+    )
+    assert part[:-1] == whole[: len(part) - 1]
+    assert whole[len(part) - 1].startswith(part[-1])
+
+
+@MODELS
+def test_each_event_says_how_many_tokens_it_carries_and_leaves_with_the_last_of_them(model: str) -> None:
+    answer = ask(
+        "yandex",
+        {"model": model, "messages": [USER], "stream": True},
+        settings=Settings(created=FROZEN, latency="fast"),
+    )
+    generation = answer.plan.generation
+    assert generation is not None
+    runs = list(answer.plan.timeline.runs)
+    tokens = [count for run in runs for count in run.tokens]
+    due = [instant for run in runs for instant in run.due]
+    assert sum(tokens) == generation.usage.completion_tokens
+    assert due == sorted(due)
+    reached = 0
+    for count, instant in zip(tokens, due, strict=True):
+        reached += count
+        if count:
+            # The preset "fast": 0.05 s, then 200 tokens a second.
+            assert instant == pytest.approx(0.05 + 0.005 * (reached - 1))
+
+
+def test_vllm_opens_every_choice_before_any_token_and_takes_turns() -> None:
+    events = chat(D2, stream=True, n=3, max_tokens=2).events()[:-2]
+    choices = [event["choices"][0] for event in events]
+    assert [choice["index"] for choice in choices[:6]] == [0, 1, 2] * 2
+    assert [choice["delta"] for choice in choices[:3]] == [{"role": "assistant"}] * 3
+    assert sorted(choice["index"] for choice in choices if "finish_reason" in choice) == [0, 1, 2]
+
+
+def test_choices_of_yandexgpt_take_turns_chunk_by_chunk() -> None:
+    events = chat(D1, stream=True, n=2, max_tokens=30).events()[:-1]
+    choices = [event["choices"][0] for event in events]
+    assert {choice["index"] for choice in choices[:3]} == {0, 1}
+    for index, plain in enumerate(chat(D1, n=2, max_tokens=30).json()["choices"]):
+        own = [choice for choice in choices if choice["index"] == index]
+        assert "".join(choice["delta"]["content"] for choice in own) == plain["message"]["content"]
+        assert ["role" in choice["delta"] for choice in own] == [True] + [False] * (len(own) - 1)
+        assert [choice.get("finish_reason") for choice in own] == [None] * (len(own) - 1) + [plain["finish_reason"]]
+
+
+def test_groups_are_the_first_word_then_ten_to_twenty_tokens() -> None:
+    texts = ["Har", "bours", *[" and"] * 200]
+    groups = list(token_groups(texts, key=7))
+    assert [number for group in groups for number in group] == list(range(len(texts)))
+    assert groups[0] == range(2)
+    assert all(10 <= len(group) <= 20 for group in groups[1:-1])
+    assert len({len(group) for group in groups[1:-1]}) > 1
+    assert groups == list(token_groups(texts, key=7)) != list(token_groups(texts, key=8))
+
+
+@pytest.mark.parametrize("texts, first", [([], 0), (["a"], 1), (["a", " b"], 1), (["a"] * 9, 5), (["\n", "\n"], 1)])
+def test_the_first_group_ends_with_the_first_word_or_after_five_tokens(texts: list[str], first: int) -> None:
+    assert next(token_groups(texts, key=1)) == range(first)
+
+
+# --- log-probabilities -------------------------------------------------------------------------------------------
+
+
+@MODELS
+def test_logprobs_stand_before_the_finish_reason_with_a_row_per_token(model: str) -> None:
+    choice = chat(model, logprobs=True, top_logprobs=3, max_tokens=4).json()["choices"][0]
+    rows = choice["logprobs"]["content"]
+    assert list(choice) == ["index", "message", "logprobs", "finish_reason"]
+    assert list(choice["logprobs"]) == ["content"]
+    assert "".join(row["token"] for row in rows) == choice["message"]["content"]
+    assert all(list(row) == ["token", "logprob", "bytes", "top_logprobs"] for row in rows)
+    assert [len(row["top_logprobs"]) for row in rows] == [3] * 4
+    assert all(list(rival) == ["token", "logprob", "bytes"] for row in rows for rival in row["top_logprobs"])
+
+
+def test_without_top_logprobs_no_rivals_are_named() -> None:
+    rows = chat(logprobs=True, max_tokens=3).json()["choices"][0]["logprobs"]["content"]
+    assert [row["top_logprobs"] for row in rows] == [[], [], []]
+
+
+@MODELS
+def test_a_chunk_carries_the_logprobs_of_its_own_tokens(model: str) -> None:
+    fields: dict[str, Any] = {"logprobs": True, "top_logprobs": 1, "max_tokens": 24}
+    plain = chat(model, **fields).json()["choices"][0]
+    choices = [chunk["choices"][0] for chunk in chat(model, stream=True, **fields).events()[:-1] if chunk["choices"]]
+    for choice in choices:
+        rows = choice.get("logprobs", {"content": []})["content"]
+        assert "".join(row["token"] for row in rows) == choice["delta"].get("content", "")
+    spread = [row for choice in choices if "logprobs" in choice for row in choice["logprobs"]["content"]]
+    assert spread == plain["logprobs"]["content"]
+    assert all("logprobs" in choice for choice in choices if "content" in choice["delta"])
+
+
+def test_logprobs_are_absent_unless_asked_for() -> None:
+    assert b"logprobs" not in chat(D1, stream=True, logprobs=False).body + chat(D2).body
+
+
+# --- parameters --------------------------------------------------------------------------------------------------
+
+
+@MODELS
+def test_a_limit_cuts_the_answer_to_a_prefix(model: str) -> None:
+    short = chat(model, max_tokens=3).json()
+    assert said(model).startswith(short["choices"][0]["message"]["content"])
+    assert short["choices"][0]["finish_reason"] == "length"
+    assert short["usage"]["completion_tokens"] == 3
+
+
+def test_max_completion_tokens_goes_before_max_tokens() -> None:
+    assert chat(max_tokens=9, max_completion_tokens=4).json()["usage"]["completion_tokens"] == 4
+    assert chat(max_tokens=4, max_completion_tokens=9).json()["usage"]["completion_tokens"] == 9
+
+
+def test_a_whole_number_written_as_a_fraction_is_one() -> None:
+    answers = [chat(max_tokens=kind(3), n=kind(2), logprobs=True, top_logprobs=kind(1)) for kind in (int, float)]
+    whole, fraction = (answer.json() | {"id": ""} for answer in answers)
+    assert fraction == whole
+
+
+@MODELS
+@pytest.mark.parametrize("field", OUT_OF_USE)
+def test_a_field_that_is_not_supported_is_accepted_whatever_it_holds_and_changes_nothing(
+    model: str, field: str
+) -> None:
+    anything: list[Any] = [OUT_OF_USE[field], None, "x", 3, [1], {"a": {}}, False]
+    for value in anything:
+        assert said(model, **{field: value}) == said(model)
+
+
+def test_stream_options_are_accepted_and_change_nothing() -> None:
+    plain, optioned, empty = (
+        [event if event == "[DONE]" else event | {"id": ""} for event in chat(stream=True, **fields).events()]
+        for fields in (
+            {},
+            {"stream_options": {"include_usage": False, "include_obfuscation": True}},
+            {"stream_options": None},
+        )
+    )
+    assert plain == optioned == empty
+    assert chat(stream_options=None).status == 200
+
+
+def test_n_gives_choices_in_order_and_counts_the_prompt_once() -> None:
+    one, three = chat(max_tokens=5).json(), chat(max_tokens=5, n=3).json()
+    assert [choice["index"] for choice in three["choices"]] == [0, 1, 2]
+    assert three["choices"][0] == one["choices"][0]
+    assert three["usage"]["prompt_tokens"] == one["usage"]["prompt_tokens"]
+    assert three["usage"]["completion_tokens"] == 15
+
+
+def test_at_temperature_0_all_choices_are_the_same() -> None:
+    texts = [choice["message"]["content"] for choice in chat(temperature=0, n=3).json()["choices"]]
+    assert len(set(texts)) == 1
+    assert len({choice["message"]["content"] for choice in chat(n=3).json()["choices"]}) > 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"temperature": 0.3, "top_p": 0.9},
+        {"modalities": ["text", "audio"], "verbosity": "low", "reasoning_effort": "medium"},
+        {"modalities": "text", "reasoning_effort": "none"},
+        {"frequency_penalty": -2, "presence_penalty": 2},
+        {"logit_bias": {"42": -100, "word": 100}},
+        {"prediction": {"type": "content", "content": "Harbours"}},
+        {"prediction": {"type": "content", "content": [{"type": "text", "text": "Harbours"}]}},
+        {"parallel_tool_calls": False},
+        {"response_format": {"type": "text"}},
+        {"top_k": 40, "user": "u", "metadata": {"a": "b"}, "service_tier": "auto"},
+    ],
+    ids=lambda fields: "-".join(fields),
+)
+def test_what_the_page_allows_and_what_it_does_not_know_is_accepted(fields: dict[str, Any]) -> None:
+    assert said(**fields) == said()
+
+
+def test_null_is_as_good_as_nothing_where_openais_client_may_send_it() -> None:
+    nullable = "modalities verbosity reasoning_effort max_completion_tokens max_tokens frequency_penalty n stream"
+    nullable += " presence_penalty top_logprobs logit_bias logprobs prediction stream_options temperature top_p"
+    nothing: dict[str, Any] = dict.fromkeys(nullable.split())
+    assert said(**nothing) == said()
+
+
+def test_the_vendors_own_sdk_may_describe_a_tool_with_null() -> None:
+    tool = {"type": "function", "function": {"name": "f", "description": None, "parameters": {}, "strict": None}}
+    assert requested(tools=[tool]).tools == (Tool("f", parameters={}),)
+
+
+def test_the_penalties_and_biases_reach_the_model() -> None:
+    sampling = requested(frequency_penalty=1, presence_penalty=-1, logit_bias={"42": 7, "no id": 1}, top_p=0.5).sampling
+    assert (sampling.frequency_penalty, sampling.presence_penalty, sampling.top_p) == (1, -1, 0.5)
+    assert sampling.logit_bias == ((42, 7.0),)
+
+
+# --- messages ----------------------------------------------------------------------------------------------------
+
+
+@EACH_EDITION
+def test_six_roles_are_heard_and_an_assistant_may_have_no_content(edition: Edition) -> None:
+    messages = [
+        {"role": "developer", "content": "Be brief."},
+        {"role": "system", "content": [{"type": "text", "text": "Be kind."}], "name": "sys"},
+        USER,
+        {"role": "assistant", "tool_calls": [{"index": 0, "id": "f", "type": "", "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "f", "content": ""},
+        {"role": "assistant", "content": None, "refusal": "I would rather not.", "tool_calls": None, "audio": None},
+        {"role": "assistant", "content": "", "function_call": {"name": "f", "arguments": "{}"}},
+        {"role": "function", "name": "f", "content": None},
+        {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "custom": {"name": "c", "input": "x"}}]},
+    ]
+    assert chat(messages=messages, edition=edition).status == 200
+
+
+@MODELS
+@pytest.mark.parametrize(
+    "messages, words",
+    [
+        ([{"role": "robot", "content": "Hello"}], "invalid message role 'robot'"),
+        ([USER, {"role": "", "content": "Hello"}], "invalid message role ''"),
+        ([{"role": "user", "content": ""}], "empty message text"),
+        ([{"role": "system"}, USER], "empty message text"),
+        ([{"role": "user", "content": []}], "empty message text"),
+        ([{"role": "user", "content": [{"type": "text", "text": ""}]}], "empty message text"),
+        ([USER, {"role": "assistant", "content": None, "tool_calls": []}], "empty message text"),
+    ],
+)
+def test_a_message_that_no_model_takes_is_refused_in_its_session(
+    model: str, messages: list[dict[str, Any]], words: str
+) -> None:
+    answer = chat(model, messages=messages)
+    session = (
+        "internal_id=([0-9a-f]{1,8}-){3}[0-9a-f]{1,8}&request_id="
+        + f"{UUID}&client_request_id={UUID}&folder_id=b1gfolder"
+    )
+    assert answer.status == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert re.fullmatch(f"Error in session {session}: {re.escape(words)}", message_of(answer))
+    if model == D1:
+        assert answer.headers["x-request-id"] in message_of(answer)
+
+
+def test_the_session_of_a_refusal_names_the_callers_own_request() -> None:
+    body = {"model": D1, "messages": [{"role": "user", "content": ""}]}
+    assert "&client_request_id=mine&" in message_of(ask("yandex", body, headers={"x-client-request-id": "mine"}))
+
+
+def pictures(*addresses: str) -> list[dict[str, Any]]:
+    parts = [{"type": "image_url", "image_url": {"url": address}} for address in addresses]
+    return [{"role": "user", "content": [{"type": "text", "text": "What is this?"}, *parts]}]
+
+
+def test_an_image_counts_256_prompt_tokens_and_decides_the_answer() -> None:
+    none, one, two, other = (
+        chat(messages=pictures(*addresses)).json()
+        for addresses in (
+            (),
+            ("data:image/png;base64,AA==",),
+            ("https://a.example/1.png",) * 2,
+            ("https://a.example/2.png",),
+        )
+    )
+    counts = [body["usage"]["prompt_tokens"] for body in (none, one, two)]
+    assert [count - counts[0] for count in counts] == [0, 256, 512]
+    assert one["choices"] != other["choices"]
+
+
+@pytest.mark.parametrize(
+    "name, limit",
+    [
+        ("yandexgpt", 32_768),
+        ("aliceai-llm-flash", 32_768),
+        ("llama-lite", 8_192),
+        ("gpt-oss-20b", 131_072),
+        ("deepseek", 131_072),
+    ],
+)
+def test_a_prompt_longer_than_the_context_is_refused_with_both_counts(name: str, limit: int) -> None:
+    answer = chat(f"gpt://b1gfolder/{name}", messages=pictures(*["https://a.example/1.png"] * (limit // 256)))
+    found = re.fullmatch(
+        r"Error in session \S+: number of input tokens must be no more than (\d+), got (\d+)", message_of(answer)
+    )
+    assert answer.status == 400
+    assert answer.json()["error"]["type"] == "invalid_request_error"
+    assert found
+    assert int(found[1]) == limit < int(found[2])
+
+
+def test_a_limit_beyond_the_context_is_no_error() -> None:
+    assert chat(D1, max_tokens=2**62).json()["choices"][0]["finish_reason"] == "stop"
+    assert chat(D1, max_tokens=1e30).status == 200
+
+
+# --- tools and forms, as far as they are read ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "choice, expected",
+    [
+        (None, ToolChoice("auto")),
+        ("none", ToolChoice("none")),
+        ("auto", ToolChoice("auto")),
+        ("required", ToolChoice("required")),
+        ({"type": "function", "function": {"name": "clock"}}, ToolChoice("required", ("clock",))),
+        ({"type": "custom", "custom": {"name": "pen"}}, ToolChoice("required", ("pen",))),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [CLOCK]}},
+            ToolChoice("auto", ("clock",)),
+        ),
+        (
+            {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [PEN, CLOCK]}},
+            ToolChoice("required", ("pen", "clock")),
+        ),
+        ({"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}, ToolChoice("none")),
+    ],
+)
+def test_every_form_of_the_tool_choice_is_understood(choice: Any, expected: ToolChoice) -> None:
+    request = requested(tools=[CLOCK, PEN], **({} if choice is None else {"tool_choice": choice}))
+    assert request.tool_choice == expected
+    assert request.tools == (
+        Tool("clock", "The time", {"type": "object"}),
+        Tool("pen", "Writes", kind="custom"),
+    )
+
+
+@pytest.mark.parametrize(
+    "call, expected",
+    [
+        ("none", ToolChoice("none", legacy=True)),
+        ("auto", ToolChoice("auto", legacy=True)),
+        ({"name": "clock"}, ToolChoice("required", ("clock",), legacy=True)),
+    ],
+)
+def test_functions_are_tools_of_the_older_kind(call: Any, expected: ToolChoice) -> None:
+    request = requested(functions=[{"name": "clock"}], function_call=call)
+    assert (request.tools, request.tool_choice) == ((Tool("clock", parameters={}),), expected)
+
+
+def test_only_vllm_obeys_that_calls_come_one_by_one() -> None:
+    assert [requested(model, tools=[CLOCK], parallel_tool_calls=False).tool_choice.parallel for model in (D1, D2)] == [
+        True,
+        False,
+    ]
+
+
+SCHEMA = {"type": "object", "properties": {"town": {"type": "string"}}}
+
+
+@EACH_EDITION
+@pytest.mark.parametrize(
+    "form, constraint",
+    [
+        ({"type": "text"}, None),
+        ({"type": "json_object"}, Constraint("json_object")),
+        (
+            {"type": "json_schema", "json_schema": {"name": "t", "schema": SCHEMA, "strict": None}},
+            Constraint("json_schema", SCHEMA),
+        ),
+        ({"type": "json_schema", "json_schema": {"name": "t", "description": "Any"}}, Constraint("json_object")),
+        ({"type": "json_schema", "json_schema": SCHEMA}, Constraint("json_schema", SCHEMA)),
+    ],
+)
+def test_every_response_format_is_understood_the_bare_schema_too(
+    form: dict[str, Any], constraint: Constraint | None, edition: Edition
+) -> None:
+    assert requested(response_format=form, edition=edition).constraint == constraint
+
+
+@MODELS
+def test_json_mode_says_json(model: str) -> None:
+    assert isinstance(json.loads(said(model, response_format={"type": "json_object"})), dict)
+
+
+# --- headers and credentials ---------------------------------------------------------------------------------------
+
+
+@MODELS
+def test_a_plain_answer_has_the_recorded_headers(model: str) -> None:
+    headers = dict(
+        ask("yandex", {"model": model, "messages": [USER]}, settings=Settings(strict=True, latency="off")).headers
+    )
+    assert re.fullmatch("([0-9a-f]{1,16}:){3}1", headers.pop("x-server-trace-id"))
+    assert re.fullmatch(UUID, headers.pop("x-request-id", "")) if model == D1 else "x-request-id" not in headers
+    assert headers == {"content-type": "application/json", "server": "ycalb"}
+
+
+@MODELS
+def test_a_stream_has_the_recorded_headers(model: str) -> None:
+    sent = {"x-client-request-id": "8d6f2f0a-ours"}
+    body = {"model": model, "messages": [USER], "stream": True}
+    headers = dict(ask("yandex", body, headers=sent, settings=Settings(strict=True, latency="off")).headers)
+    only = {name: headers.pop(name, None) for name in ("x-server-trace-id", "x-request-id")}
+    assert headers == {
+        "content-type": "text/event-stream",
+        "cache-control": "no-cache",
+        "server": "ycalb",
+        **({"x-client-request-id": "8d6f2f0a-ours"} if model == D1 else {"access-control-allow-origin": "*"}),
+    }
+    assert (only["x-request-id"] is not None) == (model == D1)
+
+
+def test_a_refusal_has_the_headers_of_every_answer() -> None:
+    answer = chat(D1, temperature=9)
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["server"] == "ycalb"
+    assert re.fullmatch("([0-9a-f]{1,16}:){3}1", answer.headers["x-server-trace-id"])
+    assert re.fullmatch(UUID, answer.headers["x-request-id"])
+
+
+def test_ids_are_the_calls_own_and_the_same_the_next_time() -> None:
+    first, again, other = chat(D1), chat(D1), chat(D1, max_tokens=3)
+    assert (first.body, first.headers) == (again.body, again.headers)
+    assert first.headers["x-request-id"] != first.json()["id"] != other.json()["id"]
+
+
+@pytest.mark.parametrize(
+    "value, key",
+    [
+        ("Api-Key AQVN1", "AQVN1"),
+        ("api-key  AQVN1 ", "AQVN1"),
+        ("Bearer t1.9eu", "t1.9eu"),
+        ("Api-Key", None),
+        ("Basic QQ==", None),
+        ("", None),
+    ],
+)
+def test_a_key_comes_as_api_key_or_bearer(value: str, key: str | None) -> None:
+    assert credentials(Call("POST", "/", Headers([(b"authorization", value.encode())]))) == key
+
+
+@EACH_EDITION
+def test_a_wrong_key_is_unknown(edition: Edition) -> None:
+    settings = Settings(created=FROZEN, latency="off", auth=("right",))
+    body = {"model": D1, "messages": [USER]}
+    keys = {"authorization": "Api-Key wrong"}
+    answer = ask("yandex", body, headers=keys, settings=settings, edition=edition)
+    assert (answer.status, answer.json()) == (
+        401,
+        {"error": {"message": "Unknown api key '****'", "type": "authentication_error"}},
+    )
+    assert ask("yandex", body, headers={"authorization": "Api-Key right"}, settings=settings).status == 200
+
+
+# --- models --------------------------------------------------------------------------------------------------------
+
+
+def models(settings: Settings = QUIET, **headers: str) -> list[dict[str, Any]]:
+    sent = {name.replace("_", "-"): value for name, value in headers.items()}
+    answer = ask("yandex", path="/v1/models", headers=sent, settings=settings)
+    assert answer.status == 200
+    assert faults(answer.plan, answer.body) == []
+    assert answer.body.decode() == dumped(answer.json()) + "\n"
+    assert list(answer.json()) == ["object", "data"]
+    found: list[dict[str, Any]] = answer.json()["data"]
+    return found
+
+
+def test_models_are_listed_as_recorded() -> None:
+    listed = models(openai_project="b1gmine")
+    assert listed[0] == {
+        "id": "gpt://b1gmine/aliceai-llm/latest",
+        "object": "model",
+        "owned_by": "Yandex",
+        "created": 0,
+    }
+    assert list(listed[0]) == ["id", "object", "owned_by", "created"]
+    owners = {model["id"].split("/")[3]: model["owned_by"] for model in listed}
+    assert (owners["qwen3-235b-a22b-fp8"], owners["gemma-3-27b-it"], owners["gpt-oss-20b"]) == (
+        "Alibaba",
+        "Google",
+        "OpenAI",
+    )
+    assert {"gpt://b1gmine/yandexgpt/rc", "emb://b1gmine/text-embeddings/deprecated"} <= {m["id"] for m in listed}
+
+
+def test_models_belong_to_the_callers_folder() -> None:
+    assert {model["id"].split("/")[2] for model in models(x_folder_id="b1gold")} == {"b1gold"}
+    (default,) = {model["id"].split("/")[2] for model in models()}
+    assert [model["id"] for model in models()] == [model.id for model in YANDEX.models]
+    assert default.startswith("b1g")
+
+
+def test_a_closed_catalogue_may_name_its_models_in_any_form() -> None:
+    names = ("yandexgpt", "qwen3-235b-a22b-fp8/latest", "gpt://b1gany/gemma-3-27b-it/rc")
+    closed = Settings(created=FROZEN, latency="off", models={"yandex": names})
+    assert [model["id"] for model in models(closed, openai_project="f")] == [
+        "gpt://f/yandexgpt/latest",
+        "gpt://f/qwen3-235b-a22b-fp8/latest",
+        "gpt://f/gemma-3-27b-it/rc",
+    ]
+    for model in (D1, D2, "gpt://f/gemma-3-27b-it/rc"):
+        assert ask("yandex", {"model": model, "messages": [USER]}, settings=closed).status == 200
+    answer = ask("yandex", {"model": "gpt://f/yandexgpt/rc", "messages": [USER]}, settings=closed)
+    assert (answer.status, answer.json()) == (
+        400,
+        {"error": {"message": "Failed to get model", "type": "invalid_request_error"}},
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["yandexgpt", "gpt://a", "gpt:///a", "gpt://a/", "gpt://a/b/", "gpt://a b/c", "x://a/b", ""]
+)
+def test_what_is_no_model_uri_is_none(text: str) -> None:
+    assert parse_uri(text) is None
+
+
+# --- the contract and the error table ------------------------------------------------------------------------------
+
+
+def test_the_editions_differ_only_in_the_fragments_of_a_tool_call() -> None:
+    documented, observed = (dict(CONTRACT[edition]()["schemas"]) for edition in EDITIONS)
+    assert documented.pop("ToolCallFragment") != observed.pop("ToolCallFragment")
+    assert documented == observed
+
+
+def test_every_field_of_the_page_is_in_the_contract() -> None:
+    page = """messages model modalities verbosity reasoning_effort max_completion_tokens frequency_penalty
+    presence_penalty web_search_options top_logprobs response_format audio store stream stop logit_bias logprobs
+    max_tokens n prediction seed stream_options tools tool_choice parallel_tool_calls function_call functions"""
+    assert [name for name in request_fields("documented") if name in page.split()] == page.split()
+
+
+def test_statuses_and_types_of_errors_agree() -> None:
+    types = {
+        400: "invalid_request_error",
+        401: "authentication_error",
+        403: "permission_error",
+        429: "rate_limit_error",
+    }
+    for table in YANDEX.errors.values():
+        assert set(table) == set(FailureKind)
+        for kind, row in table.items():
+            body: Any = row.body(Rejection(kind), "words")
+            expected = "server_error" if row.status >= 500 else types.get(row.status, "invalid_request_error")
+            assert body == {"error": {"message": "words", "type": expected}}
+            assert list(body["error"]) == ["message", "type"]
+
+
+def test_deeply_nested_schemas_are_refused_and_deep_enough_ones_taken() -> None:
+    def nested(depth: int) -> dict[str, Any]:
+        schema: dict[str, Any] = {"type": "string"}
+        for _ in range(depth):
+            schema = {"type": "array", "items": schema}
+        return {"type": "json_schema", "json_schema": {"name": "deep", "schema": schema}}
+
+    assert chat(response_format=nested(60)).status == 200
+    for depth in (120, 400, 900):
+        assert message_of(chat(response_format=nested(depth))) == "The request body is not valid JSON"

@@ -1,0 +1,52 @@
+"""What a prompt is about: language, subject, and the form of answer that it asks for."""
+
+import pytest
+
+from mockserver.generation.subject import brief
+
+
+@pytest.mark.parametrize(
+    "topic, language, subject",
+    [
+        ("What is the capital of Turkey?", "en", "the capital of Turkey"),
+        ("Please explain asyncio streams to me.", "en", "asyncio streams"),
+        ("Расскажи об отпуске в Карелии", "ru", "отпуске в Карелии"),
+        ("Was ist der Unterschied zwischen Listen und Tupeln?", "de", "Unterschied zwischen Listen und Tupeln"),
+        ("Что такое Kubernetes?", "ru", "Kubernetes"),
+        ("Explain recursion in French", "fr", "recursion"),
+        ("日本の庭について教えてください", "ja", "日本の庭について教えてください"),
+        ("", "en", "this topic"),
+        ("?!", "en", "this topic"),
+        ("12345", "en", "12345"),
+    ],
+)
+def test_language_and_subject_are_the_prompts(topic: str, language: str, subject: str) -> None:
+    about = brief(topic)
+    assert (about.language, about.subject) == (language, subject)
+
+
+@pytest.mark.parametrize(
+    "topic, form",
+    [
+        ("Write a Python function that reverses a string", "code"),
+        ("List five ideas for a birthday", "list"),
+        ("Write a long essay about rivers", "long"),
+        ("Answer in one word: is water wet?", "short"),
+        ("Briefly, what is entropy?", "brief"),
+        ("Generate three sample customers", "people"),
+        ("Напиши функцию сортировки", "code"),
+        ("Перечисли шаги", "list"),
+        ("How are you?", "plain"),
+    ],
+)
+def test_the_form_is_the_one_that_is_asked_for(topic: str, form: str) -> None:
+    assert brief(topic).form == form
+
+
+def test_a_length_in_words_or_sentences_is_heard() -> None:
+    assert (brief("Write 150 words about tea").words, brief("In 3 sentences, why?").words) == (150, 42)
+
+
+def test_a_prompt_of_a_megabyte_is_read_in_part() -> None:
+    about = brief("Explain tides. " + "filler " * 200_000)
+    assert about.subject == "tides"

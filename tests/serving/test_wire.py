@@ -1,0 +1,178 @@
+"""The server on a real socket: framing, headers, clients that leave, bodies too large, mistakes in our own headers."""
+
+import json
+import logging
+import queue
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.serving.server import MockServer
+from tests.support.http import exchange
+
+REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
+
+
+@contextmanager
+def connected(server: MockServer) -> Iterator[socket.socket]:
+    target = urlsplit(server.url)
+    with socket.create_connection((target.hostname or "", target.port or 0), timeout=30) as client:
+        yield client
+
+
+def post(path: str, body: object, *headers: str) -> bytes:
+    payload = json.dumps(body).encode()
+    lines = (f"POST {path} HTTP/1.1", "host: localhost", "authorization: Bearer k", *headers)
+    return "\r\n".join((*lines, f"content-length: {len(payload)}", "", "")).encode() + payload
+
+
+def read_all(client: socket.socket) -> bytes:
+    data = b""
+    while not data.endswith(b"0\r\n\r\n"):
+        received = client.recv(65_536)
+        assert received, "the connection ended inside the answer"
+        data += received
+    return data
+
+
+def chunks_of(answer: bytes) -> list[bytes]:
+    """The pieces of a chunked body: each is what one write of the server held."""
+    rest = answer.partition(b"\r\n\r\n")[2]
+    pieces: list[bytes] = []
+    while True:
+        size, _, rest = rest.partition(b"\r\n")
+        if size == b"0":
+            return pieces
+        pieces.append(rest[: int(size, 16)])
+        rest = rest[int(size, 16) + 2 :]
+
+
+def test_a_stream_is_chunked_with_line_feeds_and_says_nothing_of_our_server(server: MockServer) -> None:
+    with connected(server) as client:
+        client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}))
+        answer = read_all(client)
+    head, _, _ = answer.partition(b"\r\n\r\n")
+    body = b"".join(chunks_of(answer))
+    assert b"transfer-encoding: chunked" in head
+    assert b"uvicorn" not in head
+    assert b"\r" not in body
+    assert body.endswith(b"data: [DONE]\n\n")
+    assert all(event.startswith(b"data: ") for event in body.removesuffix(b"\n\n").split(b"\n\n"))
+
+
+def test_due_events_are_joined_and_every_write_ends_on_an_events_border(server: MockServer) -> None:
+    body = REQUEST | {"stream": True, "max_tokens": 400, "min_tokens": 400}
+    with connected(server) as client:
+        client.sendall(post("/cerebras/v1/completions", body))
+        writes = chunks_of(read_all(client))
+    assert 1 < len(writes) < 20
+    assert all(write.endswith(b"\n\n") and len(write) <= 16_384 for write in writes)
+
+
+def test_single_writes_carry_one_event_each() -> None:
+    with MockServer(Settings(port=0, latency="off", writes="single")) as server, connected(server) as client:
+        client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}))
+        writes = chunks_of(read_all(client))
+    assert len(writes) == 12 + 3
+    assert all(write.count(b"\n\n") == 1 for write in writes)
+
+
+def test_a_connection_is_kept_for_the_next_request(server: MockServer) -> None:
+    with connected(server) as client:
+        for _ in range(3):
+            client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}))
+            assert read_all(client).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+class _Lines(logging.Handler):
+    """The access lines of a server, as they come."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: queue.Queue[str] = queue.Queue()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.put(record.getMessage())
+
+
+def test_a_client_that_leaves_is_noticed_and_the_work_stops(server: MockServer) -> None:
+    access, handler = logging.getLogger("mockserver"), _Lines()
+    access.addHandler(handler)
+    access.setLevel(logging.INFO)
+    try:
+        with connected(server) as client:
+            client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}, "x-mockserver-latency: slow"))
+            assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        # The whole stream would take another second; the line comes when the work stops.
+        assert "client left after" in handler.lines.get(timeout=10)
+    finally:
+        access.removeHandler(handler)
+        access.setLevel(logging.NOTSET)
+
+
+def test_a_body_beyond_the_bound_gets_the_vendors_413() -> None:
+    with MockServer(Settings(port=0, latency="off", max_body=1000)) as server:
+        answer = exchange(server.url, "POST", "/cerebras/v1/completions", {"model": "m", "prompt": "x" * 2000})
+    assert (answer.status, json.loads(answer.body)["error"]["code"]) == (413, "request_too_large")
+
+
+def test_a_body_of_a_megabyte_is_answered(server: MockServer) -> None:
+    body = {"model": "qwen-3-235b-a22b-instruct-2507", "prompt": "word " * 100_000, "max_tokens": 2}
+    answer = exchange(server.url, "POST", "/cerebras/v1/completions", body)
+    assert json.loads(answer.body)["usage"] == {
+        "prompt_tokens": 100_001,
+        "completion_tokens": 2,
+        "total_tokens": 100_003,
+        "prompt_tokens_details": {"cached_tokens": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    "header, complaint",
+    [
+        ({"x-mockserver-seed": "seven"}, "X-Mockserver-Seed: 'seven' is not a whole number"),
+        (
+            {"x-mockserver-edition": "newest"},
+            "X-Mockserver-Edition: unknown edition 'newest'. Known: documented, obser",
+        ),
+        ({"x-mockserver-latency": "quick"}, "X-Mockserver-Latency: unknown preset 'quick'. Known: off, realistic, cer"),
+    ],
+)
+def test_a_wish_that_cannot_be_obeyed_is_told_what_can(
+    server: MockServer, header: dict[str, str], complaint: str
+) -> None:
+    answer = exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST, header)
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"]) == (400, "mockserver_bad_wish")
+    assert error["message"].startswith(complaint)
+
+
+def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
+    answer = exchange(server.url, "POST", "/v1/chat/completion", REQUEST)
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"]) == (404, "mockserver_no_route")
+    assert "/v1/chat/completions" in error["nearest"]
+
+
+def test_a_namespace_before_the_path_is_served_like_the_path(server: MockServer) -> None:
+    answer = exchange(server.url, "POST", "/ns/suite-1/cerebras/v1/completions", REQUEST)
+    assert answer.body == exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST).body or answer.status == 200
+
+
+def test_our_own_headers_are_left_out_of_a_strict_servers_answers(server: MockServer) -> None:
+    ours = {name for name, _ in exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST).headers}
+    with MockServer(Settings(port=0, latency="off", strict=True)) as strict:
+        theirs = {name for name, _ in exchange(strict.url, "POST", "/cerebras/v1/completions", REQUEST).headers}
+    assert ours - theirs == {"x-mockserver-request-id", "x-mockserver-seed"}
+
+
+def test_two_servers_on_one_port_are_told_apart(server: MockServer) -> None:
+    from mockserver.control.settings import ConfigError
+
+    port = urlsplit(server.url).port or 0
+    with pytest.raises(ConfigError, match=f"Port {port} on 127.0.0.1 is taken. Choose another with --port"):
+        MockServer(Settings(port=port))

@@ -1,0 +1,72 @@
+"""Asking a dialect without a socket: one call through the whole pure pipeline."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.control.plan import Plan, plan
+from mockserver.control.routing import Router
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import Edition
+from mockserver.dialects import load_dialect
+from tests.support.conformity import faults
+
+FROZEN = 1_700_000_000.25
+QUIET = Settings(created=FROZEN, latency="off")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back, whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    plan: Plan
+
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)
+
+    def events(self) -> list[Any]:
+        """The data of each event of a stream; `[DONE]` stays a text."""
+        blocks = self.body.decode().removesuffix("\n\n").split("\n\n")
+        data = [block.removeprefix("data: ") for block in blocks]
+        return [text if text == "[DONE]" else json.loads(text) for text in data]
+
+
+def ask(
+    name: str,
+    body: object = None,
+    *,
+    path: str | None = None,
+    method: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    edition: Edition = "documented",
+    settings: Settings = QUIET,
+) -> Answer:
+    """Send one request to a dialect (its first operation unless `path` is given) and collect all that it answers.
+
+    `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers`
+    has others, or empty ones. Whatever
+    comes back must keep to the dialect's contract.
+    """
+    dialect = load_dialect(name)
+    operation = dialect.operations[0]
+    sent_by_default = {"authorization": "Bearer test", "content-type": "application/json"}
+    raw = {**sent_by_default, "x-mockserver-edition": edition, **(headers or {})}
+    payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+    method = method or ("GET" if body is None and path is not None else operation.method)
+    native = path or operation.paths[0]
+    target, _, query = native.partition("?")
+    sent = Headers((key.encode(), value.encode()) for key, value in raw.items() if value)
+    landing = Router({name: dialect}, settings).find(method, f"/{name}{target}")
+    assert landing is not None
+    call = Call(method, landing.path, sent, payload, query, FROZEN)
+    made = plan(call, landing, settings)
+    data = b"".join(event for run in made.timeline.runs for event in run.data)
+    assert faults(made, data) == []
+    got = {key.decode(): value.decode() for key, value in made.timeline.headers}
+    return Answer(made.timeline.status, got, data, made)

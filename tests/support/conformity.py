@@ -1,0 +1,40 @@
+"""Whether an answer keeps to its dialect's contract: every answer that a test asks for is checked."""
+
+import json
+from functools import cache
+from typing import Any
+
+from mockserver.control.plan import Plan
+from mockserver.core.dialects import Edition
+from mockserver.dialects import load_dialect
+from mockserver.dialects.contracts import Contract
+
+
+@cache
+def contract(dialect: str, edition: Edition, name: str) -> Contract:
+    """A named schema of a dialect's contract."""
+    return Contract(load_dialect(dialect).contract[edition], name)
+
+
+def faults(plan: Plan, body: bytes) -> list[str]:
+    """How the answer of a plan breaks its dialect's contract, a line for each fault; none when it keeps to it."""
+    landing, edition = plan.visit.landing, plan.visit.site.edition
+    dialect, operation = landing.dialect, landing.operation
+    if plan.rejection is not None:
+        if not body:
+            return []
+        return _faults(dialect.name, edition, dialect.error_schema, json.loads(body))
+    if operation is None:
+        return []
+    schemas = operation.schemas
+    if plan.timeline.streamed:
+        data = [block.removeprefix(b"data: ") for block in body.removesuffix(b"\n\n").split(b"\n\n")]
+        events = [json.loads(text) for text in data if text != b"[DONE]"]
+        return [fault for event in events for fault in _faults(dialect.name, edition, schemas.chunk, event)]
+    return _faults(dialect.name, edition, schemas.response, json.loads(body)) if schemas.response else []
+
+
+def _faults(dialect: str, edition: Edition, name: str | None, value: Any) -> list[str]:
+    assert name is not None, "the operation names no schema for this kind of answer"
+    broken = contract(dialect, edition, name).violations(value)
+    return [f"{name}: {violation.field}: {violation.message}" for violation in broken]

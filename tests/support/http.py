@@ -1,0 +1,32 @@
+"""One HTTP request over a real socket, by the standard library's client."""
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+
+class Transcript(NamedTuple):
+    """An answer as it came over the wire; header names in lower case, in the order of the wire."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+def exchange(
+    url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
+) -> Transcript:
+    """Send one request (a body that is no bytes goes as JSON) and read the whole answer."""
+    target = urlsplit(url)
+    connection = HTTPConnection(target.hostname or "", target.port, timeout=30)
+    payload = body if isinstance(body, bytes) or body is None else json.dumps(body, ensure_ascii=False).encode()
+    sent = {"authorization": "Bearer test", "content-type": "application/json", **(headers or {})}
+    try:
+        connection.request(method, path, payload, {name: value for name, value in sent.items() if value})
+        answer = connection.getresponse()
+        got = tuple((name.lower(), value) for name, value in answer.getheaders())
+        return Transcript(answer.status, got, answer.read())
+    finally:
+        connection.close()

@@ -1,0 +1,107 @@
+"""Every way of asking for a text, as a table: what the metamorphic tests run over."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockserver.core.dialects import Edition
+from tests.support.asking import QUIET, Answer, ask
+
+Json = Mapping[str, Any]
+
+
+def _completion(model: str) -> Callable[[str], dict[str, Any]]:
+    return lambda prompt: {"model": model, "prompt": prompt}
+
+
+def _chat(model: str) -> Callable[[str], dict[str, Any]]:
+    return lambda prompt: {"model": model, "messages": [{"role": "user", "content": prompt}]}
+
+
+def _text(choice: Json) -> str:
+    return str(choice["text"])
+
+
+def _message(choice: Json) -> str:
+    return str(choice["message"]["content"])
+
+
+def _delta(choice: Json) -> str:
+    return choice["delta"].get("content") or ""
+
+
+def _chunks_text(piece: Callable[[Json], str]) -> Callable[[Sequence[Any], int], str]:
+    def text(events: Sequence[Any], index: int) -> str:
+        chunks = [event for event in events if event != "[DONE]"]
+        return "".join(piece(c) for chunk in chunks for c in chunk["choices"] if c["index"] == index)
+
+    return text
+
+
+def _sampled_text(events: Sequence[Any], index: int) -> str:
+    return "".join(e["text"] for e in events if e["event"] == "token_sampled" and e["index"] == index)
+
+
+def _last_usage(events: Sequence[Any]) -> Json | None:
+    return next((event["usage"] for event in reversed(events) if event != "[DONE]" and event.get("usage")), None)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One dialect, operation, edition (and backend): how its request is made and its answers are read."""
+
+    id: str
+    dialect: str
+    body: Callable[[str], dict[str, Any]]
+    path: str | None = None
+    edition: Edition = "documented"
+    plain_text: Callable[[Json], str] = _text
+    stream_text: Callable[[Sequence[Any], int], str] = field(default=_chunks_text(_text))
+    stream_extra: Mapping[str, Any] = field(default_factory=dict)
+    stream_usage: bool = True
+    many: bool = True
+
+    def plain(self, prompt: str, seed: int = 42, **fields: Any) -> Answer:
+        """The whole answer to a prompt."""
+        return self._ask(self.body(prompt) | fields, seed)
+
+    def stream(self, prompt: str, seed: int = 42, **fields: Any) -> Answer:
+        """The streamed answer to a prompt."""
+        return self._ask({**self.body(prompt), "stream": True, **self.stream_extra, **fields}, seed)
+
+    def text(self, answer: Answer, index: int = 0) -> str:
+        """The text of a choice, plain or streamed."""
+        if answer.plan.timeline.streamed:
+            return self.stream_text(answer.events(), index)
+        return self.plain_text(answer.json()["choices"][index])
+
+    def usage(self, answer: Answer) -> Json | None:
+        """The usage that an answer states."""
+        if answer.plan.timeline.streamed:
+            return _last_usage(answer.events())
+        usage: Json = answer.json()["usage"]
+        return usage
+
+    def _ask(self, body: Json, seed: int) -> Answer:
+        headers = {"x-mockserver-seed": str(seed), "content-type": "application/json"}
+        return ask(
+            self.dialect, body, path=self.path, method="POST", headers=headers, edition=self.edition, settings=QUIET
+        )
+
+
+_USAGE = {"stream_options": {"include_usage": True}}
+_CHAT: dict[str, Any] = {"plain_text": _message, "stream_text": _chunks_text(_delta)}
+
+SHAPES = (
+    Shape("cerebras", "cerebras", _completion("llama3.1-8b"), many=False),
+    Shape("cerebras-observed", "cerebras", _completion("llama3.1-8b"), edition="observed"),
+    Shape("friendli", "friendli", _completion("meta-llama-3.1-8b-instruct"), stream_text=_sampled_text),
+    Shape("friendli-container", "friendli", _completion("m"), edition="observed", stream_extra=_USAGE),
+    Shape("friendli-serverless", "friendli", _completion("m"), "/serverless/v1/completions", stream_extra=_USAGE),
+    Shape("friendli-dedicated", "friendli", _completion("m"), "/dedicated/v1/completions", stream_extra=_USAGE),
+    Shape("ovms", "ovms", _completion("llama3"), stream_extra=_USAGE, many=False),
+    Shape("ovms-observed", "ovms", _completion("llama3"), edition="observed", stream_extra=_USAGE, many=False),
+    Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
+    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
+    Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
+)

@@ -1,0 +1,34 @@
+"""An event loop whose clock jumps to the next timer: tests of time that take none."""
+
+import asyncio
+import selectors
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+class _JumpingSelector(selectors.DefaultSelector):
+    """Reports what is ready, and instead of waiting moves the clock on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+
+    def select(self, timeout: float | None = None) -> Any:
+        """What is ready now; otherwise the timeout has passed at once."""
+        ready = super().select(0)
+        if not ready and timeout:
+            self.now += timeout
+        return ready
+
+
+def run_virtually(main: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine on a clock that starts at 0.0 and never waits."""
+    selector = _JumpingSelector()
+    loop = asyncio.SelectorEventLoop(selector)
+    loop.time = lambda: selector.now  # type: ignore[method-assign]
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        loop.close()
