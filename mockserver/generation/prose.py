@@ -6,7 +6,7 @@ stop.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from keyword import iskeyword
 
 from mockserver.core.generation import Prompt
@@ -21,6 +21,11 @@ _CODE_NAMES = {
     "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
+# The end of a dialogue in which the model has the word, and that of code which has just begun.
+_TURN = re.compile(r"(?:^|\n)\s*(?:A|Answer|Assistant|AI|Bot|Ответ)\s*:\s*$", re.IGNORECASE)
+_CODE_BEGUN = re.compile(
+    r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
+)
 _ORDER = re.compile(
     r"\s*(please\s+)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
     r"make|draft|compose|напиши|объясни|расскажи|перечисли|составь|опиши|придумай|сравни|покажи|переведи)\w*\b",
@@ -34,6 +39,10 @@ def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
     story = _Writer(about, Draws(key))
     if prompt.chat:
         yield from story.answer()
+    elif _TURN.search(prompt.topic[-80:]):
+        yield from story.answer(lead=" ")
+    elif _CODE_BEGUN.search(prompt.topic[-200:]):
+        yield from story.rest_of_code(prompt.topic[-200:])
     elif _asks(prompt.topic, about):
         yield phrase("\n\n")
         yield from story.answer()
@@ -60,29 +69,42 @@ class _Writer:
         self._space = "" if about.language in _NO_SPACES else " "
         self._used: set[str] = set()
 
-    def answer(self) -> Iterator[Phrase]:
-        """An answer to the prompt, in the form that it asks for."""
-        form = self._about.form
+    def answer(self, lead: str = "") -> Iterator[Phrase]:
+        """An answer to the prompt, in the form that it asks for, after a blank where the prompt left none."""
+        if lead:
+            yield phrase(lead)
         if self._about.words is not None:
             yield from self._counted(self._about.words)
-        elif form == "short":
-            yield phrase(self._entry("short"))
-        elif form == "brief":
-            yield from self.paragraph(1, opened=True)
-        elif form == "people":
-            yield from self._people()
-        elif form == "code":
-            yield from self._code()
-        elif form == "list":
-            yield from self._list()
-        elif form == "long":
-            yield from self._article()
         else:
-            yield from self.paragraph(2 + self._draws.below(4), opened=True)
-            if self._draws.below(3) == 0:
-                yield phrase("\n\n")
-                yield from self.paragraph(2 + self._draws.below(2), opened=False)
-            yield from self._sentence("closers")
+            yield from _FORMS.get(self._about.form, _Writer._plain)(self)
+
+    def rest_of_code(self, begun: str) -> Iterator[Phrase]:
+        """The lines of a function whose first line the prompt has written."""
+        first = _CODE_BEGUN.search(begun)
+        name = (first and (first["python"] or first["js"])) or "main"
+        snippets = corpus.code()["python" if first and first["python"] else "javascript"]
+        _, _, rest = self._draws.pick(snippets).partition("{name}")
+        _, _, body = rest.partition("\n")
+        yield phrase(("" if begun.endswith("\n") else "\n") + body.replace("{name}", name))
+
+    def _plain(self) -> Iterator[Phrase]:
+        yield from self.paragraph(2 + self._draws.below(4), opened=True)
+        if self._draws.below(3) == 0:
+            yield phrase("\n\n")
+            yield from self.paragraph(2 + self._draws.below(2), opened=False)
+        yield from self._sentence("closers")
+
+    def _greeting(self) -> Iterator[Phrase]:
+        yield phrase(self._entry("greetings"))
+
+    def _short(self) -> Iterator[Phrase]:
+        yield phrase(self._entry("short"))
+
+    def _one_sentence(self) -> Iterator[Phrase]:
+        yield from self._with_subject(self._entry("openers"), "")
+
+    def _brief(self) -> Iterator[Phrase]:
+        yield from self.paragraph(1, opened=True)
 
     def continuation(self, text: str) -> Iterator[Phrase]:
         """Sentences that go on where the text stops, even in the middle of one."""
@@ -130,7 +152,7 @@ class _Writer:
     def _people(self) -> Iterator[Phrase]:
         yield from self._with_subject(self._entry("openers"), "")
         yield phrase("\n")
-        for record in people(self._draws.bits(), self._about.language):
+        for record in people(self._draws.bits(), self._about.language, self._about.items or 5):
             yield phrase(f"\n- {record}")
 
     def _code(self) -> Iterator[Phrase]:
@@ -146,7 +168,7 @@ class _Writer:
         yield from self._with_subject(self._entry("openers"), "")
         yield phrase("\n")
         numbered = self._draws.below(2) == 0
-        for index in range(4 + self._draws.below(4)):
+        for index in range(self._about.items or 4 + self._draws.below(4)):
             yield phrase(f"\n{index + 1}." if numbered else "\n-")
             yield phrase(" " + self._entry("bullets"))
         yield phrase("\n\n")
@@ -191,6 +213,19 @@ class _Writer:
                 break
         self._used.add(entry)
         return entry
+
+
+# What writes an answer of each form that a brief may ask for; any other is plain.
+_FORMS: dict[str, Callable[[_Writer], Iterator[Phrase]]] = {
+    "greeting": _Writer._greeting,
+    "short": _Writer._short,
+    "sentence": _Writer._one_sentence,
+    "brief": _Writer._brief,
+    "people": _Writer._people,
+    "code": _Writer._code,
+    "list": _Writer._list,
+    "long": _Writer._article,
+}
 
 
 def _identifier(subject: str) -> str:

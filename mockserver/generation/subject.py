@@ -32,6 +32,14 @@ _NAMED = {
     "english": "en", "russian": "ru", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
     "portuguese": "pt", "turkish": "tr", "ukrainian": "uk", "chinese": "zh", "japanese": "ja", "korean": "ko",
 }  # fmt: skip
+# Letters that give one of them away alone.
+_LETTERS = {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}
+# Where the subject ends, or begins, in languages that part no words with blanks.
+_SUBJECTS = {
+    "ja": re.compile(r"(.{1,24}?)(?:について|とは|に関して|って|を|の?使い方)"),
+    "ko": re.compile(r"(.{1,24}?)(?:에 대해|에 대하여|에 관해|이란|란 |은 |는 |을 |를 )"),
+    "zh": re.compile(r"(?:介绍一下|介绍|解释一下|解释|什么是|谈谈|关于)(.{1,16}?)(?:的|[？?。，,]|$)"),
+}
 _ASKED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
 _GENERIC = {
@@ -40,11 +48,18 @@ _GENERIC = {
     "ja": "このテーマ", "ko": "이 주제",
 }  # fmt: skip
 
+_GREETING = re.compile(
+    r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|привет|здравствуй(те)?|добр(ый|ое) \w+|hallo|guten \w+|"
+    r"bonjour|salut|hola|ciao|buongiorno|olá|oi|merhaba|selam|вітаю|привіт|你好|こんにちは|안녕(하세요)?)\b.{0,14}$",
+    re.IGNORECASE,
+)
 # What a prompt may ask for, most telling first: (form, pattern).
 _FORMS = tuple(
     (form, re.compile(pattern, re.IGNORECASE))
     for form, pattern in (
-        ("short", r"\b(one|single) word\b|\byes or no\b|\bone sentence\b|одним словом|да или нет|одним предложением"),
+        ("greeting", _GREETING.pattern),
+        ("short", r"\b(one|single) word\b|\byes or no\b|одним словом|да или нет"),
+        ("sentence", r"\b(one|single) sentence\b|одним предложением"),
         (
             "code",
             r"\b(code|function|script|snippet|program|sql|regex|algorithm|implement|python|javascript|typescript|"
@@ -71,17 +86,22 @@ _FORMS = tuple(
         ),
     )
 )
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предложени\w*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """What to write: language, subject, the form of the answer, and its length in words where the prompt names one."""
+    """What to write: language, subject, the form of the answer, its length in words and its number of items if named.
+
+    `wanted` is what was read of the prompt, in lower case.
+    """
 
     language: str
     subject: str
     form: str
     words: int | None = None
+    items: int | None = None
     wanted: str = ""
 
 
@@ -95,8 +115,8 @@ def _brief(stretch: str) -> Brief:
     own = _language(stretch)
     asked = _ASKED_LANGUAGE.search(stretch)
     language = _NAMED[asked[1].lower()] if asked else own
-    subject = _subject(_ASKED_LANGUAGE.sub("", stretch), _stopwords(own)) or _GENERIC[language]
-    return Brief(language, subject, _form(stretch), _words(stretch), stretch.lower())
+    subject = _subject(_ASKED_LANGUAGE.sub("", stretch), own) or _GENERIC[language]
+    return Brief(language, subject, _form(stretch), _words(stretch), _number_of_items(stretch), stretch.lower())
 
 
 def _language(text: str) -> str:
@@ -112,13 +132,21 @@ def _language(text: str) -> str:
         if name == "uk" and re.search(pattern, text) and re.search("[а-я]", text):
             return name
     words = set(_WORD.findall(text.lower()))
-    scores = {name: len(words & markers) for name, markers in _MARKERS.items()}
+    letters = set(text.lower())
+    scores = {
+        name: len(words & markers) + 2 * len(letters & set(_LETTERS.get(name, "")))
+        for name, markers in _MARKERS.items()
+    }
     best = max(scores, key=lambda name: (scores[name], name == "en"))
     return best if scores[best] >= 2 else "en"
 
 
-def _subject(text: str, stopwords: frozenset[str]) -> str:
+def _subject(text: str, language: str) -> str:
     """The first words of a sentence that are no function words, up to the next mark; empty when there are none."""
+    marked = _SUBJECTS[language].search(text) if language in _SUBJECTS else None
+    if marked:
+        return _unbroken(marked[1].strip())
+    stopwords = _stopwords(language)
     for sentence in _candidates(text):
         words = _without_lead(list(_WORD.finditer(_named(sentence))), stopwords)[:_SUBJECT_WORDS]
         while words and words[-1].group().lower() in stopwords:
@@ -159,6 +187,13 @@ def _stopwords(language: str) -> frozenset[str]:
 
 def _form(text: str) -> str:
     return next((form for form, pattern in _FORMS if pattern.search(text)), "plain")
+
+
+def _number_of_items(text: str) -> int | None:
+    number = re.search(r"\b(\d{1,2}|" + "|".join(_NUMBERS) + r")\b", text, re.IGNORECASE)
+    if number is None:
+        return None
+    return _NUMBERS.get(number[1].lower()) or max(int(number[1]), 1)
 
 
 def _words(text: str) -> int | None:

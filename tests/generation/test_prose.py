@@ -52,6 +52,17 @@ def test_an_unfinished_text_is_continued_and_a_question_answered(key: int) -> No
     assert prose("What is a tide?", key, chat=False).startswith("\n\n")
 
 
+def test_a_dialogue_is_answered_and_begun_code_is_gone_on_with() -> None:
+    assert prose("Q: What is a tide?\nA:", 1, chat=False).startswith(" ")
+    assert prose("def fibonacci(n):", 1, chat=False).startswith("\n    ")
+    assert prose("function sum(a, b) {", 1, chat=False).startswith("\n")
+
+
+def test_so_many_items_come_as_are_asked_for() -> None:
+    assert prose("Give me 3 sample customers", 1).count("\n- ") == 3
+    assert prose("List seven tips for tidy desks", 1).count("\n") == 7 + 1 + 2
+
+
 def test_an_answer_of_so_many_words_has_about_as_many() -> None:
     for words in (20, 150, 600):
         assert words <= len(prose(f"Write {words} words about tea", 1).split()) <= words + 30

@@ -14,7 +14,11 @@ from mockserver.generation.subject import brief
         ("Was ist der Unterschied zwischen Listen und Tupeln?", "de", "Unterschied zwischen Listen und Tupeln"),
         ("Что такое Kubernetes?", "ru", "Kubernetes"),
         ("Explain recursion in French", "fr", "recursion"),
-        ("日本の庭について教えてください", "ja", "日本の庭について教えてください"),
+        ("日本の庭について教えてください", "ja", "日本の庭"),
+        ("서울에 대해 알려줘", "ko", "서울"),
+        ("什么是人工智能？", "zh", "人工智能"),
+        ("Erkläre mir Photosynthese kurz", "de", "Photosynthese"),
+        ("Türkiye'nin başkenti nedir?", "tr", "Türkiye'nin başkenti"),
         ("", "en", "this topic"),
         ("?!", "en", "this topic"),
         ("12345", "en", "12345"),
@@ -37,6 +41,10 @@ def test_language_and_subject_are_the_prompts(topic: str, language: str, subject
         ("Напиши функцию сортировки", "code"),
         ("Перечисли шаги", "list"),
         ("How are you?", "plain"),
+        ("Hello!", "greeting"),
+        ("Привет! Как дела?", "greeting"),
+        ("Hello, please explain recursion to me", "plain"),
+        ("Summarize it in one sentence", "sentence"),
     ],
 )
 def test_the_form_is_the_one_that_is_asked_for(topic: str, form: str) -> None:
@@ -45,6 +53,10 @@ def test_the_form_is_the_one_that_is_asked_for(topic: str, form: str) -> None:
 
 def test_a_length_in_words_or_sentences_is_heard() -> None:
     assert (brief("Write 150 words about tea").words, brief("In 3 sentences, why?").words) == (150, 42)
+
+
+def test_the_number_of_things_asked_for_is_heard() -> None:
+    assert [brief(text).items for text in ("Give me 3 names", "List five tips", "Explain tides")] == [3, 5, None]
 
 
 def test_a_prompt_of_a_megabyte_is_read_in_part() -> None:
