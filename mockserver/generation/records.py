@@ -1,6 +1,7 @@
 """People, companies and addresses, for prompts that ask for some.
 
-They come from faker, whose data may change with its versions: no text that must stay the same is made of them.
+They come from faker, whose data may change with its versions. What is used here has not changed in any version that
+pyproject.toml allows, and a test holds it: the addresses of Korea, which do change, are left out.
 """
 
 from functools import cache
@@ -14,15 +15,18 @@ _LOCALES = {
     "en": "en_US", "ru": "ru_RU", "de": "de_DE", "fr": "fr_FR", "es": "es_ES", "it": "it_IT", "pt": "pt_BR",
     "tr": "tr_TR", "uk": "uk_UA", "zh": "zh_CN", "ja": "ja_JP", "ko": "ko_KR",
 }  # fmt: skip
+_PARTS = ("name", "company", "address")
+_STABLE_PARTS = {"ko": ("name", "company")}
 _one_at_a_time = Lock()
 
 
 def people(key: int, language: str, count: int = 5) -> tuple[str, ...]:
     """`count` lines of name, company and address in the language; the same for the same key."""
-    fake = _faker(_LOCALES[language])
+    fake, parts = _faker(_LOCALES[language]), _STABLE_PARTS.get(language, _PARTS)
     with _one_at_a_time:
         fake.seed_instance(key)
-        return tuple(f"{fake.name()}, {fake.company()}, {fake.address()}".replace("\n", ", ") for _ in range(count))
+        lines = [", ".join(str(getattr(fake, part)()) for part in parts) for _ in range(count)]
+    return tuple(line.replace("\n", ", ") for line in lines)
 
 
 @cache
