@@ -1,6 +1,7 @@
 """What the dialects share, since all of them descend from one API: functions, none of which knows a vendor."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
 
@@ -15,6 +16,9 @@ from mockserver.generation import tokens
 JSON = b"application/json"
 EVENT_STREAM = b"text/event-stream"
 DONE = b"data: [DONE]\n\n"
+
+# Texts of so many characters are short.
+_SHORT_TEXT = 8_192
 
 # How many levels deep a body may be nested.
 _DEEPEST = 100
@@ -69,6 +73,14 @@ def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def token_count(text: str) -> int:
+    """How many tokens a text has. Those of short texts are remembered: system prompts come with every request."""
+    return _remembered_count(text) if len(text) <= _SHORT_TEXT else tokens.count(text)
+
+
+_remembered_count = lru_cache(maxsize=1024)(tokens.count)
+
+
 def whole(value: float | None) -> int | None:
     """A whole number as such: to JSON Schema 3.0 is an integer too."""
     return None if value is None else int(value)
@@ -77,7 +89,7 @@ def whole(value: float | None) -> int | None:
 def text_prompt(value: str | Sequence[int]) -> Prompt:
     """A prompt to be continued, given as text or as token ids."""
     if isinstance(value, str):
-        return Prompt(value, value, tokens.count(value))
+        return Prompt(value, value, token_count(value))
     text = tokens.decode([int(token) for token in value])
     return Prompt(text, text, len(value))
 
@@ -94,7 +106,7 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
     lines = [(str(message.get("role", "")), message_text(message)) for message in messages]
     topic = next((text for role, text in reversed(lines) if role == "user"), lines[-1][1] if lines else "")
     text = "\n".join(f"{role}: {said}" for role, said in lines)
-    count = sum(tokens.count(said) + _MESSAGE_OVERHEAD for _, said in lines) + _ANSWER_OVERHEAD
+    count = sum(token_count(said) + _MESSAGE_OVERHEAD for _, said in lines) + _ANSWER_OVERHEAD
     return Prompt(text, topic, count, chat=True)
 
 

@@ -14,7 +14,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.logprobs import positions, score
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.story import tell
+from mockserver.generation.story import story
 from mockserver.generation.subject import brief
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
@@ -49,7 +49,8 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
 
 def _drafts(request: GenerationRequest, prompt: Prompt, time: int, seed: int) -> list[_Draft]:
     """The candidates for a prompt, which is asked for the `time`-th time in this request."""
-    content = derive(seed, "content", request.model, repr(request.constraint), prompt.text, int(prompt.chat))
+    topic = prompt.topic if prompt.chat else ""
+    content = derive(seed, "content", request.model, repr(request.constraint), prompt.text, topic, int(prompt.chat))
     seeds = _choice_seeds(request, content, time)
     # The most likely answer is one and the same whatever the seed; beams and candidates still differ.
     single = request.sampling.greedy and request.best_of == 1
@@ -67,7 +68,7 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 
 def _draft(request: GenerationRequest, prompt: Prompt, key: int, own_seed: int) -> _Draft:
     limit = _limit(request, prompt)
-    ids, texts, ended = _story(request, prompt, key, limit)
+    ids, texts, ended = _beginning(request, prompt, key, limit)
     stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
     if stopped is not None:
         return _Draft(own_seed, stopped.ids, stopped.texts, "stop", stopped.stop)
@@ -81,23 +82,13 @@ def _limit(request: GenerationRequest, prompt: Prompt) -> int:
     return room if asked is None else min(asked, room)
 
 
-def _story(request: GenerationRequest, prompt: Prompt, key: int, limit: int) -> tuple[list[int], list[str], bool]:
-    """The tokens of a story up to the limit, and whether it ended by itself."""
-    least = limit if request.limits.ignore_eos else request.limits.min_tokens
-    ids: list[int] = []
-    texts: list[str] = []
-    past_end = False
-    for phrase in tell(prompt, key, request.constraint):
-        if phrase is None:
-            past_end = True
-        else:
-            ids += phrase.ids
-            texts += phrase.texts
-        if len(ids) >= limit:
-            return ids[:limit], texts[:limit], False
-        if past_end and len(ids) >= least:
-            break
-    return ids, texts, True
+def _beginning(request: GenerationRequest, prompt: Prompt, key: int, limit: int) -> tuple[list[int], list[str], bool]:
+    """The tokens of a story up to the limit, and whether it ended by itself before."""
+    told = story(prompt, key, request.constraint)
+    end = told.tell(limit, limit if request.limits.ignore_eos else request.limits.min_tokens)
+    ended = end is not None and end < limit
+    stop = end if ended else limit
+    return told.ids[:stop], told.texts[:stop], ended
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:

@@ -1,7 +1,12 @@
-"""The story that a choice tells, by the form that its request demands: prose, or JSON."""
+"""Stories: the text that a choice tells, in the form that its request demands, as far as anybody has heard it.
+
+A story has no end of its own, only places where it may end: the first is its natural one. Stories heard lately are
+kept, since test suites ask the same things again and again; what they say does not depend on that.
+"""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from threading import Lock
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.core.seeding import Draws
@@ -10,16 +15,64 @@ from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.prose import write_prose
 from mockserver.generation.subject import brief
 
+_KEPT_STORIES = 256
+_LONGEST_KEPT = 4096
 
-def tell(prompt: Prompt, key: int, constraint: Constraint | None = None) -> Iterator[Phrase | None]:
-    """The phrases of a text without end; None marks where it would end by itself.
 
-    JSON is a small plain object whatever the schema, and patterns and grammars are not obeyed yet: both stand in
-    CHANGELOG.md under what is missing.
+class Story:
+    """A text without end, told phrase by phrase. `ids` and `texts` are its tokens as far as it has been told.
+
+    `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that.
     """
-    if constraint is not None and constraint.kind in ("json_object", "json_schema"):
-        return _json_object(prompt, key)
-    return write_prose(prompt, key)
+
+    def __init__(self, phrases: Iterator[Phrase | None]) -> None:
+        self.ids: list[int] = []
+        self.texts: list[str] = []
+        self.ends: list[int] = []
+        self._phrases = phrases
+        self._telling = Lock()
+
+    def tell(self, limit: int, least: int) -> int | None:
+        """Tell on until there are `limit` tokens or a place to end after `least` of them; that place, if it came."""
+        with self._telling:
+            end = self._end_after(least)
+            while end is None and len(self.ids) < limit:
+                self._next()
+                end = self._end_after(least)
+            return end
+
+    def _next(self) -> None:
+        told = next(self._phrases)
+        if told is not None:
+            self.ids += told.ids
+            self.texts += told.texts
+        if told is None or self.ends:
+            self.ends.append(len(self.ids))
+
+    def _end_after(self, least: int) -> int | None:
+        # Ends come in order, and the last is the nearest one beyond a length that has just been reached.
+        if not self.ends or self.ends[-1] < least:
+            return None
+        return next(end for end in self.ends if end >= least)
+
+
+_kept: dict[int, Story] = {}
+
+
+def story(prompt: Prompt, key: int, constraint: Constraint | None = None) -> Story:
+    """The story that a key tells. The key stands for the prompt and the constraint too."""
+    told = _kept.get(key)
+    if told is not None and len(told.ids) <= _LONGEST_KEPT:
+        return told
+    if len(_kept) >= _KEPT_STORIES:
+        _kept.clear()
+    told = _kept[key] = Story(_writer(constraint)(prompt, key))
+    return told
+
+
+def _writer(constraint: Constraint | None) -> Callable[[Prompt, int], Iterator[Phrase | None]]:
+    """Who writes: JSON is a small plain object whatever the schema; patterns and grammars are not obeyed yet."""
+    return _json_object if constraint is not None and constraint.kind in ("json_object", "json_schema") else write_prose
 
 
 def _json_object(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
