@@ -25,6 +25,8 @@ VOCABULARY_SIZE = 49152
 EOS = VOCABULARY_SIZE - 2
 BOS = VOCABULARY_SIZE - 1
 
+# Every character is in one of the alternatives. A letter that is newer than Python's own tables counts as a mark, which
+# changes no id: it has no piece, so its bytes stand for it either way.
 PRETOKEN = re.compile(
     r"[ -/:-@\[-`{-~]?[^\W\d_]{1,20}"  # a word, with the space or mark before it
     r"| ?[!-/:-@\[-`{-~]{1,12}"  # marks, with the space before them
@@ -38,14 +40,12 @@ PRETOKEN = re.compile(
 # No cut depends on more than this many characters after its start (the longest alternative and what it looks ahead at).
 _LOOKAHEAD = 64
 _WINDOW = 1 << 16
-_REMEMBERED_PRETOKENS = 1 << 14
+_REMEMBERED_PRETOKENS = 1 << 13
 _REPLACEMENT = "\ufffd"
 
 
 class _Vocabulary(NamedTuple):
-    texts: list[
-        str
-    ]  # by id; bytes that are no character of their own are surrogates, as errors="surrogateescape" has it
+    texts: list[str]  # by id; bytes that are no character are surrogates, as errors="surrogateescape" makes them
     ids: dict[str, int]  # the whole characters and pieces only
     starts: dict[bytes, int]  # the first two bytes of longer characters
     reach: dict[str, int]  # the length of the longest piece that begins with these three characters
@@ -74,7 +74,7 @@ def _white_space() -> list[str]:
 
 
 def _lines() -> list[str]:
-    return (get_data(__name__, "vocabulary.txt") or b"").decode("utf-8").split("\n")[:-1]
+    return (get_data(__name__, "vocabulary.txt") or b"").decode("utf-8").splitlines()
 
 
 def made_texts() -> list[str]:
@@ -110,30 +110,28 @@ _SPLITS = _Splits()
 
 
 def _split(pretoken: str) -> tuple[int, ...]:
-    _, ids, _, reach = _vocabulary()
-    if (known := ids.get(pretoken)) is not None:
-        return (known,)
+    """The longest piece at the start of a pretoken, then the longest at the start of the rest, and so on."""
+    _, ids, starts, reach = _vocabulary()
+    if pretoken in ids:
+        return (ids[pretoken],)
     split: list[int] = []
-    start, end = 0, len(pretoken)
-    while start < end:
-        stop = start + reach.get(pretoken[start : start + 3], 2)
-        while stop > start and (piece := ids.get(pretoken[start:stop])) is None:
-            stop -= 1
-        if stop > start:
-            split.append(piece)
-            start = stop
+    start = 0
+    while start < len(pretoken):
+        part = pretoken[start : start + reach.get(pretoken[start : start + 3], 2)]
+        while part and part not in ids:
+            part = part[:-1]
+        if part:
+            split.append(ids[part])
         else:
-            split += _spell(pretoken[start])
-            start += 1
+            split += _spell(pretoken[start], starts)
+        start += len(part) or 1
     return tuple(split)
 
 
-def _spell(character: str) -> list[int]:
+def _spell(character: str, starts: dict[bytes, int]) -> Sequence[int]:
     """The byte tokens of a character that is no piece; half a surrogate pair, which UTF-8 cannot say, is U+FFFD."""
-    data = character.encode("utf-8", "ignore") or _REPLACEMENT.encode()
-    if len(data) == 2:
-        return list(data)
-    return [_vocabulary().starts[data[:2]], *data[2:]]
+    data = character.encode("utf-8", "ignore") or b"\xef\xbf\xbd"
+    return data if len(data) == 2 else (starts[data[:2]], *data[2:])
 
 
 def _windows(text: str, size: int) -> Iterator[list[str]]:
