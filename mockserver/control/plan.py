@@ -6,6 +6,7 @@ Nothing here waits, reads a clock or writes: the plan says what goes out and whe
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import orjson
 
@@ -19,6 +20,7 @@ from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.generation.generate import generate
 from mockserver.latency.assemble import assemble
+from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import instant, pace
 from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
 
@@ -193,12 +195,12 @@ def _edition(name: str) -> Edition:
     raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
 
 
-def _profile(name: str, realistic: str) -> Profile | None:
-    if name == OFF:
+@lru_cache(maxsize=256)
+def _profile(text: str, realistic: str) -> Profile | None:
+    """The profile that a latency names; None when it is off."""
+    if text == OFF:
         return None
-    preset = PRESETS.get(realistic if name == REALISTIC else name)
-    if preset is None:
-        raise WishError(
-            f"X-Mockserver-Latency: unknown preset {name!r}. Known: {', '.join((OFF, REALISTIC, *PRESETS))}"
-        )
-    return preset
+    try:
+        return PRESETS[realistic] if text == REALISTIC else read_profile(text)
+    except NotationError as error:
+        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}, or {OFF}, or {REALISTIC}") from None

@@ -11,7 +11,8 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from mockserver.core.dialects import Edition
-from mockserver.latency.profiles import OFF, PRESETS, REALISTIC
+from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.profiles import OFF, REALISTIC
 
 
 class ConfigError(Exception):
@@ -125,13 +126,23 @@ def _auth(value: Any) -> str | tuple[str, ...]:
     return value if value in ("any", "off") else tuple(_text(value).split(","))
 
 
+def _latency(value: Any) -> str:
+    text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else _text(value)
+    if text not in (OFF, REALISTIC):
+        try:
+            read_profile(text)
+        except NotationError as error:
+            raise ValueError(f"{text!r}: {error}, or {OFF}, or {REALISTIC}") from None
+    return text
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("host", _text, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
     Option("dialect", _text, "serve this dialect alone, at the root", "NAME"),
     Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
     Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
-    Option("latency", _choice(OFF, REALISTIC, *PRESETS), "off, realistic, or the name of a preset", "PRESET"),
+    Option("latency", _latency, "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'", "LATENCY"),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
     Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),

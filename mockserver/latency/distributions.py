@@ -8,13 +8,24 @@ gaps follow the distribution more closely than independent draws would.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp
+from math import exp, sqrt
 from statistics import NormalDist
+from typing import Protocol
 
 from mockserver.core.seeding import Draws
 
 _GRID = 1024
 _NORMAL = NormalDist()
+_INFINITE = float("inf")
+
+
+class Distribution(Protocol):
+    """Anything that tells how many seconds lie at a share (0 to 1) of it; equal values are equal distributions."""
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +35,93 @@ class Constant:
     seconds: float
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution (0 to 1)."""
+        """Seconds at that share of the distribution."""
         return self.seconds
 
 
 @dataclass(frozen=True, slots=True)
+class Uniform:
+    """Anything from `least` to `most` seconds, all equally likely."""
+
+    least: float
+    most: float
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+        return self.least + share * (self.most - self.least)
+
+
+@dataclass(frozen=True, slots=True)
+class Normal:
+    """Around `mean` seconds with a standard deviation of `deviation`, clipped to `least` and `most`."""
+
+    mean: float
+    deviation: float
+    least: float = 0.0
+    most: float = _INFINITE
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+        return min(max(self.mean + self.deviation * _normal(share), self.least, 0.0), self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Lognormal:
-    """Most often near `median` seconds, now and then much more; `sigma` is the spread, `longest` the bound."""
+    """Most often near `median` seconds, now and then much more; `sigma` is the spread, `most` the bound."""
 
     median: float
     sigma: float
-    longest: float = float("inf")
+    most: float = _INFINITE
 
     def quantile(self, share: float) -> float:
-        """Seconds at that share of the distribution (0 to 1)."""
-        clipped = min(max(share, 1e-6), 1 - 1e-6)
-        return min(self.median * exp(self.sigma * _NORMAL.inv_cdf(clipped)), self.longest)
+        """Seconds at that share of the distribution."""
+        return min(self.median * exp(self.sigma * _normal(share)), self.most)
 
 
-Distribution = Constant | Lognormal
+@dataclass(frozen=True, slots=True)
+class Gamma:
+    """A gamma distribution of the given shape and scale (in seconds); `most` is the bound.
+
+    Its quantiles are Wilson and Hilferty's approximation, good to some percent for shapes from 0.5 on.
+    """
+
+    shape: float
+    scale: float
+    most: float = _INFINITE
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+        ninth = 1 / (9 * self.shape)
+        cube = max(1 - ninth + _normal(share) * sqrt(ninth), 0.0)
+        return min(self.shape * self.scale * cube**3, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Empirical:
+    """As measured: every one of the given durations, in seconds, is equally likely."""
+
+    seconds: tuple[float, ...]
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+        ordered = sorted(self.seconds)
+        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stalling:
+    """Mostly like `usual`; with the probability `share` a stall comes on top."""
+
+    usual: Distribution
+    share: float
+    stall: Distribution
+
+    def quantile(self, share: float) -> float:
+        """Seconds at that share of the distribution."""
+        smooth = 1 - self.share
+        if share < smooth:
+            return self.usual.quantile(share / smooth)
+        return self.usual.quantile(0.5) + self.stall.quantile((share - smooth) / self.share)
 
 
 def draw(distribution: Distribution, draws: Draws) -> float:
@@ -56,6 +135,10 @@ def series(distribution: Distribution, count: int, draws: Draws) -> Sequence[flo
     start = draws.below(len(grid))
     rounds = (start + count) // len(grid) + 1
     return (grid * rounds)[start : start + count]
+
+
+def _normal(share: float) -> float:
+    return _NORMAL.inv_cdf(min(max(share, 1e-6), 1 - 1e-6))
 
 
 @lru_cache(maxsize=64)

@@ -1,10 +1,11 @@
 """The pace of one generation: a profile's distributions, drawn once for a request."""
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from mockserver.core.seeding import Draws
 from mockserver.core.timeline import Pace
-from mockserver.latency.distributions import draw, series
+from mockserver.latency.distributions import Lognormal, Stalling, draw, series
 from mockserver.latency.profiles import Profile
 
 # What an engine that keeps nobody waiting states about itself: small, but no zero, since clients divide by it.
@@ -26,10 +27,24 @@ def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int) -> P
     if profile is None:
         return instant(steps)
     draws = Draws(key)
-    network = draw(profile.network, draws)
-    queue = draw(profile.queue, draws)
+    network, queue = draw(profile.network, draws), draw(profile.queue, draws)
     prefill = draw(profile.prefill, draws) + profile.prefill_per_token * prompt_tokens
     first = network + queue + prefill
-    gaps = series(profile.gap, max(steps - 1, 0), draws)
-    schedule = tuple(accumulate(gaps, initial=first))
+    if profile.ttft is not None:
+        first = draw(profile.ttft, draws)
+        queue = min(queue, first)
+        prefill = first - queue
+    schedule = tuple(accumulate(_gaps(profile, max(steps - 1, 0), draws), initial=first))
     return Pace(queue, prefill, schedule[-1] - first, schedule)
+
+
+def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
+    gap = profile.gap
+    if profile.stall_share:
+        gap = Stalling(gap, profile.stall_share, profile.stall)
+    gaps = series(gap, count, draws)
+    if not profile.jitter:
+        return gaps
+    return [
+        gap * factor for gap, factor in zip(gaps, series(Lognormal(1.0, profile.jitter), count, draws), strict=True)
+    ]

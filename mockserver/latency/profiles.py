@@ -12,7 +12,9 @@ class Profile:
     """An engine's timing, in seconds.
 
     `network` is added before the first byte, `queue` before the engine takes the request, `prefill` before the first
-    token, plus `prefill_per_token` for each token of the prompt; `gap` lies between one token and the next.
+    token, plus `prefill_per_token` for each token of the prompt; `ttft`, when given, says all of these at once. `gap`
+    lies between one token and the next, varied by `jitter` (the sigma of a lognormal factor around 1); with the
+    probability `stall_share` a gap is longer by a `stall`.
     """
 
     queue: Distribution = NOTHING
@@ -20,6 +22,10 @@ class Profile:
     prefill_per_token: float = 0.0
     gap: Distribution = NOTHING
     network: Distribution = NOTHING
+    ttft: Distribution | None = None
+    jitter: float = 0.0
+    stall: Distribution = NOTHING
+    stall_share: float = 0.0
     summary: str = ""
 
 
@@ -64,5 +70,19 @@ PRESETS: dict[str, Profile] = {
         summary="an integrated GPU: 0.9 s per thousand prompt tokens, 33 tokens/s",
     ),
     "fast": Profile(prefill=Constant(0.05), gap=Constant(0.005), summary="0.05 s, then 200 tokens/s, no jitter"),
+    "flaky-wifi": Profile(
+        prefill=Constant(0.2),
+        gap=Lognormal(0.02, 0.6, 0.5),
+        network=Lognormal(0.08, 0.8, 2.0),
+        stall=Lognormal(0.8, 0.5, 4.0),
+        stall_share=0.02,
+        summary="a bad connection: 50 tokens/s, every fiftieth gap a stall of about a second",
+    ),
+    "overloaded": Profile(
+        queue=Lognormal(6.0, 0.6, 40.0),
+        prefill=Lognormal(1.0, 0.5, 10.0),
+        gap=Lognormal(0.2, 0.3, 2.0),
+        summary="a server with too many guests: seconds in the queue, then 5 tokens/s",
+    ),
     "slow": Profile(prefill=Constant(1.5), gap=Constant(0.1), summary="1.5 s, then 10 tokens/s, no jitter"),
 }

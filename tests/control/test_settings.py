@@ -14,6 +14,7 @@ from mockserver.control.settings import (
     settle,
 )
 
+LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"
 FILE = """
 seed = 7
 latency = "off"
@@ -30,6 +31,7 @@ path = "/mine"
 dialect = "friendli"
 operation = "completions"
 edition = "observed"
+latency = { ttft = "lognormal(180ms, 0.35)", rate = "1800 tok/s" }
 """
 
 
@@ -40,7 +42,7 @@ def test_a_config_file_says_all_that_settings_can_say() -> None:
         auth=("one", "two"),
         bare={"/v1/completions": "friendli"},
         models={"cerebras": ("llama3.1-8b",)},
-        routes=(RouteSettings("/mine", "friendli", "completions", "observed"),),
+        routes=(RouteSettings("/mine", "friendli", "completions", "observed", LATENCY),),
     )
 
 
@@ -64,7 +66,11 @@ def test_every_option_has_its_environment_variable() -> None:
     [
         ("sed = 1", "mock.toml, line 1: sed: unknown name 'sed'. Did you mean 'seed'?"),
         ("\nport = 70000", "mock.toml, line 2: port: 70000 is not a whole number from 0 to 65535"),
-        ('latency = "fsat"', "mock.toml, line 1: latency: unknown name 'fsat'. Did you mean 'fast'? Known: off,"),
+        (
+            'latency = "fsat"',
+            "mock.toml, line 1: latency: 'fsat': column 1: unknown preset 'fsat'. Did you mean 'fast'?",
+        ),
+        ('latency = {ttft = "1 hour"}', "latency: 'ttft=1 hour': column 6: '1 hour' is no duration, such as '180ms'"),
         ("edition = 3", "mock.toml, line 1: edition: unknown name 3. Known: documented, observed"),
         ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing, or no text"),
         ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' does not start with /"),

@@ -1,0 +1,233 @@
+"""Latency in words: durations, rates, distributions and whole profiles, as people write them.
+
+    180ms    1800 tok/s    lognormal(180ms, 0.35, max=2s)    slow, rate=50 tok/s, jitter=0.2
+
+A profile is the name of a preset, or settings parted by commas, or a preset with settings that change it. A mistake
+raises `NotationError`, which names its column.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
+from mockserver.latency.profiles import PRESETS, Profile
+
+_UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:tok(?:en)?s?)\s*/\s*s")
+
+
+class NotationError(ValueError):
+    """A latency that cannot be read; the text names the column and what would have been valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch of the text, with the column (from 1) where it begins."""
+
+    text: str
+    column: int
+
+    def stripped(self) -> "_Part":
+        """The part without the blanks around it."""
+        return _Part(self.text.strip(), self.column + len(self.text) - len(self.text.lstrip()))
+
+    def fault(self, what: str) -> NotationError:
+        """The error that blames this part."""
+        return NotationError(f"column {self.column}: {what}")
+
+
+def read_profile(text: str) -> Profile:
+    """A profile from its text. Raises NotationError."""
+    profile = Profile()
+    for number, part in enumerate(_split(_Part(text, 1))):
+        key, equals, _ = part.text.partition("=")
+        if not equals:
+            profile = _preset(part, first=number == 0)
+            continue
+        name = key.strip()
+        setting = _SETTINGS.get(name)
+        if setting is None:
+            raise part.fault(_unknown("setting", name, _SETTINGS))
+        value = _Part(part.text[len(key) + 1 :], part.column + len(key) + 1).stripped()
+        profile = setting(profile, value)
+    return profile
+
+
+def read_distribution(text: str) -> Distribution:
+    """A distribution of durations from its text: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
+    return _distribution(_Part(text, 1).stripped())
+
+
+def _preset(part: _Part, *, first: bool) -> Profile:
+    preset = PRESETS.get(part.text)
+    if preset is None:
+        raise part.fault(_unknown("preset", part.text, PRESETS))
+    if not first:
+        raise part.fault(f"a preset comes before the settings that change it: put {part.text!r} first")
+    return preset
+
+
+def _distribution(part: _Part) -> Distribution:
+    name, bracket, rest = part.text.partition("(")
+    if not bracket:
+        return Constant(_duration(part))
+    make = _DISTRIBUTIONS.get(name.strip())
+    if make is None:
+        raise part.fault(_unknown("distribution", name.strip(), _DISTRIBUTIONS))
+    if not rest.endswith(")"):
+        raise _Part("", part.column + len(part.text)).fault("the bracket is not closed")
+    return make(_Arguments(part, _split(_Part(rest[:-1], part.column + len(name) + 1))))
+
+
+class _Arguments:
+    """The arguments of a distribution: by place, then by name."""
+
+    def __init__(self, whole: _Part, parts: list[_Part]) -> None:
+        self._whole = whole
+        self._placed = [part for part in parts if "=" not in part.text]
+        self._named: dict[str, _Part] = {}
+        for part in parts:
+            key, equals, value = part.text.partition("=")
+            if equals:
+                self._named[key.strip()] = _Part(value, part.column + len(key) + 1).stripped()
+
+    def take(self, name: str, read: Callable[[_Part], float], default: float | None = None) -> float:
+        """The next argument by place, or the one of that name."""
+        part = self._named.pop(name, None) or (self._placed.pop(0) if self._placed else None)
+        if part is not None:
+            return read(part)
+        if default is None:
+            raise self._whole.fault(f"{name} is missing in {self._whole.text!r}")
+        return default
+
+    def rest(self) -> list[_Part]:
+        """All arguments by place that are left."""
+        left, self._placed = self._placed, []
+        return left
+
+    def end(self) -> None:
+        """Complain of arguments that nobody took."""
+        for part in (*self._placed, *self._named.values()):
+            raise part.fault(f"{part.text!r} is one argument too many")
+
+
+def _constant(given: _Arguments) -> Distribution:
+    made = Constant(given.take("seconds", _duration))
+    given.end()
+    return made
+
+
+def _uniform(given: _Arguments) -> Distribution:
+    made = Uniform(given.take("min", _duration), given.take("max", _duration))
+    given.end()
+    return made
+
+
+def _normal(given: _Arguments) -> Distribution:
+    mean, deviation = given.take("mean", _duration), given.take("sd", _duration)
+    made = Normal(mean, deviation, given.take("min", _duration, 0.0), given.take("max", _duration, float("inf")))
+    given.end()
+    return made
+
+
+def _lognormal(given: _Arguments) -> Distribution:
+    median, sigma = given.take("median", _duration), given.take("sigma", _number)
+    made = Lognormal(median, sigma, given.take("max", _duration, float("inf")))
+    given.end()
+    return made
+
+
+def _gamma(given: _Arguments) -> Distribution:
+    shape, scale = given.take("shape", _positive), given.take("scale", _duration)
+    made = Gamma(shape, scale, given.take("max", _duration, float("inf")))
+    given.end()
+    return made
+
+
+def _empirical(given: _Arguments) -> Distribution:
+    first = given.take("seconds", _duration)
+    made = Empirical((first, *map(_duration, given.rest())))
+    given.end()
+    return made
+
+
+_DISTRIBUTIONS: dict[str, Callable[[_Arguments], Distribution]] = {
+    "constant": _constant,
+    "uniform": _uniform,
+    "normal": _normal,
+    "lognormal": _lognormal,
+    "gamma": _gamma,
+    "empirical": _empirical,
+}
+
+
+def _rate(part: _Part) -> Distribution:
+    matched = _RATE.fullmatch(part.text)
+    if matched is None or float(matched[1]) == 0:
+        raise part.fault(f"{part.text!r} is no rate, such as '1800 tok/s'")
+    return Constant(1 / float(matched[1]))
+
+
+def _stall_share(part: _Part) -> float:
+    share = _number(part)
+    if not 0 <= share <= 1:
+        raise part.fault(f"{part.text} is no share from 0 to 1")
+    return share
+
+
+_SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
+    "network": lambda profile, part: replace(profile, network=_distribution(part)),
+    "queue": lambda profile, part: replace(profile, queue=_distribution(part)),
+    "prefill": lambda profile, part: replace(profile, prefill=_distribution(part)),
+    "prefill_per_token": lambda profile, part: replace(profile, prefill_per_token=_duration(part)),
+    "ttft": lambda profile, part: replace(profile, ttft=_distribution(part)),
+    "itl": lambda profile, part: replace(profile, gap=_distribution(part)),
+    "rate": lambda profile, part: replace(profile, gap=_rate(part)),
+    "jitter": lambda profile, part: replace(profile, jitter=_number(part)),
+    "stall": lambda profile, part: replace(profile, stall=_distribution(part)),
+    "stall_share": lambda profile, part: replace(profile, stall_share=_stall_share(part)),
+}
+
+
+def _duration(part: _Part) -> float:
+    matched = _DURATION.fullmatch(part.text)
+    if matched:
+        return float(matched[1]) * _UNITS[matched[2]]
+    if part.text == "0":
+        return 0.0
+    raise part.fault(f"{part.text!r} is no duration, such as '180ms', '1.5s' or '0'")
+
+
+def _number(part: _Part) -> float:
+    if not _NUMBER.fullmatch(part.text):
+        raise part.fault(f"{part.text!r} is no number")
+    return float(part.text)
+
+
+def _positive(part: _Part) -> float:
+    number = _number(part)
+    if number <= 0:
+        raise part.fault(f"{part.text} is not more than 0")
+    return number
+
+
+def _split(part: _Part) -> list[_Part]:
+    """The parts between the commas that stand outside of brackets."""
+    parts, depth, start = [], 0, 0
+    for index, character in enumerate(f"{part.text},"):
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth <= 0:
+            parts.append(_Part(part.text[start:index], part.column + start).stripped())
+            start = index + 1
+    if depth > 0:
+        raise part.fault("a bracket is not closed")
+    return parts
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"unknown {kind} {name!r}.{f' Did you mean {near[0]!r}?' if near else ''} Known: {', '.join(known)}"

@@ -1,0 +1,81 @@
+"""Latency in words: what can be written, and what a mistake is told."""
+
+import pytest
+
+from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
+from mockserver.latency.notation import NotationError, read_distribution, read_profile
+from mockserver.latency.profiles import PRESETS, Profile
+
+
+@pytest.mark.parametrize(
+    "text, distribution",
+    [
+        ("180ms", Constant(0.18)),
+        ("1.5s", Constant(1.5)),
+        ("0", Constant(0)),
+        ("250us", Constant(0.00025)),
+        (" 2 min ", Constant(120)),
+        ("constant(1s)", Constant(1)),
+        ("uniform(10ms, 20ms)", Uniform(0.01, 0.02)),
+        ("uniform(max=20ms, min=10ms)", Uniform(0.01, 0.02)),
+        ("normal(1s, 200ms)", Normal(1, 0.2)),
+        ("normal(1s, sd=200ms, min=500ms, max=2s)", Normal(1, 0.2, 0.5, 2)),
+        ("lognormal(180ms, 0.35)", Lognormal(0.18, 0.35)),
+        ("lognormal(180ms, 0.35, max=2s)", Lognormal(0.18, 0.35, 2)),
+        ("gamma(2, 50ms)", Gamma(2, 0.05)),
+        ("empirical(10ms, 12ms, 300ms)", Empirical((0.01, 0.012, 0.3))),
+    ],
+)
+def test_a_distribution_is_read_as_it_is_written(text: str, distribution: Distribution) -> None:
+    assert read_distribution(text) == distribution
+
+
+def test_a_profile_is_settings_a_preset_or_a_preset_changed() -> None:
+    assert read_profile("slow") == PRESETS["slow"]
+    assert read_profile("ttft=lognormal(180ms, 0.35), rate=50 tok/s") == Profile(
+        ttft=Lognormal(0.18, 0.35), gap=Constant(0.02)
+    )
+    changed = read_profile("slow, itl=20ms, jitter=0.2")
+    assert (changed.prefill, changed.gap, changed.jitter) == (PRESETS["slow"].prefill, Constant(0.02), 0.2)
+    everything = "network=1ms, queue=2ms, prefill=3ms, prefill_per_token=1us, itl=4ms, stall=1s, stall_share=0.1"
+    assert read_profile(everything).stall_share == 0.1
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        (
+            "lognorml(1s, 2)",
+            "column 1: unknown distribution 'lognorml'. Did you mean 'lognormal'? Known: constant, unif",
+        ),
+        ("normal(1s)", "column 1: sd is missing in 'normal(1s)'"),
+        ("normal(1s, fast)", "column 12: 'fast' is no duration, such as '180ms', '1.5s' or '0'"),
+        ("normal(1s, 1s, 1s, 1s, 1s)", "column 24: '1s' is one argument too many"),
+        ("lognormal(1s, 0.3, most=2s)", "column 25: '2s' is one argument too many"),
+        ("uniform(1s, 2s", "column 15: the bracket is not closed"),
+        ("gamma(0, 1s)", "column 7: 0 is not more than 0"),
+        ("180", "column 1: '180' is no duration"),
+        ("", "column 1: '' is no duration"),
+        ("-5ms", "column 1: '-5ms' is no duration"),
+    ],
+)
+def test_a_mistake_in_a_distribution_names_its_column(text: str, complaint: str) -> None:
+    with pytest.raises(NotationError) as raised:
+        read_distribution(text)
+    assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("ttft=1s, rat=5 tok/s", "column 10: unknown setting 'rat'. Did you mean 'rate'?"),
+        ("ttft=1s, rate=fast", "column 15: 'fast' is no rate, such as '1800 tok/s'"),
+        ("ttft=1s, slow", "column 10: a preset comes before the settings that change it: put 'slow' first"),
+        ("slow, stall_share=2", "column 19: 2 is no share from 0 to 1"),
+        ("sloow", "column 1: unknown preset 'sloow'. Did you mean 'slow'?"),
+    ],
+)
+def test_a_mistake_in_a_profile_names_its_column(text: str, complaint: str) -> None:
+    with pytest.raises(NotationError) as raised:
+        read_profile(text)
+    assert complaint in str(raised.value)

@@ -1,0 +1,85 @@
+"""The pace of a generation: what the engine takes, in order, and the same for the same key."""
+
+from statistics import mean, median
+
+import pytest
+
+from mockserver.core.seeding import Draws
+from mockserver.latency.distributions import (
+    Constant,
+    Distribution,
+    Empirical,
+    Gamma,
+    Lognormal,
+    Normal,
+    Stalling,
+    Uniform,
+    series,
+)
+from mockserver.latency.notation import read_profile
+from mockserver.latency.pace import instant, pace
+from mockserver.latency.profiles import PRESETS
+
+
+def test_a_constant_pace_is_arithmetic() -> None:
+    profile = read_profile("network=10ms, queue=20ms, prefill=30ms, prefill_per_token=1ms, itl=5ms")
+    timing = pace(profile, steps=4, prompt_tokens=40, key=1)
+    assert timing.schedule == pytest.approx((0.1, 0.105, 0.11, 0.115))
+    assert (timing.queue, timing.prefill, timing.decode) == pytest.approx((0.02, 0.07, 0.015))
+
+
+def test_a_given_ttft_is_when_the_first_token_comes() -> None:
+    timing = pace(read_profile("slow, ttft=200ms, queue=50ms"), 2, 1000, 1)
+    assert timing.schedule == pytest.approx((0.2, 0.3))
+    assert (timing.queue, timing.prefill) == pytest.approx((0.05, 0.15))
+
+
+def test_with_latency_off_nothing_waits_and_nothing_is_zero() -> None:
+    timing = instant(8)
+    assert timing.schedule == ()
+    assert timing.due([0, 3, 9]) == [0.0, 0.0, 0.0]
+    assert min(timing.queue, timing.prefill, timing.decode) > 0
+
+
+def test_frames_before_the_first_token_and_after_the_last_are_due_with_them() -> None:
+    timing = pace(PRESETS["fast"], 3, 1, 1)
+    assert timing.due([-1, 0, 2, 7]) == [timing.schedule[0], timing.schedule[0], timing.schedule[2], timing.schedule[2]]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_goes_forward_in_time_and_repeats_itself(name: str) -> None:
+    timing = pace(PRESETS[name], 500, 200, 7)
+    assert list(timing.schedule) == sorted(timing.schedule)
+    assert timing == pace(PRESETS[name], 500, 200, 7)
+    assert timing.schedule[0] >= timing.queue + timing.prefill - 1e-9
+
+
+def test_a_shorter_answer_has_the_beginning_of_the_same_pace() -> None:
+    profile = PRESETS["friendli"]
+    assert pace(profile, 5, 9, 3).schedule == pace(profile, 50, 9, 3).schedule[:5]
+
+
+@pytest.mark.parametrize(
+    "distribution, middle, average",
+    [
+        (Constant(0.1), 0.1, 0.1),
+        (Uniform(0.1, 0.3), 0.2, 0.2),
+        (Normal(0.5, 0.1), 0.5, 0.5),
+        (Lognormal(0.2, 0.5), 0.2, 0.2266),
+        (Gamma(2, 0.1), 0.168, 0.2),
+        (Empirical((0.1, 0.2, 0.6)), 0.2, 0.3),
+        (Stalling(Constant(0.1), 0.1, Constant(1.0)), 0.1, 0.2),
+    ],
+)
+def test_a_long_series_has_the_distributions_median_and_mean(
+    distribution: Distribution, middle: float, average: float
+) -> None:
+    values = series(distribution, 4096, Draws(5))
+    assert median(values) == pytest.approx(middle, rel=0.02)
+    assert mean(values) == pytest.approx(average, rel=0.03)
+
+
+def test_no_duration_is_negative_and_bounds_hold() -> None:
+    assert min(series(Normal(0.01, 1.0, most=2.0), 2000, Draws(1))) == 0.0
+    assert max(series(Normal(0.01, 1.0, most=2.0), 2000, Draws(1))) == 2.0
+    assert max(series(Lognormal(1.0, 2.0, most=3.0), 2000, Draws(1))) == 3.0
