@@ -4,6 +4,7 @@ import io
 import re
 import shlex
 from contextlib import redirect_stdout
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -31,8 +32,8 @@ CURLS = [
 def test_every_curl_example_is_answered(command: str, server: MockServer) -> None:
     words = shlex.split(command.replace("\\\n", " "))
     [url] = [word for word in words if word.startswith(ADDRESS)]
-    headers = dict(value.split(": ", 1) for flag, value in zip(words, words[1:], strict=False) if flag == "-H")
-    [body] = [value for flag, value in zip(words, words[1:], strict=False) if flag == "-d"]
+    headers = dict(value.split(": ", 1) for flag, value in pairwise(words) if flag == "-H")
+    [body] = [value for flag, value in pairwise(words) if flag == "-d"]
     path = url.removeprefix(ADDRESS)
     answer = exchange(server.url, "POST", path, body.encode(), {k.lower(): v for k, v in headers.items()})
     assert answer.status == 200, answer.body

@@ -99,7 +99,10 @@ def answer(question: Question) -> Plan:
     timing = pace(visit.profile, generation.steps, request.prompt_tokens, key)
     operation = visit.landing.operation
     assert operation is not None, "a question is asked of an operation"
-    return _finish(operation.write(generation, timing, visit.site), timing, visit, generation)
+    written = operation.write(generation, timing, visit.site)
+    if isinstance(written, Rejection):
+        return _refuse(written, visit)
+    return _finish(written, timing, visit, generation)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
@@ -160,7 +163,9 @@ def _refuse(rejection: Rejection, visit: Visit) -> Plan:
         row = row.streamed
     body = row.body(rejection, rejection.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
-    headers = ((b"content-type", row.content_type), *row.headers)
+    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers)
+    if row.status == 405:
+        headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
     return _finish(reply, instant(0), visit, rejection=rejection)
 

@@ -88,6 +88,7 @@ class Router:
 
     def __init__(self, dialects: Mapping[str, Dialect], settings: Settings) -> None:
         self._dialects = dialects
+        self._alone = dialects[settings.dialect] if settings.dialect else None
         self._root = _Table()
         self._by_host = {host: dialect for dialect in dialects.values() for host in dialect.hosts}
         self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
@@ -99,7 +100,7 @@ class Router:
                 self._root.add(path, _Entry(dialect, operation, path))
 
     def find(self, method: str, path: str, host: str = "") -> Landing | None:
-        """Where a request lands; None when its path belongs to no dialect."""
+        """Where a request lands; None when its path belongs to no dialect. One dialect alone has every path."""
         vendor = self._by_host.get(host.partition(":")[0].lower())
         if vendor is not None:
             return self._within(vendor, method, path)
@@ -108,7 +109,9 @@ class Router:
             return found
         name, slash, rest = path[1:].partition("/")
         dialect = self._dialects.get(name)
-        return self._within(dialect, method, slash + rest) if dialect is not None and slash else None
+        if dialect is not None and slash:
+            return self._within(dialect, method, slash + rest)
+        return self._within(self._alone, method, path) if self._alone is not None else None
 
     def nearest(self, path: str) -> list[str]:
         """Paths that are served and look like this one; failing that, where the dialects begin."""

@@ -123,7 +123,7 @@ def _text(value: Any) -> str:
 def _auth(value: Any) -> str | tuple[str, ...]:
     if isinstance(value, list):
         return tuple(_text(key) for key in value)
-    return value if value in ("any", "off") else tuple(_text(value).split(","))
+    return value if value in ("any", "off") else tuple(key.strip() for key in _text(value).split(","))
 
 
 def _latency(value: Any) -> str:

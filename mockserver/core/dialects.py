@@ -54,7 +54,7 @@ class Site:
 
 
 Read = Callable[[Call, Site], GenerationRequest | Rejection]
-Write = Callable[[Generation, Pace, Site], Reply]
+Write = Callable[[Generation, Pace, Site], Reply | Rejection]
 Answer = Callable[[Call, Site], Reply | Rejection]
 
 

@@ -13,12 +13,14 @@ class Prompt:
 
     `text` is all that the model reads; `topic` the part an answer takes its subject and language from (for a chat, the
     last user message); `token_count` what the vendor would bill. A `chat` prompt is answered, any other is continued.
+    `ids` are its tokens, where it came as tokens.
     """
 
     text: str
     topic: str
     token_count: int
     chat: bool = False
+    ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,8 +90,9 @@ def text_prompt(value: str | Sequence[int]) -> Prompt:
     """A prompt to be continued, given as text or as token ids."""
     if isinstance(value, str):
         return Prompt(value, value, token_count(value))
-    text = tokens.decode([int(token) for token in value])
-    return Prompt(text, text, len(value))
+    ids = tuple(int(token) for token in value)
+    text = tokens.decode(ids)
+    return Prompt(text, text, len(ids), ids=ids)
 
 
 def text_prompts(value: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> tuple[Prompt, ...]:
@@ -111,16 +112,14 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """All that a message says: its text or text parts, its refusal, the tools it calls."""
-    content = message.get("content")
-    said = [content] if isinstance(content, str) else []
+    """All that a message says: its text or the texts of its parts, its refusal, the tools and functions it calls."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    said = [content]
     if isinstance(content, list):
-        said += [str(part.get("text", "")) for part in content if isinstance(part, dict)]
-    calls = message.get("tool_calls")
-    if isinstance(calls, list):
-        said += [orjson.dumps(call).decode() for call in calls]
-    refusal = message.get("refusal")
-    return "".join(said) + (refusal if isinstance(refusal, str) else "")
+        said = [part.get("text") or part.get("refusal") for part in content if isinstance(part, dict)]
+    called = [*(calls if isinstance(calls, list) else ()), message.get("function_call")]
+    said += [orjson.dumps(call).decode() for call in called if call]
+    return "".join(part for part in (*said, message.get("refusal")) if isinstance(part, str))
 
 
 # --- writing -----------------------------------------------------------------------------------------------------
@@ -149,8 +148,9 @@ class JsonTexts(dict[str, bytes]):
 
 json_texts = JsonTexts(orjson.dumps)
 
-_SLOT = "\x00slot\x00"
-_WRITTEN_SLOT = orjson.dumps(_SLOT)
+# Stands for the text in the chunk that a template is made of: a byte that no UTF-8 text has.
+_SLOT = b"\xff"
+SLOT: Any = orjson.Fragment(_SLOT)
 
 
 def event(value: object) -> bytes:
@@ -160,11 +160,8 @@ def event(value: object) -> bytes:
 
 def template(make: Mapping[str, Any]) -> Template:
     """The template of an event in which the value SLOT stands for the text."""
-    before, _, after = event(make).rpartition(_WRITTEN_SLOT)
+    before, _, after = event(make).partition(_SLOT)
     return Template(before, after)
-
-
-SLOT: Any = _SLOT
 
 
 def body_reply(

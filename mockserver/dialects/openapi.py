@@ -105,7 +105,8 @@ def _refusals(dialect: Dialect, edition: Edition, suffix: str) -> dict[str, Any]
     """The statuses of the edition's error table, with the content types that its rows have."""
     schema = _reference(dialect.error_schema + suffix)
     refusals: dict[str, Any] = {}
-    for row in sorted(dialect.errors[edition].values(), key=lambda row: row.status):
+    table = dialect.errors[edition].values()
+    for row in sorted((*table, *(row.streamed for row in table if row.streamed)), key=lambda row: row.status):
         kind = row.content_type.partition(b";")[0].decode()
         refusal = refusals.setdefault(str(row.status), {"description": "A refusal.", "content": {}})
         refusal["content"][kind] = {"schema": schema} if kind == "application/json" else {}

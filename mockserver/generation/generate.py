@@ -100,7 +100,7 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
 
 
 def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt) -> Choice:
-    echo = tokens.encode(prompt.text) if request.output.echo else []
+    echo: Sequence[int] = (prompt.ids or tokens.encode(prompt.text)) if request.output.echo else ()
     echo_texts = tokens.texts(echo)
     return Choice(
         index=index,

@@ -12,7 +12,7 @@ from math import log
 from mockserver.core.generation import Position
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
-from mockserver.generation.tokens import EOS
+from mockserver.generation.tokens import token_bytes
 
 RANKS = 21
 _SHAPES = 64
@@ -83,7 +83,8 @@ def _rivals(language: str) -> tuple[tuple[int, str], ...]:
     seen: dict[str, int] = {}
     for sentence in corpus.language(language)["body"]:
         for token, text in zip(*corpus.phrase(sentence), strict=True):
-            if text and token != EOS:
+            # Only whole characters: a part of one would have bytes that its text does not show.
+            if token_bytes(token) == text.encode():
                 seen.setdefault(text, token)
     mixed = sorted(seen.items(), key=lambda item: (item[1] * 0x9E3779B97F4A7C15) & ((1 << 64) - 1))
     return tuple((token, text) for text, token in mixed)

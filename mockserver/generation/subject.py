@@ -32,6 +32,14 @@ _NAMED = {
     "english": "en", "russian": "ru", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
     "portuguese": "pt", "turkish": "tr", "ukrainian": "uk", "chinese": "zh", "japanese": "ja", "korean": "ko",
 }  # fmt: skip
+# Languages of other letters: those letters, and the share of a text that they have at least.
+_SCRIPTS = (
+    ("ko", "[가-힣]", 0.25),
+    ("ja", "[ぁ-ヿ]", 0.1),
+    ("zh", "[一-鿿]", 0.25),
+    ("uk", "[іїєґІЇЄҐ]", 0.25),
+    ("ru", "[а-яА-ЯёЁ]", 0.25),
+)
 # Letters that give one of them away alone.
 _LETTERS = {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}
 # Where the subject ends, or begins, in languages that part no words with blanks.
@@ -120,14 +128,9 @@ def _brief(stretch: str) -> Brief:
 
 
 def _language(text: str) -> str:
-    for name, pattern in (
-        ("ko", "[가-힣]"),
-        ("ja", "[ぁ-ヿ]"),
-        ("zh", "[一-鿿]"),
-        ("uk", "[іїєґІЇЄҐ]"),
-        ("ru", "[а-яА-ЯёЁ]"),
-    ):
-        if len(re.findall(pattern, text)) * 4 > len(text.replace(" ", "")):
+    length = len(text.replace(" ", ""))
+    for name, pattern, share in _SCRIPTS:
+        if len(re.findall(pattern, text)) > length * share:
             return name
         if name == "uk" and re.search(pattern, text) and re.search("[а-я]", text):
             return name

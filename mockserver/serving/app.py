@@ -23,6 +23,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Outcome
 from mockserver.dialects import load_dialects
 from mockserver.serving.admin import admin_api
+from mockserver.serving.clock import clock_of
 from mockserver.serving.player import Receive, Send, play
 
 log = logging.getLogger("mockserver")
@@ -65,7 +66,8 @@ class App:
             await send({"type": "websocket.close", "code": 1003, "reason": "mockserver speaks plain HTTP only"})
 
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
-        arrived = asyncio.get_running_loop().time()
+        clock = clock_of(asyncio.get_running_loop())
+        arrived = clock.now()
         path = _without_namespace(scope["path"])
         if path.startswith(ADMIN) or path in self._admin_paths:
             await self._admin(scope, receive, send)
@@ -83,7 +85,7 @@ class App:
         except _ClientLeftError:
             return
         joined = self.settings.writes == "joined"
-        outcome = await play(made.timeline, receive, send, arrived=arrived, joined=joined)
+        outcome = await play(made.timeline, receive, send, clock=clock, arrived=arrived, joined=joined)
         if log.isEnabledFor(logging.INFO):
             log.info("%s", _access_line(made, outcome))
 

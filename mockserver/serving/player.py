@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mockserver.core.timeline import Outcome, RawHeaders, Run, Timeline
+from mockserver.serving.clock import Clock
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -23,20 +24,20 @@ _LONGEST_WRITE = 16_384
 class _Departure:
     """Notices that the client has left, once somebody waits; wakes whoever is waiting."""
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, receive: Receive, clock: Clock) -> None:
         self.left = False
+        self._clock = clock
         self._task = asyncio.ensure_future(self._listen(receive))
         self._sleeper: asyncio.Future[None] | None = None
 
     async def sleep_until(self, deadline: float) -> None:
-        """Wait for the deadline on the loop's clock, or for the client to leave."""
-        loop = asyncio.get_running_loop()
-        self._sleeper = loop.create_future()
-        timer = loop.call_at(deadline, self._wake)
+        """Wait for the deadline, or for the client to leave."""
+        self._sleeper = asyncio.get_running_loop().create_future()
+        cancel = self._clock.call_at(deadline, self._wake)
         try:
             await self._sleeper
         finally:
-            timer.cancel()
+            cancel()
             self._sleeper = None
 
     def forget(self) -> None:
@@ -54,12 +55,14 @@ class _Departure:
             self._sleeper.set_result(None)
 
 
-async def play(timeline: Timeline, receive: Receive, send: Send, *, arrived: float, joined: bool = True) -> Outcome:
-    """Perform a timeline whose request arrived at `arrived` on the loop's clock (seconds).
+async def play(
+    timeline: Timeline, receive: Receive, send: Send, *, clock: Clock, arrived: float, joined: bool = True
+) -> Outcome:
+    """Perform a timeline whose request arrived at the instant `arrived` of the clock.
 
     The outcome counts what was sent before the end, or before the client left.
     """
-    performance = _Performance(timeline, receive, send, arrived, joined)
+    performance = _Performance(timeline, receive, send, clock, arrived, joined)
     try:
         await performance.run()
     finally:
@@ -68,28 +71,31 @@ async def play(timeline: Timeline, receive: Receive, send: Send, *, arrived: flo
 
 
 class _Performance:
-    """One timeline being played: what has gone out so far, and whether anybody still listens."""
+    """One timeline being played: what is due and gathers for the next write, what has gone out, who still listens."""
 
-    def __init__(self, timeline: Timeline, receive: Receive, send: Send, arrived: float, joined: bool) -> None:
+    def __init__(
+        self, timeline: Timeline, receive: Receive, send: Send, clock: Clock, arrived: float, joined: bool
+    ) -> None:
         self._timeline = timeline
         self._receive = receive
         self._send = send
+        self._clock = clock
         self._arrived = arrived
-        self._joined = joined and timeline.streamed
-        self._loop = asyncio.get_running_loop()
+        self._longest = _LONGEST_WRITE if joined else 0
         self._departure: _Departure | None = None
         self._started = False
+        self._gathered: list[bytes] = []
+        self._size = 0
         self._events = 0
         self._tokens = 0
+        self._tokens_gathered = 0
 
     async def run(self) -> None:
-        """Play run after run; between runs others get their turn."""
+        """Play run after run, to the end or until the client leaves."""
         for run in self._timeline.runs:
-            if self._events:
-                await asyncio.sleep(0)
             if not await self._play_run(run):
                 return
-        await self._finish()
+        await self._write(last=True)
 
     def close(self) -> None:
         """Stop listening for the client."""
@@ -99,52 +105,51 @@ class _Performance:
     def outcome(self) -> Outcome:
         """How it ended."""
         left = self._departure is not None and self._departure.left
-        seconds = self._loop.time() - self._arrived
-        return Outcome("client" if left else "server", self._events, self._tokens, seconds)
+        return Outcome("client" if left else "server", self._events, self._tokens, self._elapsed())
 
     async def _play_run(self, run: Run) -> bool:
         """Play a run; False when the client has left."""
         start, count = 0, len(run.data)
         while start < count:
-            elapsed = self._loop.time() - self._arrived
-            if run.due[start] > elapsed and not await self._wait(run.due[start]):
-                return False
-            end = self._batch(run, start, max(elapsed, run.due[start]))
-            data = run.data[start] if end == start + 1 else b"".join(run.data[start:end])
-            await self._write(data)
-            self._events += end - start
-            self._tokens += sum(run.tokens[start:end])
+            due = run.due[start]
+            if due > self._elapsed():
+                await self._write()
+                if not await self._wait(due):
+                    return False
+            end = bisect_right(run.due, max(due, self._elapsed()), lo=start + 1)
+            for data, tokens in zip(run.data[start:end], run.tokens[start:end], strict=True):
+                if self._gathered and self._size + len(data) > self._longest:
+                    await self._write()
+                    await asyncio.sleep(0)
+                self._gathered.append(data)
+                self._size += len(data)
+                self._tokens_gathered += tokens
             start = end
         return True
-
-    def _batch(self, run: Run, start: int, elapsed: float) -> int:
-        """The end of the frames that may leave together: those that are due, up to the bound."""
-        if not self._joined:
-            return start + 1
-        end = bisect_right(run.due, elapsed, lo=start + 1)
-        size = len(run.data[start])
-        for index in range(start + 1, end):
-            size += len(run.data[index])
-            if size > _LONGEST_WRITE:
-                return index
-        return end
 
     async def _wait(self, due: float) -> bool:
         """Wait until an instant, in seconds after arrival; False when the client has left by then."""
         if self._departure is None:
-            self._departure = _Departure(self._receive)
+            self._departure = _Departure(self._receive, self._clock)
         await self._departure.sleep_until(self._arrived + due)
         return not self._departure.left
 
-    async def _write(self, data: bytes) -> None:
+    async def _write(self, *, last: bool = False) -> None:
+        """Send what has gathered, in one write."""
+        if not self._gathered and not last:
+            return
+        body = b"".join(self._gathered)
         if not self._started:
             self._started = True
-            await self._send(_head(self._timeline, len(data)))
-        await self._send({"type": "http.response.body", "body": data, "more_body": self._timeline.streamed})
+            await self._send(_head(self._timeline, len(body)))
+        await self._send({"type": "http.response.body", "body": body, "more_body": not last})
+        self._events += len(self._gathered)
+        self._tokens += self._tokens_gathered
+        self._gathered.clear()
+        self._size = self._tokens_gathered = 0
 
-    async def _finish(self) -> None:
-        if self._timeline.streamed:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+    def _elapsed(self) -> float:
+        return self._clock.now() - self._arrived
 
 
 def _head(timeline: Timeline, length: int) -> Message:

@@ -48,7 +48,7 @@ def test_the_setting_bare_gives_a_shared_path_to_another_dialect() -> None:
 def test_one_dialect_alone_owns_the_root() -> None:
     router = Router(DIALECTS, Settings(dialect="friendli"))
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
-    assert where(router, "POST", "/v1/chat/completions") == "nowhere"
+    assert where(router, "POST", "/v1/chat/completions") == "friendli refuses /v1/chat/completions"
 
 
 def test_a_route_of_the_users_own_comes_first() -> None:

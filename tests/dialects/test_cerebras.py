@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -290,6 +290,58 @@ def test_a_body_may_be_packed_with_gzip() -> None:
     assert (answer.status, text(answer)) == (200, text(complete()))
 
 
+def test_a_packed_body_may_come_in_several_parts() -> None:
+    body = json.dumps(BODY).encode()
+    packed = gzip.compress(body[:9], mtime=0) + gzip.compress(body[9:], mtime=0)
+    assert text(ask("cerebras", packed, headers={"content-encoding": " X-GZIP"})) == text(complete())
+
+
+@pytest.mark.parametrize("damage", [lambda p: p[:-4], lambda p: p[:-12], lambda p: p + b"more", lambda p: p[:4]])
+def test_a_damaged_pack_is_refused_though_its_json_be_whole(damage: Callable[[bytes], bytes]) -> None:
+    packed = damage(gzip.compress(json.dumps(BODY).encode(), mtime=0))
+    answer = ask("cerebras", packed, headers={"content-encoding": "gzip"})
+    assert (answer.status, answer.json()["error"]["code"]) == (400, "wrong_api_format")
+
+
+# {"model": "llama3.1-8b", "prompt": "The harbour", "max_tokens": 5, "temperature": 0.5, "stop": null}
+MESSAGE_PACK = (
+    b"\x85\xa5model\xabllama3.1-8b\xa6prompt\xabThe harbour\xaamax_tokens\x05\xabtemperature"
+    b"\xcb\x3f\xe0\x00\x00\x00\x00\x00\x00\xa4stop\xc0"
+)
+
+
+@both_editions
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_body_may_be_message_pack_alone_or_packed_with_gzip(edition: Edition, packed: bool) -> None:
+    headers = {"content-type": "application/vnd.msgpack", "content-encoding": "gzip" if packed else ""}
+    body = gzip.compress(MESSAGE_PACK, mtime=0) if packed else MESSAGE_PACK
+    answer = ask("cerebras", body, headers=headers, edition=edition)
+    assert answer.status == 200
+    expected = complete(edition, prompt="The harbour", max_tokens=5, temperature=0.5, stop=None)
+    assert answer.json()["choices"] == expected.json()["choices"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\xc1", id="a mark that means nothing"),
+        pytest.param(b"\xc4\x01a", id="a binary"),
+        pytest.param(b"\xd4\x01\x02", id="an extension"),
+        pytest.param(b"\x81\x01\x02", id="a key that is no text"),
+        pytest.param(b"\xa1\xff", id="a text that is no UTF-8"),
+        pytest.param(b"\xa5mode", id="a text cut short"),
+        pytest.param(b"\xdd\xff\xff\xff\xff", id="a list of which nothing comes"),
+        pytest.param(b"\x01\x02", id="two values"),
+        pytest.param(b"\x91" * 5000 + b"\xc0", id="nested too deeply"),
+    ],
+)
+def test_no_other_message_pack_is_a_request(data: bytes) -> None:
+    answer = ask("cerebras", data, headers={"content-type": "Application/VND.msgpack; v=1"})
+    message = "body: the request is not valid MessagePack"
+    assert (answer.status, answer.json()["error"]["message"]) == (400, message)
+
+
 # --- times -------------------------------------------------------------------------------------------------------
 
 
@@ -297,7 +349,7 @@ def test_the_times_of_an_answer_add_up_and_are_never_zero() -> None:
     times = complete(max_tokens=4).json()["time_info"]
     parts = [times[name] for name in ("queue_time", "prompt_time", "completion_time")]
     assert min(parts) > 0
-    assert times["total_time"] == sum(parts)
+    assert times["total_time"] == pytest.approx(sum(parts))
 
 
 def test_a_realistic_engine_states_a_little_more_than_its_parts() -> None:
@@ -335,6 +387,11 @@ def test_the_best_of_several_is_one_of_them() -> None:
     best = complete("observed", best_of=4).json()
     assert [told["index"] for told in best["choices"]] == [0]
     assert best["choices"][0]["text"] in candidates
+
+
+def test_a_choice_of_one_candidate_may_be_streamed() -> None:
+    *chunks, _ = complete("observed", best_of=1, max_tokens=5, stream=True).events()
+    assert "".join(chunk["choices"][0]["text"] for chunk in chunks) == text(complete("observed", max_tokens=5))
 
 
 @pytest.mark.parametrize(
@@ -489,6 +546,11 @@ def test_models_are_listed_with_their_owners(edition: Edition) -> None:
     assert list(answer.json()["data"][0]) == ["id", "object", "created", "owned_by"]
 
 
+def test_every_model_of_the_vendors_pages_is_on_offer() -> None:
+    ids = "llama3.1-8b qwen-3-235b-a22b-instruct-2507 gpt-oss-120b llama-3.3-70b zai-glm-4.7 gemma-4-31b"
+    assert [model["id"] for model in ask("cerebras", path="/v1/models").json()["data"]] == ids.split()
+
+
 def test_a_model_is_the_same_alone_as_in_the_list() -> None:
     listed = ask("cerebras", path="/v1/models").json()["data"]
     assert [ask("cerebras", path=f"/v1/models/{model['id']}").json() for model in listed] == listed
@@ -497,7 +559,7 @@ def test_a_model_is_the_same_alone_as_in_the_list() -> None:
 def test_a_configured_catalogue_is_what_is_listed() -> None:
     settings = Settings(created=FROZEN, latency="off", models={"cerebras": (MODEL, "mine")})
     listed = ask("cerebras", path="/v1/models", settings=settings).json()["data"]
-    assert [(model["id"], model["owned_by"]) for model in listed] == [(MODEL, "Meta"), ("mine", "")]
+    assert [(model["id"], model["owned_by"]) for model in listed] == [(MODEL, "Meta"), ("mine", "Cerebras")]
 
 
 @both_editions

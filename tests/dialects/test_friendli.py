@@ -401,6 +401,16 @@ def test_the_seed_that_an_answer_states_gives_that_answer_again(edition: Edition
 
 
 @both_editions
+@pytest.mark.parametrize("greedy", [{"temperature": 0}, {"top_k": 1}])
+def test_the_likeliest_answer_is_the_same_in_every_choice(edition: Edition, greedy: dict[str, Any]) -> None:
+    alone, three = (asked(edition, max_tokens=8, n=n, **greedy).json()["choices"] for n in (1, 3))
+    assert [each["text"] for each in three] == [alone[0]["text"]] * 3
+    assert len({each["seed"] for each in three}) == 3
+    for each in three:
+        assert choice(asked(edition, max_tokens=8, seed=each["seed"], **greedy)) == each | {"index": 0}
+
+
+@both_editions
 def test_one_seed_may_stand_in_a_list_and_serves_several_choices(edition: Edition) -> None:
     alone = asked(edition, seed=7, max_tokens=8).json()["choices"]
     assert asked(edition, seed=[7], max_tokens=8).json()["choices"] == alone
@@ -480,6 +490,19 @@ def test_the_timeout_is_known_in_seconds() -> None:
     assert wishes_of(request_of(legacy(timeout_microseconds=1_500_000))) == Wishes(timeout=1.5)
     assert wishes_of(request_of(legacy())).timeout is None
     assert wishes_of(request_of(current(timeout_microseconds=1_500_000))).timeout is None
+
+
+def test_an_engine_slower_than_the_timeout_is_a_429() -> None:
+    slow = Settings(created=FROZEN, latency="ttft=1s, itl=100ms")
+    body = {"model": "m", "prompt": "Hello", "timeout_microseconds": 1_200_000, "max_tokens": 5}
+    assert ask("friendli", body, settings=slow).status == 429
+    assert ask("friendli", body | {"stream": True}, settings=slow).status == 200
+    assert ask("friendli", body | {"max_tokens": 2}, settings=slow).status == 200
+
+
+def test_a_timeout_of_a_millisecond_may_be_kept_and_today_there_is_none() -> None:
+    assert legacy(timeout_microseconds=1000, max_tokens=1).status == 200
+    assert asked("observed", timeout_microseconds=0, max_tokens=1).status == 200
 
 
 @both_editions
@@ -576,6 +599,11 @@ def test_a_body_that_nests_too_deeply_is_refused_and_not_fallen_over(edition: Ed
         assert places(answer) == [["body", 0]]
     wide = {"prompt": "x", "max_tokens": 1, "other": [[1]] * 500}
     assert ask("friendli", wide, edition=edition).status == 200
+
+
+@both_editions
+def test_a_number_of_more_digits_than_python_reads_is_refused_and_not_fallen_over(edition: Edition) -> None:
+    assert places(ask("friendli", b'{"prompt":"x","seed":' + b"9" * 5000 + b"}", edition=edition)) == [["body", 0]]
 
 
 def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:

@@ -333,6 +333,12 @@ def test_the_state_of_the_models_is_printed_over_many_lines(edition: Edition, pa
     )
 
 
+@each_edition
+def test_the_state_of_a_model_names_it_in_its_own_letters(edition: Edition) -> None:
+    settings = Settings(created=FROZEN, latency="off", models={"ovms": ("模型/β",)})
+    assert look("/v1/config", edition, settings).body.startswith('{\n"模型/β" : \n'.encode())
+
+
 def test_a_browsers_first_question_is_answered_by_the_newer_server() -> None:
     answer = look("/v3/completions", "observed", method="OPTIONS")
     assert (answer.status, answer.body) == (200, b"")
@@ -489,10 +495,14 @@ def test_a_stop_is_part_of_a_stream(edition: Edition) -> None:
 def test_the_end_leaves_in_one_write_with_the_last_token(edition: Edition) -> None:
     settings = Settings(created=FROZEN, latency="ovms")
     answer = complete(edition, settings, stream=True, max_tokens=9, stream_options={"include_usage": True})
-    due = [instant for run in answer.plan.timeline.runs for instant in run.due]
+    runs = list(answer.plan.timeline.runs)
+    due = [instant for run in runs for instant in run.due]
     assert due == sorted(due)
     assert len(set(due[-3:])) == 1
     assert len(set(due)) > 4
+    # Only what stands in one run can leave in one write.
+    assert [b'"finish_reason":"length"' in event for event in runs[-1].data[-3:]] == [True, False, False]
+    assert runs[-1].data[-1] == b"data: [DONE]\n\n"
 
 
 @each_edition
@@ -511,6 +521,75 @@ def test_an_echoed_stream_of_no_tokens_is_the_prompt_and_its_end(edition: Editio
     events = stream(edition, echo=True, max_tokens=0).events()
     assert "".join(c["text"] for event in events[:-1] for c in event["choices"]) == PROMPT
     assert events[-2]["choices"][0]["finish_reason"] == "length"
+
+
+# --- paths -------------------------------------------------------------------------------------------------------
+
+WRONG_ENDPOINTS = {"documented": ["/v3/", "/v3/models", "/v3/models/llama3", "/v3/completions/", "/v3/a/b"]}
+WRONG_ENDPOINTS["observed"] = [*WRONG_ENDPOINTS["documented"], "/v1/models", "/v1/models/llama3", "/v1/embeddings"]
+INVALID_URLS = {
+    "documented": ["/v3", "/v1/completions/", "/v1/embeddings", "/v1/chat/completions", "/v3/v1/chat/completions"],
+    "observed": ["/v3", "/v1", "/v4/completions", "/v1/chat/completions", "/v1/responses", "/v3/tokenize"],
+}
+
+
+@each_edition
+def test_a_post_below_the_roots_of_its_version_gets_as_far_as_the_graph(edition: Edition) -> None:
+    def post(path: str, body: object) -> tuple[int, str]:
+        answer = ask("ovms", body, path=path, method="POST", edition=edition, settings=CLOSED)
+        return answer.status, answer.json()["error"]
+
+    for path in WRONG_ENDPOINTS[edition]:
+        status, message = post(path, {"model": "llama3"})
+        assert (status, message[: len(GRAPH) + 14]) == (400, f"{GRAPH}Wrong endpoint"), path
+        assert post(path, {"model": "other"})[0] == 404
+        assert post(path, b"{")[0] == 412
+    for path in INVALID_URLS[edition]:
+        assert post(path, {"model": "llama3"}) == (400, "Invalid request URL"), path
+
+
+def test_the_newer_server_also_wants_a_boolean_stream_where_the_path_says_responses() -> None:
+    body = {"model": "llama3", "stream": 1}
+    statuses = [ask("ovms", body, path="/v3/a/responses", method="POST", edition=ed).status for ed in EDITIONS]
+    assert statuses == [400, 412]
+
+
+@each_edition
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS"])
+def test_a_path_that_climbs_is_refused_before_all_else(edition: Edition, method: str) -> None:
+    answer = ask("ovms", {"model": "llama3"}, path="/v3/a/../completions", method=method, edition=edition)
+    assert (answer.status, answer.json()) == (400, {"error": "The provided base path is invalid or doesn't exists"})
+
+
+@each_edition
+def test_two_dots_within_a_name_climb_nowhere(edition: Edition) -> None:
+    assert complete(edition, model="a..b", max_tokens=1).status == 200
+    assert look("/v2/models/a..b/ready", edition).status == 200
+
+
+@each_edition
+def test_head_is_get_without_a_body(edition: Edition) -> None:
+    for path in ("/v3/completions", "/v3/models", "/v2/health/live", "/v1/config/reload", "/nowhere"):
+        assert look(path, edition, method="HEAD").status == look(path, edition).status
+
+
+@each_edition
+@pytest.mark.parametrize(
+    "method, path, status",
+    [
+        ("GET", "/v3/completions", 400),
+        ("GET", "/v1/config/reload", 406),
+        ("POST", "/v1/config", 406),
+        ("POST", "/v2", 406),
+        ("POST", "/v2/models/llama3/ready", 406),
+        ("DELETE", "/v3/models", 406),
+        ("PUT", "/nowhere", 406),
+    ],
+)
+def test_the_method_is_to_blame_where_the_path_has_another(
+    edition: Edition, method: str, path: str, status: int
+) -> None:
+    assert look(path, edition, method=method).status == status
 
 
 # --- refusals ----------------------------------------------------------------------------------------------------

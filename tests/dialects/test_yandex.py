@@ -288,6 +288,15 @@ def test_a_chunk_carries_the_logprobs_of_its_own_tokens(model: str) -> None:
     assert all("logprobs" in choice for choice in choices if "content" in choice["delta"])
 
 
+@MODELS
+def test_only_a_chunk_names_the_refusal_that_there_is_not(model: str) -> None:
+    choices = [choice for event in chat(model, stream=True, logprobs=True).events()[:-1] for choice in event["choices"]]
+    stated = [choice["logprobs"] for choice in choices if "logprobs" in choice]
+    assert {tuple(logprobs) for logprobs in stated} == {("content", "refusal")}
+    assert all(logprobs["refusal"] == [] for logprobs in stated)
+    assert list(chat(model, logprobs=True).json()["choices"][0]["logprobs"]) == ["content"]
+
+
 def test_logprobs_are_absent_unless_asked_for() -> None:
     assert b"logprobs" not in chat(D1, stream=True, logprobs=False).body + chat(D2).body
 
@@ -637,6 +646,19 @@ def test_a_wrong_key_is_unknown(edition: Edition) -> None:
     assert ask("yandex", body, headers={"authorization": "Api-Key right"}, settings=settings).status == 200
 
 
+@pytest.mark.parametrize(
+    "key, masked",
+    [("AQVN1234567890abcdef", "AQVN****cdef"), ("AQVN12345678", "****"), ("{0}{key}{" + "x" * 9, "{0}{****xxxx")],
+)
+def test_an_unknown_key_is_told_by_its_ends_alone(key: str, masked: str) -> None:
+    row = YANDEX.errors["documented"][FailureKind.UNAUTHORIZED]
+    assert row.body(Rejection(FailureKind.UNAUTHORIZED, key=key), row.message) == {
+        "error": {"message": f"Unknown api key '{masked}'", "type": "authentication_error"}
+    }
+    said: Any = row.body(Rejection(FailureKind.UNAUTHORIZED), "The {apikey} has expired")
+    assert said["error"]["message"] == "The {apikey} has expired"
+
+
 # --- models --------------------------------------------------------------------------------------------------------
 
 
@@ -691,6 +713,17 @@ def test_a_closed_catalogue_may_name_its_models_in_any_form() -> None:
         400,
         {"error": {"message": "Failed to get model", "type": "invalid_request_error"}},
     )
+
+
+def test_a_model_of_a_closed_catalogue_keeps_its_scheme_and_owner() -> None:
+    names = ("gemma-3-27b-it", "gpt://b1gany/gpt-oss-20b/rc", "text-search-doc", "next-years-model/rc")
+    closed = Settings(created=FROZEN, latency="off", models={"yandex": names})
+    assert [(model["id"], model["owned_by"]) for model in models(closed, openai_project="f")] == [
+        ("gpt://f/gemma-3-27b-it/latest", "Google"),
+        ("gpt://f/gpt-oss-20b/rc", "OpenAI"),
+        ("emb://f/text-search-doc/latest", "Yandex"),
+        ("gpt://f/next-years-model/rc", "Yandex"),
+    ]
 
 
 @pytest.mark.parametrize(

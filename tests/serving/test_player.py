@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.core.timeline import Outcome, Run, Timeline
-from mockserver.serving.player import play
+from mockserver.serving.clock import LoopClock
+from mockserver.serving.player import Receive, Send, play
 from tests.support.virtual import run_virtually
 
 
@@ -29,7 +30,12 @@ class Client:
 
 
 def perform(timeline: Timeline, client: Client, *, joined: bool = True) -> Outcome:
-    return run_virtually(play(timeline, client.receive, client.send, arrived=0.0, joined=joined))
+    return run_virtually(played(timeline, client.receive, client.send, joined=joined))
+
+
+async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Outcome:
+    clock = LoopClock(asyncio.get_running_loop())
+    return await play(timeline, receive, send, clock=clock, arrived=0.0, joined=joined)
 
 
 def stream(*events: tuple[bytes, float]) -> Timeline:
@@ -83,7 +89,7 @@ def test_a_plain_answer_states_its_length() -> None:
         heads.append(message)
 
     timeline = Timeline(201, ((b"x-a", b"b"),), (Run((b"body",), (0.3,), (7,)),))
-    outcome = run_virtually(play(timeline, Client().receive, send, arrived=0.0))
+    outcome = run_virtually(played(timeline, Client().receive, send))
     assert heads == [
         {"type": "http.response.start", "status": 201, "headers": ((b"x-a", b"b"), (b"content-length", b"4"))},
         {"type": "http.response.body", "body": b"body", "more_body": False},

@@ -3,7 +3,7 @@
 Bodies marked in the note as guesses keep the service's own pattern: type, param and code in its words.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
@@ -119,9 +119,12 @@ _WORDINGS: dict[str, Callable[[Violation], str]] = {
 }
 
 
-def explain(violations: Iterable[Violation]) -> Rejection:
+def explain(violations: Sequence[Violation]) -> Rejection:
     """All faults of a body in one message, a line each, as the service words them."""
-    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, violations)))
+    mistyped = {violation.path for violation in violations if violation.rule == "type"}
+    # What is of a wrong type breaks an enumeration too, and is one fault all the same.
+    told = (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
+    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, told)))
 
 
 def _line(violation: Violation) -> str:

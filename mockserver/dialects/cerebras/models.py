@@ -24,4 +24,5 @@ def warm_up(call: Call, site: Site) -> Reply:
 
 
 def _model(model: Model) -> dict[str, object]:
-    return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by}
+    # A model that only the settings know is the vendor's own, as most are.
+    return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}

@@ -41,6 +41,8 @@ CEREBRAS = Dialect(
         Model("qwen-3-235b-a22b-instruct-2507", "Cerebras", context=131_072, max_output=40_960),
         Model("gpt-oss-120b", "Cerebras", context=131_072, max_output=40_960),
         Model("llama-3.3-70b", "Cerebras", context=131_072, max_output=65_536),
+        Model("zai-glm-4.7", "Cerebras", context=131_072, max_output=40_960),
+        Model("gemma-4-31b", "Cerebras", context=131_072, max_output=40_960),
     ),
     headers=every_answer,
     credentials=bearer,

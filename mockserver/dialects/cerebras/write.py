@@ -55,19 +55,20 @@ def _envelope(id: str, choices: list[Any], generation: Generation, site: Site) -
 
 
 def _closing(generation: Generation, pace: Pace, site: Site) -> dict[str, Any]:
-    usage = generation.usage
-    total = pace.queue + pace.prefill + pace.decode
-    return {
-        "usage": {**usage_object(usage), "prompt_tokens_details": {"cached_tokens": usage.cached_tokens}},
-        "time_info": {
-            "queue_time": pace.queue,
-            "prompt_time": pace.prefill,
-            "completion_time": pace.decode,
-            "total_time": total + (_BOOKKEEPING if pace.schedule else 0.0),
-            # An integer in the captures of the page's time, a fraction today.
-            "created": int(site.now) if site.edition == "documented" else round(site.now, 6),
-        },
+    usage = usage_object(generation.usage) | {
+        "prompt_tokens_details": {"cached_tokens": generation.usage.cached_tokens}
     }
+    return {"usage": usage, "time_info": _times(pace, site)}
+
+
+def _times(pace: Pace, site: Site) -> dict[str, float]:
+    """What the engine states about its time, in seconds to the nanosecond."""
+    spent = (pace.queue, pace.prefill, pace.decode)
+    total = sum(spent) + (_BOOKKEEPING if pace.schedule else 0.0)
+    names = ("queue_time", "prompt_time", "completion_time", "total_time")
+    stated = {name: round(seconds, 9) for name, seconds in zip(names, (*spent, total), strict=True)}
+    # An integer in the captures of the page's time, a fraction today.
+    return stated | {"created": int(site.now) if site.edition == "documented" else round(site.now, 6)}
 
 
 def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:

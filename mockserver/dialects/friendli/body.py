@@ -29,14 +29,14 @@ def _missing() -> Rejection:
 
 
 def _fault_position(data: bytes) -> int:
-    """Where Python's parser, which names the place on the vendor's wire, gives up; 0 for what only ours refuses."""
+    """Where Python's parser, which names the place on the vendor's wire, gives up; 0 where it names none."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:
         return error.pos
     except UnicodeDecodeError as error:
         return error.start
-    except RecursionError:
+    except (ValueError, RecursionError):  # a number of more digits than Python reads; absurd nesting
         return 0
     return 0
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import orjson
+
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
@@ -28,8 +30,9 @@ from mockserver.dialects.openai_style import (
     weave,
 )
 
-_TOKEN_SLOT = "\x00token\x00"
-_WRITTEN_TOKEN_SLOT = rb'"\u0000token\u0000"'
+# Stands for the token's id, as SLOT for its text: another byte that no UTF-8 text has.
+_WRITTEN_TOKEN_SLOT = b"\xfe"
+_TOKEN_SLOT: Any = orjson.Fragment(_WRITTEN_TOKEN_SLOT)
 
 
 def write_current(generation: Generation, site: Site) -> Reply:

@@ -46,7 +46,7 @@ def _detail_of(kind: FailureKind) -> Refusal:
 
     def body(rejection: Rejection, message: str) -> dict[str, Any]:
         whole = {"loc": _place(rejection.param), "msg": message, "type": code}
-        return {"detail": [_detail(violation) for violation in rejection.violations] or [whole]}
+        return {"detail": _details(rejection.violations) or [whole]}
 
     return Refusal(422, wording, body)
 
@@ -121,6 +121,12 @@ _WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
     "exclusiveMinimum": _bound("greater_than", "greater than"),
     "json": lambda violation: ("json_invalid", violation.message),
 }
+
+
+def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
+    """An entry for each violation, once where two parts of a schema object to the same thing."""
+    entries = ((violation.path, _detail(violation)) for violation in violations)
+    return list({(path, entry["msg"]): entry for path, entry in entries}.values())
 
 
 def _detail(violation: Violation) -> dict[str, Any]:

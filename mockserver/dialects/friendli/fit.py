@@ -28,9 +28,9 @@ def _too_long(body: Body, request: GenerationRequest, model: Model) -> Iterator[
     if longest > model.context:
         yield _misfit(_prompt_field(body), f"the prompt has {longest} tokens, {_window(model)}")
     elif longest + most > model.context:
-        yield _misfit("max_tokens", f"the prompt has {longest} tokens and max_tokens is {most:.0f}, {_window(model)}")
+        yield _misfit("max_tokens", f"the prompt has {longest} tokens and max_tokens is {most:.15g}, {_window(model)}")
     if total > model.context:
-        yield _misfit("max_total_tokens", f"max_total_tokens is {total:.0f}, {_window(model)}")
+        yield _misfit("max_total_tokens", f"max_total_tokens is {total:.15g}, {_window(model)}")
 
 
 def _outside_the_vocabulary(body: Body, request: GenerationRequest) -> Iterator[Violation]:

@@ -1,6 +1,6 @@
 """The three completions endpoints as requests to a model.
 
-    body -> schema -> checks between fields -> model -> request -> checks against model and prompt
+    body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
 
 Each station refuses with all the faults that it finds, and no later one is asked.
 """
@@ -88,7 +88,6 @@ def _request(body: Body, site: Site, name: str, model: Model) -> GenerationReque
         sampling=_sampling(body),
         constraint=None if forced else constraint(body, site.edition),
         n=int(_or(body.get("n"), 1)),
-        best_of=int(_or(body.get("n"), 1)),
         wishes=_wishes(body, forced),
     )
 

@@ -1,14 +1,25 @@
 """Generations as answers, on the wire of their edition."""
 
 from mockserver.core.dialects import Site
+from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation
 from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.friendli.current import write_current
 from mockserver.dialects.friendli.forced import enforced
 from mockserver.dialects.friendli.legacy import write_legacy
+from mockserver.dialects.friendli.request import wishes_of
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
-    """The generation as the page has it, or as the service of today sends it."""
+def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
+    """The generation as the page has it, or as the service of today sends it; or that it took too long."""
+    timeout = wishes_of(generation.request).timeout
+    if timeout is not None and _answered_after(generation, pace) > timeout:
+        return Rejection(FailureKind.TIMEOUT)
     said = enforced(generation)
     return write_legacy(said) if site.edition == "documented" else write_current(said, site)
+
+
+def _answered_after(generation: Generation, pace: Pace) -> float:
+    """When the answer begins, in seconds: a stream with its first token, a body with its last."""
+    first = pace.queue + pace.prefill
+    return first if generation.request.output.stream else first + pace.decode

@@ -5,7 +5,7 @@ import re
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
+from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.dialects.openai_style import json_object
 from mockserver.dialects.ovms.errors import graph_fault, not_json
@@ -19,6 +19,11 @@ _FIELDS = (
     "presence_penalty", "repetition_penalty", "length_penalty", "diversity_penalty", "num_assistant_tokens",
     "assistant_confidence_threshold", "skip_special_tokens",
 )  # fmt: skip
+# "only if the path contains `completions`; B also `responses`".
+_STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {
+    "documented": ("completions",),
+    "observed": ("completions", "responses"),
+}
 _WRITTEN_FIELDS = tuple(f'"{name}"'.encode() for name in _FIELDS)
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
@@ -43,7 +48,7 @@ def admit(call: Call, site: Site, path: str) -> Admitted | Rejection:
     fields = _fields(call.body, site)
     if isinstance(fields, Rejection):
         return fields
-    fault = _http_fault(fields, path)
+    fault = _http_fault(fields, path, site.edition)
     if fault is not None:
         return not_json(fault)
     # "An empty `model` string also falls back to the path."
@@ -83,7 +88,7 @@ def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
         return not_json("JSON body exceeds maximum nesting depth")
     fields = json_object(body)
     if isinstance(fields, Rejection):
-        return Rejection(fields.kind)
+        return fields
     repeated = any(body.count(name) > 1 for name in _WRITTEN_FIELDS)
     return _first_of_equals(body, fields) if repeated else fields
 
@@ -114,13 +119,14 @@ def _int(digits: str) -> int | float:
     return value if -(2**63) <= value < 2**64 else float(value)
 
 
-def _http_fault(fields: dict[str, Any], path: str) -> str | None:
+def _http_fault(fields: dict[str, Any], path: str, edition: Edition) -> str | None:
     """The first check of the HTTP layer that fails, in the server's order."""
     if "model" not in fields:
         return "model field is missing in JSON body"
     if not isinstance(fields["model"], str):
         return "model field is not a string"
-    # "only if the path contains `completions`"; null is no boolean in either edition.
-    if "completions" in path and not isinstance(fields.get("stream", False), bool):
+    # Null is no boolean in either edition.
+    streams = any(word in path for word in _STREAMING_PATHS[edition])
+    if streams and not isinstance(fields.get("stream", False), bool):
         return "stream field is not a boolean"
     return None

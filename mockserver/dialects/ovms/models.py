@@ -64,7 +64,9 @@ def model_ready(call: Call, site: Site) -> Reply | Rejection:
 def config_status(call: Call, site: Site) -> Reply:
     """Every model's state, "printed with newlines and one-space indents"; a reload finds nothing to do."""
     status = json.dumps(_STATUS, indent=1)
-    models = [f"{json.dumps(name)} : \n{status}" for name in sorted({model.id for model in site.models})]
+    models = [
+        f"{json.dumps(name, ensure_ascii=False)} : \n{status}" for name in sorted({model.id for model in site.models})
+    ]
     return _answer(("{\n" + ",\n".join(models) + "\n}" if models else "{}").encode())
 
 

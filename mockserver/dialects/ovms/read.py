@@ -7,7 +7,6 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style import stop_texts, text_prompt
 from mockserver.dialects.ovms.body import admit
 from mockserver.dialects.ovms.checks import CHECKS, ENGINE_CHECKS, IGNORE_EOS_LIMIT, Fields, first_fault, sampled, sent
@@ -16,18 +15,6 @@ from mockserver.dialects.ovms.errors import graph_fault
 COMPLETIONS_PATHS: dict[Edition, tuple[str, ...]] = {
     "documented": ("/v3/completions", "/v3/v1/completions"),
     "observed": ("/v3/completions", "/v3/v1/completions", "/v1/completions"),
-}
-# What an LLM graph serves beside completions; it is not simulated, and says so as an unknown URL.
-_ABSENT: dict[Edition, frozenset[str]] = {
-    "documented": frozenset({"chat/completions", "v1/chat/completions"}),
-    "observed": frozenset(
-        f"{version}{name}" for version in ("", "v1/") for name in ("chat/completions", "responses", "tokenize")
-    ),
-}
-_WRONG_ENDPOINT: dict[Edition, str] = {
-    "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
-    "observed": "Wrong endpoint. Allowed endpoints: "
-    "/v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize",
 }
 
 # "default: all tokens" in the one, "default 40 when sampling" in the other; 0 stands for all.
@@ -55,17 +42,6 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         return graph_fault(fault, stream=stream, kind=FailureKind.CONTEXT_LENGTH)
     fault = first_fault(ENGINE_CHECKS[site.edition], fields, model)
     return graph_fault(fault, stream=stream) if fault is not None else _request(fields, prompt, model, site.edition)
-
-
-def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
-    """Any other path below /v3/, "a trailing slash" among them, gets as far as the graph, which knows only its own."""
-    endpoint = site.variables.get("name", "")
-    if endpoint in _ABSENT[site.edition]:
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = admit(call, site, f"/v3/{endpoint}")
-    if isinstance(admitted, Rejection):
-        return admitted
-    return graph_fault(_WRONG_ENDPOINT[site.edition], stream=admitted.streamed)
 
 
 def _tokenised(text: str) -> Prompt:

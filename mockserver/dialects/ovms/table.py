@@ -5,6 +5,7 @@ from mockserver.core.dialects import Dialect, Operation, Schemas, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style import body_reply
+from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS
 from mockserver.dialects.ovms.headers import JSON, every_answer
 from mockserver.dialects.ovms.models import (
@@ -16,7 +17,7 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read, refuse_endpoint
+from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.ovms.write import write
 
@@ -82,17 +83,28 @@ WRONG_ENDPOINT = Operation(
 
 
 def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
-    """Calls that no operation takes: a wrong URL, also for "GET on a V3 POST path", else a wrong method.
+    """Calls that no operation takes: a path that a graph refuses, a wrong URL, or a wrong method.
 
     OPTIONS is a method of the newer server alone, which answers any path with its CORS headers.
     """
+    path = asked_path(call, site)
+    climbs = climbing(path)
+    if climbs is not None:
+        return climbs
     if call.method == "OPTIONS" and site.edition == "observed":
         return body_reply(b"", content_type=JSON)
-    if ".." in call.path:
-        return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
-    # "methods other than GET/POST(/OPTIONS) 406", and "POST on a GET-only route".
-    wrong_url = call.method == "GET" or (call.method == "POST" and not allowed)
-    return Rejection(FailureKind.UNKNOWN_PATH if wrong_url else FailureKind.WRONG_METHOD)
+    if call.method == "POST" and reaches_graph(path, site.edition):
+        return refuse_endpoint(call, site)
+    return Rejection(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
+
+
+def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
+    """Whether the server blames the method of a call rather than its URL; HEAD is GET without a body to it."""
+    if call.method == "POST":
+        # "POST on a GET-only route"
+        return bool(allowed)
+    # "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400"
+    return call.method not in ("GET", "HEAD") or call.path in RELOAD.paths
 
 
 OVMS = Dialect(

@@ -96,7 +96,7 @@ def _arrival(choice: Choice, site: Site) -> _Arrival:
 
 
 def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
-    """The chunks of the only choice, then usage if asked for, and the end: "all of these go out in one write"."""
+    """The chunks of the only choice, then usage if asked for, and the end."""
     (choice,) = generation.choices
     arrival = _arrival(choice, site)
     flushes = GROUPING[site.edition](arrival.texts)
@@ -106,26 +106,34 @@ def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
         hello = _envelope([{"index": 0, "text": "", "finish_reason": None}], _CHUNK, generation, site)
         yield at_step(0, (event(hello),))
     yield from _content(chain((first,), flushes), choice, arrival.ahead, generation, site)
-    ending = [DONE]
-    if generation.request.output.include_usage:
-        ending.insert(0, event({**_envelope([], _CHUNK, generation, site), "usage": usage_object(generation.usage)}))
-    yield at_step(generation.last_step, ending)
 
 
 def _content(
     flushes: Iterator[Flush], choice: Choice, ahead: int, generation: Generation, site: Site
 ) -> Iterator[Frames]:
-    """One chunk per flush; the last one carries the finish reason beside its text."""
+    """One chunk per flush. The last one has the finish reason beside its text, and what ends the stream behind it."""
     before, after = template(_chunk(SLOT, None, generation, site))
     out = 0
     while run := list(islice(flushes, RUN_LENGTH)):
         data = [before + orjson.dumps(flush.text) + after for flush in run]
-        if run[-1].last:
-            data[-1] = event(_chunk(run[-1].text, choice.finish_reason, generation, site))
+        steps = [max(flush.at - ahead, 0) for flush in run]
         totals = [min(max(flush.out - ahead, 0), len(choice.ids)) for flush in run]
         tokens = [later - earlier for earlier, later in pairwise((out, *totals))]
-        yield Frames(data, [max(flush.at - ahead, 0) for flush in run], tokens)
+        if run[-1].last:
+            # "all of these go out in one write"
+            ending = _ending(generation, site)
+            data[-1:] = (event(_chunk(run[-1].text, choice.finish_reason, generation, site)), *ending)
+            steps += [steps[-1]] * len(ending)
+            tokens += [0] * len(ending)
+        yield Frames(data, steps, tokens)
         out = totals[-1]
+
+
+def _ending(generation: Generation, site: Site) -> tuple[bytes, ...]:
+    """The usage, if asked for, and [DONE]."""
+    if not generation.request.output.include_usage:
+        return (DONE,)
+    return event({**_envelope([], _CHUNK, generation, site), "usage": usage_object(generation.usage)}), DONE
 
 
 def _chunk(text: str, reason: str | None, generation: Generation, site: Site) -> dict[str, Any]:

@@ -14,7 +14,6 @@ class Backend:
     `parallel_tool_calls: false` is obeyed. `context` is the window, in tokens, of a model that no table knows.
     """
 
-    name: str
     id_prefix: str
     names_folder: bool
     traced: bool
@@ -27,7 +26,6 @@ class Backend:
 _STREAM: RawHeaders = ((b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache"))
 
 D1 = Backend(
-    name="yandexgpt",
     id_prefix="",
     names_folder=True,
     traced=True,
@@ -39,7 +37,6 @@ D1 = Backend(
     context=32_768,
 )
 D2 = Backend(
-    name="vllm",
     id_prefix="chatcmpl-",
     names_folder=False,
     traced=False,

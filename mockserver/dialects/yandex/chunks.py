@@ -92,4 +92,5 @@ def _detailed_tokens(choice: Choice, envelope: Envelope, first: bytes, last: byt
 
 def _logprobs(choice: Choice, group: range) -> dict[str, Any]:
     """A token's log-probabilities stand in the chunk that carries the token."""
-    return {"content": chat_logprobs(choice, group.start, group.stop)}
+    # "refusal[] [...] Required field", in a stream alone; nothing is refused.
+    return {"content": chat_logprobs(choice, group.start, group.stop), "refusal": []}

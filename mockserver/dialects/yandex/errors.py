@@ -54,7 +54,7 @@ def _unknown_key(row: _Row) -> Refusal:
     """The one refusal that shows what came: the key, "masked"."""
 
     def body(rejection: Rejection, said: str) -> object:
-        return {"error": {"message": said.format(key=_masked(rejection.key or "")), "type": row.type}}
+        return {"error": {"message": said.replace("{key}", _masked(rejection.key or "")), "type": row.type}}
 
     return Refusal(row.status, row.message, body)
 

@@ -37,6 +37,8 @@ _OFFER = (
     ("emb", "text-search-query", ("latest",), "Yandex"),
     ("emb", "text-embeddings", ("latest", "rc", "deprecated"), "Yandex"),
 )
+_SCHEMES = {name: scheme for scheme, name, _, _ in _OFFER}
+_OWNERS = {name: owner for _, name, _, owner in _OFFER}
 
 
 def context_window(name: str) -> int:
@@ -69,7 +71,13 @@ def list_models(call: Call, site: Site) -> Reply:
 def _offered(site: Site) -> Iterator[tuple[ModelUri, str]]:
     """The offer as (URI, owner); settings may name a model by its URI, as `name/version`, or by its bare name."""
     for model in site.models:
-        yield parse_uri(model.id) or ModelUri("gpt", FOLDER, *model.id.split("/")[:2]), model.owned_by or "Yandex"
+        uri = parse_uri(model.id) or _named(model.id)
+        yield uri, model.owned_by or _OWNERS.get(uri.name, "Yandex")
+
+
+def _named(text: str) -> ModelUri:
+    name, *version = text.split("/")[:2]
+    return ModelUri(_SCHEMES.get(name, "gpt"), FOLDER, name, *version)
 
 
 def _model(uri: ModelUri, owner: str) -> dict[str, object]:

@@ -1,0 +1,55 @@
+"""The body of a request: JSON or MessagePack, and either of them packed with gzip ("alone or together", note A1)."""
+
+import gzip
+import zlib
+from io import BytesIO
+from typing import Any
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.dialects.openai_style import json_object
+
+_MESSAGE_PACK = "application/vnd.msgpack"
+_PLAIN = ("", "identity")
+_GZIP = ("gzip", "x-gzip")
+
+# What a packed body may grow to, in bytes.
+_LONGEST_BODY = 64 * 1024 * 1024
+
+
+def sent_object(call: Call) -> dict[str, Any] | Rejection:
+    """The object that a call brings, or why it brings none. Whatever does not call itself MessagePack is JSON."""
+    data = _unpacked(call)
+    if isinstance(data, Rejection):
+        return data
+    kind = (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
+    return _message_pack_object(data) if kind == _MESSAGE_PACK else json_object(data)
+
+
+def _unpacked(call: Call) -> bytes | Rejection:
+    encoding = (call.headers.get("content-encoding") or "").strip().lower()
+    if encoding in _PLAIN:
+        return call.body
+    return _inflated(call.body) if encoding in _GZIP else Rejection(FailureKind.UNSUPPORTED_MEDIA_TYPE)
+
+
+def _inflated(data: bytes) -> bytes | Rejection:
+    """What was packed, unless it is damaged, cut short or followed by something else."""
+    try:
+        with gzip.open(BytesIO(data)) as packed:
+            body = packed.read(_LONGEST_BODY + 1)
+    except (OSError, EOFError, zlib.error):
+        return Rejection(FailureKind.MALFORMED_JSON)
+    return body if len(body) <= _LONGEST_BODY else Rejection(FailureKind.BODY_TOO_LARGE)
+
+
+def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
+    from msgpack import unpackb  # few clients pack their bodies
+
+    try:
+        return json_object(orjson.dumps(unpackb(data)))
+    except (ValueError, TypeError, RecursionError):
+        # No MessagePack, or something in it that JSON does not have.
+        return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")

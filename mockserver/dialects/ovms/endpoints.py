@@ -1,0 +1,56 @@
+"""What an LLM graph is asked for beside completions: every POST below its roots, all of it refused (vendor note 1)."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Reply
+from mockserver.dialects.ovms.body import admit
+from mockserver.dialects.ovms.errors import graph_fault
+
+# "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
+_ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
+# What stands below a root and is the server's own.
+_CONFIG = "/v1/config"
+# What an LLM graph serves beside completions; it is not simulated, and says so as an unknown URL.
+_ABSENT: dict[Edition, frozenset[str]] = {
+    "documented": frozenset(f"{root}chat/completions" for root in ("/v3/", "/v3/v1/")),
+    "observed": frozenset(
+        root + name for root in ("/v3/", "/v3/v1/", "/v1/") for name in ("chat/completions", "responses", "tokenize")
+    ),
+}
+_WRONG_ENDPOINT: dict[Edition, str] = {
+    "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
+    "observed": "Wrong endpoint. Allowed endpoints: "
+    "/v[13]/chat/completions, /v[13]/completions, /v[13]/responses, /v[13]/tokenize",
+}
+
+
+def asked_path(call: Call, site: Site) -> str:
+    """The path as it was asked for, its variables filled in."""
+    path = call.path
+    for name, value in site.variables.items():
+        path = path.replace(f"{{{name}}}", value)
+    return path
+
+
+def reaches_graph(path: str, edition: Edition) -> bool:
+    """Whether a POST to the path gets as far as a graph."""
+    return path.startswith(_ROOTS[edition]) and path != _CONFIG
+
+
+def climbing(path: str) -> Rejection | None:
+    """The refusal of a path that has a step upwards, which comes before all else."""
+    if ".." not in path.split("/"):
+        return None
+    return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
+
+
+def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
+    """Any other path below a root, "a trailing slash" among them, gets to the graph, which knows only its own."""
+    path = asked_path(call, site)
+    if path in _ABSENT[site.edition]:
+        return Rejection(FailureKind.UNKNOWN_PATH)
+    admitted = climbing(path) or admit(call, site, path)
+    if isinstance(admitted, Rejection):
+        return admitted
+    return graph_fault(_WRONG_ENDPOINT[site.edition], stream=admitted.streamed)

@@ -1,0 +1,128 @@
+"""The clock of a loop: what time it is, and one alarm for all deadlines.
+
+Loops wake their own timers to the millisecond at best, and uvloop's idea of the time is as coarse. Where the kernel has
+timers that are files (Linux), one of them serves all deadlines of a loop, kept in a heap: a wake-up costs the same
+whether one stream waits or a thousand, and comes within some microseconds. Elsewhere the loop's own timers do.
+"""
+
+import asyncio
+import ctypes
+import heapq
+import os
+import struct
+import sys
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Protocol
+from weakref import WeakKeyDictionary, finalize
+
+Wake = Callable[[], None]
+
+
+class Clock(Protocol):
+    """Seconds that only go forward, and calls at an instant of them."""
+
+    def now(self) -> float:
+        """The present instant in seconds."""
+
+    def call_at(self, instant: float, wake: Wake) -> Wake:
+        """Call `wake` at an instant, on the loop; the answer cancels that."""
+
+
+class LoopClock:
+    """A clock made of a loop's own time and timers."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def now(self) -> float:
+        """The present instant on the loop's clock."""
+        return self._loop.time()
+
+    def call_at(self, instant: float, wake: Wake) -> Wake:
+        """Call `wake` at an instant of the loop's clock; the answer cancels that."""
+        return self._loop.call_at(instant, wake).cancel
+
+
+class TimerClock:
+    """A clock made of the system's monotonic time and one kernel timer."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
+        self._timer = timer
+        self._waiting: list[tuple[float, int, list[Wake]]] = []
+        self._order = count()
+        self._armed = float("inf")
+        loop.add_reader(timer, self._ring)
+        finalize(loop, os.close, timer)
+
+    def now(self) -> float:
+        """The present instant on the system's monotonic clock."""
+        return time.monotonic()
+
+    def call_at(self, instant: float, wake: Wake) -> Wake:
+        """Call `wake` at an instant of the monotonic clock; the answer cancels that."""
+        held = [wake]
+        heapq.heappush(self._waiting, (instant, next(self._order), held))
+        if instant < self._armed:
+            self._arm(instant)
+        # A cancelled entry stays in the heap, empty, until its time comes.
+        return held.clear
+
+    def _arm(self, instant: float) -> None:
+        self._armed = instant
+        # A time that has passed rings at once; zero would switch the timer off.
+        _set_timer(self._timer, max(instant, 1e-9))
+
+    def _ring(self) -> None:
+        try:
+            os.read(self._timer, 8)
+        except BlockingIOError:
+            return
+        self._armed = float("inf")
+        due, waiting = time.monotonic(), self._waiting
+        while waiting and waiting[0][0] <= due:
+            for wake in heapq.heappop(waiting)[2]:
+                wake()
+        if waiting:
+            self._arm(waiting[0][0])
+
+
+_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, Clock]" = WeakKeyDictionary()
+
+
+def clock_of(loop: asyncio.AbstractEventLoop) -> Clock:
+    """The one clock of a loop."""
+    clock = _clocks.get(loop)
+    if clock is None:
+        clock = _clocks[loop] = _make_clock(loop)
+    return clock
+
+
+def _make_clock(loop: asyncio.AbstractEventLoop) -> Clock:
+    if not sys.platform.startswith("linux"):
+        return LoopClock(loop)
+    try:
+        return TimerClock(loop, _create_timer())
+    except (OSError, AttributeError, NotImplementedError):
+        return LoopClock(loop)
+
+
+_TIMER_ABSOLUTE = 1
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+
+
+def _create_timer() -> int:
+    # os.timerfd_create exists from Python 3.13 on; the system call is older than any Python that we support.
+    assert _libc is not None
+    timer = int(_libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC))
+    if timer < 0:
+        raise OSError(ctypes.get_errno(), "timerfd_create")
+    return timer
+
+
+def _set_timer(timer: int, instant: float) -> None:
+    assert _libc is not None
+    seconds = int(instant)
+    value = struct.pack("qqqq", 0, 0, seconds, int((instant - seconds) * 1e9))
+    _libc.timerfd_settime(timer, _TIMER_ABSOLUTE, value, None)
