@@ -1,6 +1,7 @@
 """What the dialects share, since all of them descend from one API: functions, none of which knows a vendor."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from email.utils import formatdate
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
@@ -123,6 +124,16 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 
 # --- writing -----------------------------------------------------------------------------------------------------
+
+
+def date_header(now: float) -> tuple[bytes, bytes]:
+    """The `date` header of an instant in Unix seconds."""
+    return _date_header(int(now))
+
+
+@lru_cache(maxsize=8)
+def _date_header(second: int) -> tuple[bytes, bytes]:
+    return b"date", formatdate(second, usegmt=True).encode()
 
 
 class Template(NamedTuple):

@@ -3,12 +3,11 @@
 No quota is enforced unless one is configured, so the figures are those of the free tier with one request taken.
 """
 
-from email.utils import formatdate
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai_style import date_header
 
 _REQUESTS_PER_DAY = 14_400
 _TOKENS_PER_MINUTE = 60_000
@@ -32,7 +31,7 @@ _EDGE: RawHeaders = (
 def every_answer(call: Call, site: Site) -> RawHeaders:
     """The headers that each answer carries, errors included; resets are in seconds, as decimal fractions."""
     return (
-        (b"date", formatdate(site.now, usegmt=True).encode()),
+        date_header(site.now),
         *_LIMITS,
         (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - site.now % 86_400)),
         (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - site.now % 60)),

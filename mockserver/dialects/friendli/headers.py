@@ -3,11 +3,10 @@
 No quota is enforced unless one is configured, so the figures are those of a first tier with one request taken.
 """
 
-from email.utils import formatdate
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai_style import date_header
 
 _REQUESTS_PER_MINUTE = 100
 _TOKENS_PER_MINUTE = 100_000
@@ -22,7 +21,7 @@ _LIMITS: RawHeaders = (
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
     """The headers that each answer carries, errors included; resets are in whole seconds, until the minute is over."""
-    date = (b"date", formatdate(site.now, usegmt=True).encode())
+    date = date_header(site.now)
     if site.edition == "observed":
         return (date,)
     reset = b"%d" % (60 - int(site.now) % 60)

@@ -3,11 +3,10 @@
 No quota is enforced unless one is configured. The figures are invented, since the vendor published none.
 """
 
-from email.utils import formatdate
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai_style import date_header
 from mockserver.dialects.upstash.credentials import token
 
 CHAT_PATH = "/llm/v1/chat/completions"
@@ -43,7 +42,7 @@ BURST_LIMIT: RawHeaders = (
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
     """The headers that each answer carries, errors included; those of the chat API tell when its limits start anew."""
-    date = (b"date", formatdate(site.now, usegmt=True).encode())
+    date = date_header(site.now)
     if call.path != CHAT_PATH or token(call) is None:
         return (date,)
     # Unix timestamps, unlike the seconds to go of other vendors.
