@@ -7,7 +7,8 @@ frame is a write of its own. While the player waits, it also listens for the cli
 
 import asyncio
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from mockserver.core.timeline import Outcome, RawHeaders, Run, Timeline
@@ -117,15 +118,28 @@ class _Performance:
                 if not await self._wait(due):
                     return False
             end = bisect_right(run.due, max(due, self._elapsed()), lo=start + 1)
-            for data, tokens in zip(run.data[start:end], run.tokens[start:end], strict=True):
-                if self._gathered and self._size + len(data) > self._longest:
-                    await self._write()
-                    await asyncio.sleep(0)
-                self._gathered.append(data)
-                self._size += len(data)
-                self._tokens_gathered += tokens
+            await self._gather(run.data[start:end], run.tokens[start:end])
             start = end
         return True
+
+    async def _gather(self, data: Sequence[bytes], tokens: Sequence[int]) -> None:
+        """Put frames that are due to the next write; write in between whenever it has grown long."""
+        ends = list(accumulate(map(len, data), initial=0))
+        start = 0
+        while start < len(data):
+            room = self._longest - self._size
+            fitting = bisect_right(ends, ends[start] + room) - 1
+            # A frame that is longer than any write is a write of its own.
+            stop = fitting if self._gathered else max(fitting, start + 1)
+            if stop <= start:
+                await self._write()
+                # Others get their turn between the writes of a long answer.
+                await asyncio.sleep(0)
+                continue
+            self._gathered += data[start:stop]
+            self._size += ends[stop] - ends[start]
+            self._tokens_gathered += sum(tokens[start:stop])
+            start = stop
 
     async def _wait(self, due: float) -> bool:
         """Wait until an instant, in seconds after arrival; False when the client has left by then."""
