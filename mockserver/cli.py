@@ -147,7 +147,8 @@ def _check_names(settings: Settings) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from mockserver.control.plan import plan
+    from mockserver.control.faults import FaultDesk, strike
+    from mockserver.control.plan import Question, answer, hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
     from mockserver.dialects import load_dialects
@@ -164,7 +165,9 @@ def _plan(options: argparse.Namespace) -> int:
     headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
-    timeline = plan(call, Landing(dialect, known[name], path), settings).timeline
+    heard = hear(call, Landing(dialect, known[name], path), settings)
+    made = strike(answer(heard), FaultDesk(0).pick(heard, "", 0)) if isinstance(heard, Question) else heard
+    timeline = made.timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")

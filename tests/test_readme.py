@@ -12,6 +12,7 @@ import pytest
 from mockserver.cli import main
 from mockserver.control.settings import OPTIONS, check_names, from_toml, settle
 from mockserver.dialects import load_dialects
+from mockserver.faults.catalogue import FAULTS
 from mockserver.serving.server import MockServer
 from tests.support.http import exchange
 
@@ -57,6 +58,12 @@ def test_the_example_of_a_config_file_is_valid() -> None:
 
 def test_every_option_has_its_line() -> None:
     assert [option.flag for option in OPTIONS if f"`{option.flag}`" not in README] == []
+
+
+def test_every_fault_has_its_line_with_its_keys() -> None:
+    for name, kind in FAULTS.items():
+        [line] = [line for line in README.splitlines() if line.startswith(f"| `{name}` | {kind.summary} |")]
+        assert all(f"`{key}`" in line for key in kind.settings)
 
 
 def test_every_dialect_and_endpoint_of_a_generation_has_its_place() -> None:

@@ -42,12 +42,13 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be answered, and why: the timeline, and the facts that explain it."""
+    """What will be answered, and why: the timeline, the facts that explain it, and the faults that struck it."""
 
     timeline: Timeline
     visit: Visit
     generation: Generation | None = None
     rejection: Rejection | None = None
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +84,11 @@ def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Que
         return _settle(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
     stranger = _stranger(visit, operation)
     if stranger is not None:
-        return _refuse(stranger, visit)
+        return refuse(stranger, visit)
     if operation.answer is not None:
         return _settle(operation.answer(call, visit.site), visit)
     request = operation.read(call, visit.site)
-    return _refuse(request, visit) if isinstance(request, Rejection) else Question(visit, request)
+    return refuse(request, visit) if isinstance(request, Rejection) else Question(visit, request)
 
 
 def answer(question: Question) -> Plan:
@@ -101,13 +102,13 @@ def answer(question: Question) -> Plan:
     assert operation is not None, "a question is asked of an operation"
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
-        return _refuse(written, visit)
+        return refuse(written, visit)
     return _finish(written, timing, visit, generation)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
     """The plan of a refusal that comes before everything else, such as that of a body too large to be read."""
-    return _refuse(rejection, _visit(call, landing, settings, 0))
+    return refuse(rejection, _visit(call, landing, settings, 0))
 
 
 def _visit(call: Call, landing: Landing, settings: Settings, salt: int) -> Visit:
@@ -152,10 +153,10 @@ def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
 
 def _settle(said: Reply | Rejection, visit: Visit) -> Plan:
     """The plan of an answer that generates nothing."""
-    return _refuse(said, visit) if isinstance(said, Rejection) else _finish(said, instant(0), visit)
+    return refuse(said, visit) if isinstance(said, Rejection) else _finish(said, instant(0), visit)
 
 
-def _refuse(rejection: Rejection, visit: Visit) -> Plan:
+def refuse(rejection: Rejection, visit: Visit) -> Plan:
     """The plan of a refusal, in the vendor's own words."""
     row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
     streamed = rejection.streamed and row.streamed is not None
@@ -163,7 +164,7 @@ def _refuse(rejection: Rejection, visit: Visit) -> Plan:
         row = row.streamed
     body = row.body(rejection, rejection.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
-    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers)
+    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *rejection.headers)
     if row.status == 405:
         headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)

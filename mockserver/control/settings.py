@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from mockserver.core.dialects import Edition
+from mockserver.faults.notation import read_fault, read_faults
+from mockserver.faults.rules import Fault
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC
 
@@ -29,6 +31,7 @@ class RouteSettings:
     edition: Edition | None = None
     latency: str | None = None
     seed: int | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Settings:
     bare: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
+    fault: tuple[Fault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +140,12 @@ def _latency(value: Any) -> str:
     return text
 
 
+def _faults(value: Any) -> tuple[Fault, ...]:
+    if isinstance(value, str):
+        return read_faults(value)
+    return tuple(read_fault(table) for table in (value if isinstance(value, list) else [value]))
+
+
 OPTIONS: tuple[Option, ...] = (
     Option("host", _text, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
@@ -143,6 +153,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
     Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
     Option("latency", _latency, "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'", "LATENCY"),
+    Option("fault", _faults, "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'", "FAULT"),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
     Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
@@ -228,8 +239,10 @@ def _route(entry: dict[str, Any], place: str) -> RouteSettings:
             raise ConfigError(f"{place}: {key} is missing, or no text")
     if not entry["path"].startswith("/"):
         raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
-    given = (key for key in ("edition", "latency", "seed") if key in entry)
-    checked: dict[str, Any] = {key: _read(_BY_NAME[key], entry[key], f"{place}.{key}") for key in given}
+    options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
+    checked: dict[str, Any] = {
+        key: _read(_BY_NAME[option], entry[key], f"{place}.{key}") for key, option in options.items() if key in entry
+    }
     return RouteSettings(**{**entry, **checked})
 
 

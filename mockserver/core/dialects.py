@@ -4,6 +4,7 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 `mockserver.dialects`.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -121,6 +122,11 @@ def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Reject
     return Rejection(FailureKind.WRONG_METHOD if allowed else FailureKind.UNKNOWN_PATH)
 
 
+def error_event(status: int, body: object) -> bytes:
+    """What a stream says when it fails half-way: the body of the vendor's refusal, as an event."""
+    return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
+
+
 @dataclass(frozen=True, slots=True)
 class Dialect:
     """A vendor's API.
@@ -128,6 +134,7 @@ class Dialect:
     `hosts` are the vendor's own host names. `contract` maps an edition to its OpenAPI components. `credentials` tells
     the key that a call carries, None when it carries none; a dialect without credentials needs none. `headers` are
     what the vendor puts on every answer, errors included; `realistic` names the latency preset.
+    `stream_error` is what a stream says, given the status and the body that its refusal would have had.
     """
 
     name: str
@@ -140,5 +147,6 @@ class Dialect:
     headers: Callable[[Call, Site], RawHeaders]
     credentials: Callable[[Call], str | None] | None = None
     unrouted: Callable[[Call, Site, tuple[str, ...]], Reply | Rejection] = unrouted
+    stream_error: Callable[[int, object], bytes] = error_event
     error_schema: str = "ErrorResponse"
     realistic: str = "fast"

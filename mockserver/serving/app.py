@@ -14,7 +14,8 @@ from typing import Any
 
 import orjson
 
-from mockserver.control.plan import Plan, WishError, answer, hear, plan, plan_refusal
+from mockserver.control.faults import FaultDesk, strike
+from mockserver.control.plan import Plan, WishError, answer, hear, plan_refusal
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings, check_names
 from mockserver.core.calls import Call, Headers
@@ -55,6 +56,7 @@ class App:
         self._admin = admin_api(settings, dialects, self.router)
         self._admin_paths = frozenset(f"/{name}/openapi.json" for name in dialects)
         self._calls = count(1)
+        self._desk = FaultDesk(time.monotonic())
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -68,7 +70,7 @@ class App:
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
         clock = clock_of(asyncio.get_running_loop())
         arrived = clock.now()
-        path = _without_namespace(scope["path"])
+        namespace, path = _namespace(scope["path"])
         if path.startswith(ADMIN) or path in self._admin_paths:
             await self._admin(scope, receive, send)
             return
@@ -78,7 +80,7 @@ class App:
             await _refuse(send, 404, "no_route", self._lost(scope["method"], path), nearest=self.router.nearest(path))
             return
         try:
-            made = await self._plan(scope, headers, landing, receive)
+            made = await self._plan(scope, headers, landing, receive, namespace)
         except WishError as error:
             await _refuse(send, 400, "bad_wish", str(error))
             return
@@ -89,19 +91,14 @@ class App:
         if log.isEnabledFor(logging.INFO):
             log.info("%s", _access_line(made, outcome))
 
-    async def _plan(self, scope: Any, headers: Headers, landing: Landing, receive: Receive) -> Plan:
+    async def _plan(self, scope: Any, headers: Headers, landing: Landing, receive: Receive, namespace: str) -> Plan:
         query = scope["query_string"].decode("latin-1")
         call = Call(scope["method"], landing.path, headers, b"", query, time.time())
         salt = next(self._calls) if self.settings.ids == "unique" else 0
         try:
             body = await _read_body(receive, self.settings.max_body)
             call = Call(call.method, call.path, headers, body, query, call.received_at)
-            if len(body) > _LARGE_BODY:
-                return await asyncio.to_thread(plan, call, landing, self.settings, salt)
-            heard = hear(call, landing, self.settings, salt)
-            if isinstance(heard, Plan):
-                return heard
-            return answer(heard) if heard.weight < _LONG_ANSWER else await asyncio.to_thread(answer, heard)
+            return await self._answer(call, landing, namespace, salt)
         except _TooLargeError:
             return plan_refusal(Rejection(FailureKind.BODY_TOO_LARGE), call, landing, self.settings)
         except (WishError, _ClientLeftError):
@@ -109,6 +106,19 @@ class App:
         except Exception:
             log.exception("a fault of mockserver's own, answered as a server error: %s %s", call.method, call.path)
             return plan_refusal(Rejection(FailureKind.SERVER_ERROR), call, landing, self.settings)
+
+    async def _answer(self, call: Call, landing: Landing, namespace: str, salt: int) -> Plan:
+        """Hear the call and answer it, in a thread where either takes long."""
+        if len(call.body) > _LARGE_BODY:
+            heard = await asyncio.to_thread(hear, call, landing, self.settings, salt)
+        else:
+            heard = hear(call, landing, self.settings, salt)
+        if isinstance(heard, Plan):
+            return heard
+        faults = self._desk.pick(heard, namespace, time.monotonic())
+        long = len(call.body) > _LARGE_BODY or heard.weight >= _LONG_ANSWER
+        made = await asyncio.to_thread(answer, heard) if long else answer(heard)
+        return strike(made, faults) if faults else made
 
     def _lost(self, method: str, path: str) -> str:
         return (
@@ -122,11 +132,12 @@ def create_app(settings: Settings | None = None) -> App:
     return App(settings or Settings(), load_dialects())
 
 
-def _without_namespace(path: str) -> str:
-    """The path after `/ns/<name>`, where it begins so."""
+def _namespace(path: str) -> tuple[str, str]:
+    """The namespace of a path that begins with `/ns/<name>`, and the path after it."""
     if not path.startswith("/ns/"):
-        return path
-    return "/" + path[4:].partition("/")[2]
+        return "", path
+    name, _, rest = path[4:].partition("/")
+    return name, f"/{rest}"
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes:
@@ -170,6 +181,9 @@ def _access_line(made: Plan, outcome: Outcome) -> str:
     operation = landing.operation.name if landing.operation else made.visit.call.path
     tokens = f" {generation.usage.prompt_tokens}+{generation.usage.completion_tokens} tokens" if generation else ""
     refused = f" {made.rejection.kind}" if made.rejection else ""
+    struck = f", struck by {' and '.join(made.faults)}" if made.faults else ""
     left = "" if outcome.closed_by == "server" else f", client left after {outcome.events_sent} events"
     status = made.timeline.status
-    return f"{landing.dialect.name} {operation} {status}{refused}{tokens} in {outcome.seconds * 1000:.0f} ms{left}"
+    return (
+        f"{landing.dialect.name} {operation} {status}{refused}{tokens} in {outcome.seconds * 1000:.0f} ms{left}{struck}"
+    )

@@ -17,7 +17,6 @@ from cerebras.cloud.sdk.types.completion import Completion, CompletionResponse
 from cerebras.cloud.sdk.types.model_list_response import ModelMetadataList
 from cerebras.cloud.sdk.types.model_retrieve_response import ModelMetadata
 
-from .later import FAULTS
 from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "llama3.1-8b"
@@ -281,7 +280,6 @@ def test_without_credentials_the_contract_says_401_and_the_service_403(
     assert refusal.value.body == {"detail": "Not authenticated"}
 
 
-@FAULTS
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_rate_limit_is_the_sdks_rate_limit_error(observed: Cerebras, stream: bool) -> None:
     with pytest.raises(cerebras.RateLimitError) as refusal:

@@ -18,7 +18,6 @@ from friendli.core.utils.eventstreaming import EventStream, EventStreamAsync
 from friendli.friendli import AsyncFriendli, SyncFriendli
 
 from .environments import friendli_client
-from .later import FAULTS
 from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
@@ -224,7 +223,6 @@ def test_two_limits_at_once_are_refused(client: SyncFriendli) -> None:
     assert "max_total_tokens" in refusal.value.body
 
 
-@FAULTS
 def test_a_rate_limit_that_lasts_ends_as_an_error_of_status_429(client: SyncFriendli) -> None:
     with pytest.raises(models.SDKError) as refusal:
         client.serverless.completions.complete(serverless_completions_body=asked(), http_headers=RATE_LIMITED)

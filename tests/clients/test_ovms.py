@@ -11,7 +11,6 @@ import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types import Completion
 
-from .later import FAULTS
 from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "llama3"
@@ -255,7 +254,6 @@ def test_no_credentials_are_needed(server: Server) -> None:
         assert client.completions.create(model=MODEL, prompt=PROMPT, extra_headers=nobody).choices[0].text
 
 
-@FAULTS
 def test_a_fault_is_the_sdks_own_error_class(client: OpenAI) -> None:
     with pytest.raises(openai.RateLimitError):
         client.completions.create(model=MODEL, prompt=PROMPT, extra_headers=RATE_LIMITED)

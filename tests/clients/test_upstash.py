@@ -18,7 +18,6 @@ from qstash.asyncio.chat import AsyncChatCompletionChunkStream
 from qstash.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionChunkStream, ChatCompletionMessage
 from qstash.errors import ChatRateLimitExceededError, QStashError
 
-from .later import FAULTS
 from .questions import PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "meta-llama/Meta-Llama-3-8B-Instruct"
@@ -163,7 +162,6 @@ def test_a_refused_stream_reaches_the_sdk_before_any_event_and_trips_over_its_ow
         client.chat.create(messages=MESSAGES, model=MODEL, temperature=2.1, stream=True)
 
 
-@FAULTS
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_rate_limit_has_the_headers_by_which_the_sdk_knows_it_for_a_chats(client: QStash, stream: bool) -> None:
     client.http._client.headers.update(RATE_LIMITED)

@@ -25,7 +25,7 @@ from yandex_ai_studio_sdk._chat.completions.model import ChatModel
 from yandex_ai_studio_sdk._chat.completions.result import FinishReason
 from yandex_ai_studio_sdk._types.schemas import JsonVal
 
-from .later import FAULTS, SCHEMAS, TOOLS
+from .later import SCHEMAS, TOOLS
 from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 # Yandex' SDK still calls what Python 3.12 deprecates.
@@ -359,7 +359,6 @@ def test_without_credentials_it_is_an_authentication_error(client: OpenAI) -> No
         client.chat.completions.create(model=D1, messages=MESSAGES, extra_headers=nobody)
 
 
-@FAULTS
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_rate_limit_is_the_sdks_rate_limit_error(client: OpenAI, stream: bool) -> None:
     with pytest.raises(openai.RateLimitError):

@@ -61,13 +61,13 @@ class Shape:
     stream_usage: bool = True
     many: bool = True
 
-    def plain(self, prompt: str, seed: int = 42, **fields: Any) -> Answer:
+    def plain(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The whole answer to a prompt."""
-        return self._ask(self.body(prompt) | fields, seed)
+        return self._ask(self.body(prompt) | fields, seed, fault)
 
-    def stream(self, prompt: str, seed: int = 42, **fields: Any) -> Answer:
+    def stream(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The streamed answer to a prompt."""
-        return self._ask({**self.body(prompt), "stream": True, **self.stream_extra, **fields}, seed)
+        return self._ask({**self.body(prompt), "stream": True, **self.stream_extra, **fields}, seed, fault)
 
     def text(self, answer: Answer, index: int = 0) -> str:
         """The text of a choice, plain or streamed."""
@@ -82,8 +82,8 @@ class Shape:
         usage: Json = answer.json()["usage"]
         return usage
 
-    def _ask(self, body: Json, seed: int) -> Answer:
-        headers = {"x-mockserver-seed": str(seed), "content-type": "application/json"}
+    def _ask(self, body: Json, seed: int, fault: str) -> Answer:
+        headers = {"x-mockserver-seed": str(seed), "x-mockserver-fault": fault}
         return ask(
             self.dialect, body, path=self.path, method="POST", headers=headers, edition=self.edition, settings=QUIET
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.dialects.openai_style import event
 
 
 class _Row(NamedTuple):
@@ -108,6 +109,14 @@ ERRORS: dict[Edition, ErrorTable] = {
         FailureKind.WRONG_METHOD: Refusal(405, "Method Not Allowed", lambda rejection, said: {"detail": said}),
     },
 }
+
+
+def stream_error(status: int, body: object) -> bytes:
+    """What a stream says when it fails (captured): the status, and the error nested in either edition."""
+    whole = body if isinstance(body, dict) else {}
+    error = {"message": "", "type": "", "param": "", "code": "", "id": ""} | whole.get("error", whole)
+    return event({"status_code": status, "error": error})
+
 
 _WORDINGS: dict[str, Callable[[Violation], str]] = {
     "required": lambda v: "Field required",

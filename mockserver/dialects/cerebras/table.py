@@ -1,7 +1,7 @@
 """Cerebras Inference: `POST /v1/completions` and what every client asks for beside it (vendor note, part A)."""
 
 from mockserver.core.dialects import Dialect, Model, Operation, Schemas
-from mockserver.dialects.cerebras.errors import ERRORS
+from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
 from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
 from mockserver.dialects.cerebras.read import read
@@ -46,5 +46,6 @@ CEREBRAS = Dialect(
     ),
     headers=every_answer,
     credentials=bearer,
+    stream_error=stream_error,
     realistic="cerebras",
 )

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import orjson
+
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.dialects.ovms.headers import JSON, STREAM
@@ -17,6 +19,11 @@ _NOT_JSON = "The file is not valid json - "
 def graph_fault(message: str, *, stream: bool = False, kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
     """The refusal of a graph, in the words that the server wraps around the graph's own."""
     return Rejection(kind, _GRAPH + message, streamed=stream)
+
+
+def stream_error(status: int, body: object) -> bytes:
+    """What a stream says when it fails: "bare `{"error":...}` (no `data:` prefix) is appended"."""
+    return orjson.dumps(body)
 
 
 def not_json(detail: str) -> Rejection:

@@ -6,7 +6,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style import body_reply
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
-from mockserver.dialects.ovms.errors import ERRORS
+from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -117,5 +117,6 @@ OVMS = Dialect(
     models=MODELS,
     headers=every_answer,
     unrouted=unrouted,
+    stream_error=stream_error,
     realistic="ovms",
 )

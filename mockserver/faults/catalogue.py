@@ -1,0 +1,266 @@
+"""The catalogue: every kind of fault, what it can be told, and the function over the timeline that does it.
+
+A kind that needs a stream strikes streams alone. `error` and `error_event` say what the vendor would say, so the
+dialect's own words for a failure are given to them; all others know no vendor.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from typing import Any
+
+from mockserver.core.timeline import Run, Timeline
+from mockserver.faults.events import Event, Events, changed, parted
+from mockserver.faults.rules import Fault
+
+DONE = b"data: [DONE]\n\n"
+
+# A vendor's words for a failure: how it answers, and how it breaks a stream.
+Words = Callable[[Fault], Timeline]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Something that a kind can be told: its type, its value when untold, and what it means."""
+
+    type: type | tuple[type, ...]
+    default: Any
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of fault. `placed` kinds can be told where to strike."""
+
+    apply: Callable[[Timeline, Fault, Words], Timeline]
+    summary: str
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    streams: bool = False
+    placed: bool = False
+
+
+# --- answers -----------------------------------------------------------------------------------------------------
+
+
+def _error(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    return words(fault)
+
+
+def _status(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    settings = fault.settings
+    return _answer(settings["status"], settings["content_type"], settings["body"].encode())
+
+
+def _html(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    page = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body><h1>Please sign in</h1></body></html>\n"
+    return _answer(200, "text/html; charset=utf-8", page)
+
+
+def _empty(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    return replace(timeline, runs=(Run((b"",), (0.0,), (0,)),), streamed=False)
+
+
+def _truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    def halves(events: Events) -> Events:
+        for event in events:
+            yield event._replace(data=event.data[: len(event.data) // 2])
+
+    return changed(timeline, halves)
+
+
+def _content_type(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    others = tuple(header for header in timeline.headers if header[0] != b"content-type")
+    return replace(timeline, headers=((b"content-type", fault.settings["value"].encode()), *others))
+
+
+def _answer(status: int, content_type: str, body: bytes) -> Timeline:
+    return Timeline(status, ((b"content-type", content_type.encode()),), (Run((body,), (0.0,), (0,)),))
+
+
+# --- streams -----------------------------------------------------------------------------------------------------
+
+
+def _over(change: Callable[[Events, Fault], Events]) -> Callable[[Timeline, Fault, Words], Timeline]:
+    """A fault that changes the events of a timeline."""
+    return lambda timeline, fault, words: changed(timeline, lambda events: change(events, fault))
+
+
+def _error_event(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    failure = [data for run in words(fault).runs for data in run.data]
+
+    def broken(events: Events) -> Events:
+        due = 0.0
+        for event in parted(events, fault.place)[0]:
+            due = event.due
+            yield event
+        yield from (Event(data, due, 0) for data in failure)
+
+    return changed(timeline, broken)
+
+
+def _cut(events: Events, fault: Fault) -> Events:
+    return parted(events, fault.place)[0]
+
+
+def _half_event(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    for event in after:
+        yield event._replace(data=event.data[: len(event.data) // 2], tokens=0)
+        return
+
+
+def _malformed(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    for event in after:
+        yield event._replace(data=event.data.rstrip(b"\n")[: len(event.data) * 2 // 3] + b"\n\n", tokens=0)
+        break
+    yield from after
+
+
+def _drop(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    next(after, None)
+    yield from after
+
+
+def _duplicate(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    for event in after:
+        yield event
+        yield event._replace(tokens=0)
+        break
+    yield from after
+
+
+def _swap(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    pair = list(islice(after, 2))
+    dues = [event.due for event in pair]
+    yield from (event._replace(due=due) for event, due in zip(reversed(pair), dues, strict=True))
+    yield from after
+
+
+def _stall(events: Events, fault: Fault) -> Events:
+    before, after = parted(events, fault.place)
+    yield from before
+    yield from (event._replace(due=event.due + fault.settings["seconds"]) for event in after)
+
+
+def _split(events: Events, fault: Fault) -> Events:
+    """Every event in pieces, a moment apart so that no write holds two of them."""
+    pieces, gap = fault.settings["pieces"], fault.settings["gap"]
+    late = 0.0
+    for event in events:
+        size = -(-len(event.data) // pieces) or 1
+        for start in range(0, len(event.data), size):
+            last = start + size >= len(event.data)
+            yield Event(event.data[start : start + size], event.due + late, event.tokens if last else 0)
+            late += 0.0 if last else gap
+
+
+def _crlf(events: Events, fault: Fault) -> Events:
+    return (event._replace(data=event.data.replace(b"\n", b"\r\n")) for event in events)
+
+
+def _comment(events: Events, fault: Fault) -> Events:
+    text = b": " + fault.settings["text"].encode() + b"\n\n"
+    for event in events:
+        yield Event(text, event.due, 0)
+        yield event
+
+
+def _bom(events: Events, fault: Fault) -> Events:
+    first = next(events, None)
+    started: Iterator[Event] = iter(()) if first is None else iter((first._replace(data=b"\xef\xbb\xbf" + first.data),))
+    return chain(started, events)
+
+
+def _encoding(events: Events, fault: Fault) -> Events:
+    name = fault.settings["name"]
+    return (event._replace(data=event.data.decode().encode(name, "replace")) for event in events)
+
+
+def _late_done(events: Events, fault: Fault) -> Events:
+    late = fault.settings["seconds"]
+    for event in events:
+        before, done, after = event.data.partition(DONE)
+        if before or not done:
+            yield event._replace(data=before + after)
+        if done:
+            yield Event(done, event.due + late, 0)
+
+
+def _after_done(events: Events, fault: Fault) -> Events:
+    last = None
+    for event in events:
+        yield event
+        last = event if event.tokens else last
+    if last is not None:
+        yield last._replace(tokens=0)
+
+
+_SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
+_FAILURE = {
+    "error": Setting(str, "server_error", "what has failed, by its neutral name"),
+    "message": Setting(str, "", "other words than the vendor's"),
+}
+
+FAULTS: dict[str, Kind] = {
+    "error": Kind(
+        _error,
+        "the vendor's own error instead of an answer",
+        _FAILURE
+        | {
+            "error": Setting(str, "server_error", "rate_limit, overloaded, unauthorized, ... in any vendor's shape"),
+            "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
+            "retry_after_as": Setting(str, "seconds", "how it is said: seconds, ms or date"),
+        },
+    ),
+    "status": Kind(
+        _status,
+        "any status, with any body",
+        {
+            "status": Setting(int, 503, "the HTTP status"),
+            "body": Setting(str, "", "the body"),
+            "content_type": Setting(str, "text/plain", "its content type"),
+        },
+    ),
+    "html": Kind(_html, "a sign-in page with status 200, as a captive portal gives"),
+    "empty": Kind(_empty, "no body at all"),
+    "truncated": Kind(_truncated, "half of the body, with a length that says it is whole"),
+    "content_type": Kind(
+        _content_type, "another content type", {"value": Setting(str, "text/plain", "the content type")}
+    ),
+    "error_event": Kind(_error_event, "the vendor's error in the middle of a stream", _FAILURE, True, True),
+    "cut": Kind(_over(_cut), "a stream that ends without its terminator", {}, True, True),
+    "half_event": Kind(_over(_half_event), "a stream that ends within an event", {}, True, True),
+    "malformed": Kind(_over(_malformed), "an event that is no JSON", {}, True, True),
+    "drop": Kind(_over(_drop), "an event is missing", {}, True, True),
+    "duplicate": Kind(_over(_duplicate), "an event comes twice", {}, True, True),
+    "swap": Kind(_over(_swap), "two events come in the wrong order", {}, True, True),
+    "stall": Kind(_over(_stall), "nothing comes for a while", _SECONDS, False, True),
+    "split": Kind(
+        _over(_split),
+        "events in pieces, even within a character",
+        {
+            "pieces": Setting(int, 3, "how many pieces an event is cut in"),
+            "gap": Setting((int, float), 0.002, "seconds between them"),
+        },
+        True,
+    ),
+    "crlf": Kind(_over(_crlf), "lines that end in CR LF", {}, True),
+    "comment": Kind(
+        _over(_comment), "comment lines between the events", {"text": Setting(str, "keep-alive", "the comment")}, True
+    ),
+    "bom": Kind(_over(_bom), "a byte order mark before the first event", {}, True),
+    "encoding": Kind(
+        _over(_encoding), "bytes in another encoding", {"name": Setting(str, "utf-16-le", "Python's name of it")}
+    ),
+    "late_done": Kind(_over(_late_done), "a terminator that comes late", _SECONDS, True),
+    "after_done": Kind(_over(_after_done), "an event after the terminator", {}, True),
+}

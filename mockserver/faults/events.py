@@ -1,0 +1,76 @@
+"""Timelines event by event, for the faults that change them; a fault is rare, so its price does not matter."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from mockserver.core.timeline import RUN_LENGTH, Lazy, Run, Timeline
+from mockserver.faults.rules import Place
+
+
+class Event(NamedTuple):
+    """One frame: its bytes, when it is due (seconds after arrival), and the tokens that it carries."""
+
+    data: bytes
+    due: float
+    tokens: int
+
+
+Events = Iterator[Event]
+
+
+def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:
+    """The timeline with its events changed, lazily."""
+
+    def runs() -> Iterator[Run]:
+        events = change(_events(timeline))
+        while batch := list(islice(events, RUN_LENGTH)):
+            yield Run(*zip(*batch, strict=True))
+
+    return replace(timeline, runs=Lazy(runs))
+
+
+def parted(events: Events, place: Place) -> tuple[Events, Events]:
+    """The events before a place, and those after it; the second part must not be touched before the first has ended.
+
+    A place within an event (`after_bytes`) cuts it in two, of which the first carries no token.
+    """
+    rest: list[Event] = []
+
+    def before() -> Events:
+        sent = tokens = size = 0
+        for event in events:
+            if _reached(place, event, sent, tokens):
+                rest.append(event)
+                return
+            if place.after_bytes is not None and size + len(event.data) > place.after_bytes:
+                cut = place.after_bytes - size
+                if cut:
+                    yield Event(event.data[:cut], event.due, 0)
+                rest.append(event._replace(data=event.data[cut:]))
+                return
+            sent, tokens, size = sent + 1, tokens + event.tokens, size + len(event.data)
+            yield event
+
+    def after() -> Events:
+        yield from rest
+        yield from events
+
+    return before(), after()
+
+
+def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:
+    """Whether the place is before this event."""
+    if place.after_event is not None:
+        return sent >= place.after_event
+    if place.after_token is not None:
+        return tokens >= place.after_token
+    if place.at is not None:
+        return event.due >= place.at
+    return place.after_bytes is None
+
+
+def _events(timeline: Timeline) -> Events:
+    for run in timeline.runs:
+        yield from map(Event, run.data, run.due, run.tokens)

@@ -1,0 +1,138 @@
+"""Which requests are struck: by match, by count, by share, in every dialect's own words."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.control.faults import FaultDesk
+from mockserver.control.plan import Question, WishError, hear
+from mockserver.control.routing import Router
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import FailureKind
+from mockserver.dialects import load_dialects
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import read_faults
+from tests.support.shapes import SHAPES, Shape
+
+every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+
+
+def question(prompt: str = "hello", settings: Settings | None = None, **fields: Any) -> Question:
+    body = json.dumps({"model": "m", "prompt": prompt, **fields}).encode()
+    headers = Headers([(b"authorization", b"Bearer key-1"), (b"x-tenant", b"blue")])
+    settings = settings or Settings(latency="off")
+    landing = Router(load_dialects(), settings).find("POST", "/cerebras/v1/completions")
+    assert landing is not None
+    heard = hear(Call("POST", landing.path, headers, body), landing, settings)
+    assert isinstance(heard, Question)
+    return heard
+
+
+def strikes(text: str, count: int, *, namespace: str = "", now: float = 0.0, **fields: Any) -> list[bool]:
+    """Which of so many requests the rules of a text strike."""
+    settings = Settings(latency="off", fault=read_faults(text))
+    desk = FaultDesk(0.0)
+    return [bool(desk.pick(question(f"p{n}", settings, **fields), namespace, now)) for n in range(count)]
+
+
+def test_times_every_and_skip_count_the_requests_that_match() -> None:
+    assert strikes('{ kind = "html", times = 2 }', 4) == [True, True, False, False]
+    assert strikes('{ kind = "html", every = 3 }', 7) == [True, False, False, True, False, False, True]
+    assert strikes('{ kind = "html", skip = 2, times = 1 }', 5) == [False, False, True, False, False]
+    assert strikes('{ kind = "html", times = 1, match = { prompt = "p2" } }', 4) == [False, False, True, False]
+
+
+def test_namespaces_count_for_themselves() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
+    desk = FaultDesk(0.0)
+    picked = [bool(desk.pick(question("a", settings), name, 0.0)) for name in ("one", "two", "one", "two")]
+    assert picked == [True, True, False, False]
+
+
+def test_a_rule_ends_with_its_time() -> None:
+    assert strikes('{ kind = "html", for = 60 }', 1, now=59.0) == [True]
+    assert strikes('{ kind = "html", for = 60 }', 1, now=61.0) == [False]
+
+
+def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.1 }'))
+    prompts = [f"prompt {number}" for number in range(2000)]
+
+    def struck(order: list[str]) -> set[str]:
+        desk = FaultDesk(0.0)
+        return {prompt for prompt in order if desk.pick(question(prompt, settings), "", 0.0)}
+
+    forward = struck(prompts)
+    assert 0.08 * 2000 <= len(forward) <= 0.12 * 2000
+    assert struck(prompts[::-1]) == forward
+
+
+@pytest.mark.parametrize(
+    "match, fits",
+    [
+        ('dialect = "cerebras"', True),
+        ('dialect = "ovms"', False),
+        ('operation = "completions", model = "m", stream = false', True),
+        ("stream = true", False),
+        ('path = "/v1/completions"', True),
+        ('path = "/v1/other"', False),
+        ('key = "key-1"', True),
+        ('key = "key-2"', False),
+        ('header = "x-tenant"', True),
+        ('header = "X-Tenant: blue"', True),
+        ('header = "X-Tenant: red"', False),
+        ('prompt = "p0"', True),
+        ('prompt = "p1"', False),
+    ],
+)
+def test_a_rule_strikes_only_what_it_is_meant_for(match: str, fits: bool) -> None:
+    assert strikes(f'{{ kind = "html", match = {{ {match} }} }}', 1) == [fits]
+
+
+def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_told() -> None:
+    assert strikes("cut", 1) == [False]
+    assert strikes("cut", 1, stream=True) == [True]
+    with pytest.raises(WishError, match="'cut' strikes streams, and this request asks for none"):
+        SHAPES[0].plain("hi", fault="cut")
+
+
+@every_shape
+@pytest.mark.parametrize("kind", FailureKind)
+def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: FailureKind) -> None:
+    answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
+    assert answer.plan.faults == ("error",)
+    row = answer.plan.visit.landing.dialect.errors[shape.edition if not shape.path else "observed"][kind]
+    assert (answer.status, answer.headers["retry-after"]) == (row.status, "2")
+
+
+@every_shape
+@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.placed])
+def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape, kind: str) -> None:
+    whole = shape.stream("Tell me about tides", max_tokens=40)
+    struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
+    events = [event for run in whole.plan.timeline.runs for event in run.data]
+    assert struck.plan.faults == (kind,)
+    assert struck.body.startswith(b"".join(events[:2]))
+    assert struck.body != whole.body or kind == "stall"
+
+
+def test_a_failing_stream_says_so_in_the_vendors_shape() -> None:
+    said = {}
+    for shape in SHAPES:
+        answer = shape.stream("hi", fault='{ kind = "error_event", after_event = 1 }')
+        *_, last = [event for run in answer.plan.timeline.runs for event in run.data]
+        said[shape.id] = last
+    error = {
+        "message": "Encountered a server error, please try again.",
+        "type": "server_error",
+        "param": "",
+        "code": "",
+    }
+    captured = {"status_code": 500, "error": error | {"id": ""}}
+    assert json.loads(said["cerebras"].removeprefix(b"data: ")) == captured
+    assert said["cerebras-observed"] == said["cerebras"]
+    assert said["ovms"] == b'{"error":"Internal server error"}'
+    assert json.loads(said["yandex-d2"].removeprefix(b"data: "))["error"]["type"] == "server_error"
+    assert json.loads(said["upstash"].removeprefix(b"data: "))["error"]

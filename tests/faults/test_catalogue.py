@@ -1,0 +1,117 @@
+"""Each kind of fault on a timeline of values: what is left of it, and when it goes out."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.timeline import Run, Timeline
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import read_fault
+from mockserver.faults.rules import Fault
+
+EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
+STREAM = Timeline(
+    200,
+    ((b"content-type", b"text/event-stream"),),
+    (Run(EVENTS[:2], (0.0, 0.1), (1, 1)), Run(EVENTS[2:], (0.2, 0.3, 0.3), (1, 1, 0))),
+    streamed=True,
+)
+PLAIN = Timeline(200, ((b"content-type", b"application/json"),), (Run((b'{"text":"hello"}',), (0.5,), (7,)),))
+FAILURE = b'data: {"error":"failed"}\n\n'
+
+
+def words(fault: Fault) -> Timeline:
+    return Timeline(500, (), (Run((FAILURE,), (0.0,), (0,)),))
+
+
+def struck(timeline: Timeline, kind: str, **table: Any) -> Timeline:
+    return FAULTS[kind].apply(timeline, read_fault({"kind": kind, **table}), words)
+
+
+def sent(timeline: Timeline) -> list[bytes]:
+    return [data for run in timeline.runs for data in run.data]
+
+
+def dues(timeline: Timeline) -> list[float]:
+    return [due for run in timeline.runs for due in run.due]
+
+
+A, B, C, D, DONE = EVENTS
+
+
+@pytest.mark.parametrize(
+    "kind, table, left",
+    [
+        ("cut", {"after_event": 2}, [A, B]),
+        ("cut", {"after_event": 0}, []),
+        ("cut", {"after_token": 3}, [A, B, C]),
+        ("cut", {"after_bytes": len(A) + 5}, [A, B[:5]]),
+        ("cut", {"after_bytes": len(A)}, [A]),
+        ("cut", {"at": 0.15}, [A, B]),
+        ("cut", {}, []),
+        ("half_event", {"after_event": 1}, [A, B[: len(B) // 2]]),
+        ("drop", {"after_event": 1}, [A, C, D, DONE]),
+        ("duplicate", {"after_event": 1}, [A, B, B, C, D, DONE]),
+        ("swap", {"after_event": 1}, [A, C, B, D, DONE]),
+        ("error_event", {"after_event": 2}, [A, B, FAILURE]),
+        ("crlf", {}, [event.replace(b"\n", b"\r\n") for event in EVENTS]),
+        ("bom", {}, [b"\xef\xbb\xbf" + A, B, C, D, DONE]),
+        ("comment", {"text": "hi"}, [x for event in EVENTS for x in (b": hi\n\n", event)]),
+        ("encoding", {"name": "latin-1"}, [event.decode().encode("latin-1") for event in EVENTS]),
+        ("after_done", {}, [*EVENTS, D]),
+        ("late_done", {"seconds": 9}, list(EVENTS)),
+    ],
+)
+def test_a_stream_is_left_as_the_fault_says(kind: str, table: dict[str, Any], left: list[bytes]) -> None:
+    assert sent(struck(STREAM, kind, **table)) == left
+
+
+def test_a_malformed_event_is_closed_but_is_no_json() -> None:
+    events = sent(struck(STREAM, "malformed", after_event=2))
+    assert events[:2] + events[3:] == [A, B, D, DONE]
+    assert events[2].startswith(b"data: ")
+    assert events[2].endswith(b"\n\n")
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(events[2].removeprefix(b"data: "))
+
+
+def test_a_stall_makes_all_that_follows_late() -> None:
+    assert dues(struck(STREAM, "stall", after_event=2, seconds=3)) == [0.0, 0.1, 3.2, 3.3, 3.3]
+    assert dues(struck(PLAIN, "stall", seconds=3)) == [3.5]
+
+
+def test_the_terminator_alone_is_late() -> None:
+    assert dues(struck(STREAM, "late_done", seconds=9)) == [0.0, 0.1, 0.2, 0.3, 9.3]
+
+
+def test_swapped_events_keep_the_order_of_time() -> None:
+    assert dues(struck(STREAM, "swap", after_event=1)) == [0.0, 0.1, 0.2, 0.3, 0.3]
+
+
+def test_split_events_come_whole_in_pieces_of_their_own_moment() -> None:
+    parts = struck(STREAM, "split", pieces=3, gap=0.01)
+    assert b"".join(sent(parts)) == b"".join(EVENTS)
+    assert len(sent(parts)) == 3 * len(EVENTS)
+    assert len(set(dues(parts))) == 2 * len(EVENTS) + 4
+    cut_in_a_character = [data for data in sent(struck(STREAM, "split", pieces=30)) if data == b"\xc3"]
+    assert len(cut_in_a_character) == 4
+
+
+def test_answers_become_what_the_fault_says() -> None:
+    page = struck(PLAIN, "html")
+    assert (page.status, page.headers) == (200, ((b"content-type", b"text/html; charset=utf-8"),))
+    assert sent(struck(PLAIN, "empty")) == [b""]
+    assert sent(struck(PLAIN, "truncated")) == [b'{"text":']
+    teapot = struck(STREAM, "status", status=418, body="short and stout")
+    assert (teapot.status, sent(teapot), teapot.streamed) == (418, [b"short and stout"], False)
+    assert struck(PLAIN, "content_type", value="text/xml").headers == ((b"content-type", b"text/xml"),)
+    assert sent(struck(PLAIN, "error")) == [FAILURE]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_no_fault_brings_more_tokens_than_there_were_or_goes_back_in_time(kind: str) -> None:
+    made = struck(STREAM, kind)
+    assert sum(sum(run.tokens) for run in made.runs) <= 4
+    assert dues(made) == sorted(dues(made))
+    assert sent(made) == sent(made), "a timeline can be walked again"
