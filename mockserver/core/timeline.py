@@ -80,13 +80,27 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Ending:
+    """How an answer ends when it does not end well.
+
+    After its frames the bytes `raw` go out behind the back of HTTP; then the connection is reset, closed, or held
+    without another word. With `head` the answer's head goes out even when none of its frames does.
+    """
+
+    how: Literal["reset", "close", "hang"]
+    raw: bytes = b""
+    head: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
-    """What goes out, and when: the head with the first run, then run after run."""
+    """What goes out, and when: the head with the first run, then run after run. Without an `ending` it ends well."""
 
     status: int
     headers: RawHeaders
     runs: Iterable[Run]
     streamed: bool = False
+    ending: Ending | None = None
 
 
 @dataclass(frozen=True, slots=True)

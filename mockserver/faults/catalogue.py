@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any
 
-from mockserver.core.timeline import Run, Timeline
+from mockserver.core.timeline import Ending, Run, Timeline
 from mockserver.faults.events import Event, Events, changed, parted
-from mockserver.faults.rules import Fault
+from mockserver.faults.rules import Fault, Place
 
 DONE = b"data: [DONE]\n\n"
 
@@ -204,6 +204,43 @@ def _after_done(events: Events, fault: Fault) -> Events:
         yield last._replace(tokens=0)
 
 
+# --- connections -------------------------------------------------------------------------------------------------
+
+
+def _broken_off(ending: Ending) -> Callable[[Timeline, Fault, Words], Timeline]:
+    """An answer that goes well as far as the fault's place, and then ends so."""
+
+    def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+        placed = fault.place != Place()
+        headers = timeline.headers
+        if not timeline.streamed:
+            # The head promises the whole body.
+            length = sum(len(data) for run in timeline.runs for data in run.data)
+            headers = (*headers, (b"content-length", b"%d" % length))
+        begun = changed(replace(timeline, headers=headers), lambda events: parted(events, fault.place)[0])
+        return replace(begun, ending=replace(ending, head=placed))
+
+    return apply
+
+
+def _raw(ending: Ending) -> Callable[[Timeline, Fault, Words], Timeline]:
+    """Bytes of our own instead of any answer."""
+    return lambda timeline, fault, words: replace(timeline, runs=(), ending=ending)
+
+
+def _bandwidth(events: Events, fault: Fault) -> Events:
+    """No byte leaves before the ones ahead of it have been carried at the rate."""
+    rate, piece, free = fault.settings["bytes_per_second"], fault.settings["piece"], 0.0
+    for event in events:
+        for start in range(0, len(event.data), piece):
+            data = event.data[start : start + piece]
+            free = max(free, event.due) + len(data) / rate
+            yield Event(data, free, event.tokens if start + piece >= len(event.data) else 0)
+
+
+_CLOSE = Ending("close")
+_HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
 _SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
 _FAILURE = {
     "error": Setting(str, "server_error", "what has failed, by its neutral name"),
@@ -263,4 +300,28 @@ FAULTS: dict[str, Kind] = {
     ),
     "late_done": Kind(_over(_late_done), "a terminator that comes late", _SECONDS, True),
     "after_done": Kind(_over(_after_done), "an event after the terminator", {}, True),
+    "reset": Kind(_broken_off(Ending("reset")), "the connection is reset (RST)", {}, False, True),
+    "close": Kind(_broken_off(_CLOSE), "the connection is closed too early (FIN)", {}, False, True),
+    "hang": Kind(_broken_off(Ending("hang")), "nothing more comes, and the connection stays open", {}, False, True),
+    "bad_chunk": Kind(_broken_off(replace(_CLOSE, raw=b"XYZ\r\n")), "a chunk whose size is no number", {}, True, True),
+    "garbage": Kind(_raw(replace(_CLOSE, raw=bytes(range(128, 192)))), "bytes that are no HTTP"),
+    "bad_status": Kind(_raw(replace(_CLOSE, raw=b"HTTP/1.1 two-hundred OK\r\n\r\n")), "a status line that is none"),
+    "half_head": Kind(_raw(Ending("hang", _HEAD[:32])), "half a head, and then nothing"),
+    "two_lengths": Kind(
+        _raw(replace(_CLOSE, raw=_HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}")),
+        "two content lengths that contradict each other",
+    ),
+    "short_body": Kind(
+        _raw(replace(_CLOSE, raw=_HEAD + b'content-length: 99\r\n\r\n{"choices"')),
+        "less of a body than its length says",
+    ),
+    "bandwidth": Kind(
+        _over(_bandwidth),
+        "a slow line, in small pieces",
+        {
+            "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second"),
+            "piece": Setting(int, 16, "how many bytes leave at a time"),
+        },
+        True,
+    ),
 }

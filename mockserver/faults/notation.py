@@ -69,8 +69,9 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
         raise FaultError(f"{name}.retry_after_as: is seconds, ms or date")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
-    if settings.get("pieces", 1) < 1:
-        raise FaultError(f"{name}.pieces: is a whole number from 1 on")
+    for key in ("pieces", "piece", "bytes_per_second"):
+        if settings.get(key, 1) < 1:
+            raise FaultError(f"{name}.{key}: is a number from 1 on")
     if "name" in settings:
         _check_encoding(name, settings["name"])
     return settings

@@ -26,6 +26,7 @@ from mockserver.dialects import load_dialects
 from mockserver.serving.admin import admin_api
 from mockserver.serving.clock import clock_of
 from mockserver.serving.player import Receive, Send, play
+from mockserver.serving.wire import EXTENSION
 
 log = logging.getLogger("mockserver")
 
@@ -86,8 +87,12 @@ class App:
             return
         except _ClientLeftError:
             return
+        wire = scope.get("extensions", {}).get(EXTENSION)
+        if made.timeline.ending is not None and wire is None:
+            await _refuse(send, 501, "no_wire", f"{' and '.join(made.faults)}: needs a socket, and here is none.")
+            return
         joined = self.settings.writes == "joined"
-        outcome = await play(made.timeline, receive, send, clock=clock, arrived=arrived, joined=joined)
+        outcome = await play(made.timeline, receive, send, clock=clock, arrived=arrived, joined=joined, wire=wire)
         if log.isEnabledFor(logging.INFO):
             log.info("%s", _access_line(made, outcome))
 

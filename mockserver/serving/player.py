@@ -11,8 +11,9 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from itertools import accumulate
 from typing import Any
 
-from mockserver.core.timeline import Outcome, RawHeaders, Run, Timeline
+from mockserver.core.timeline import Ending, Outcome, RawHeaders, Run, Timeline
 from mockserver.serving.clock import Clock
+from mockserver.serving.wire import Wire
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -41,6 +42,10 @@ class _Departure:
             cancel()
             self._sleeper = None
 
+    async def wait(self) -> None:
+        """Wait until the client has left."""
+        await self._task
+
     def forget(self) -> None:
         """Stop listening."""
         self._task.cancel()
@@ -57,13 +62,20 @@ class _Departure:
 
 
 async def play(
-    timeline: Timeline, receive: Receive, send: Send, *, clock: Clock, arrived: float, joined: bool = True
+    timeline: Timeline,
+    receive: Receive,
+    send: Send,
+    *,
+    clock: Clock,
+    arrived: float,
+    joined: bool = True,
+    wire: Wire | None = None,
 ) -> Outcome:
     """Perform a timeline whose request arrived at the instant `arrived` of the clock.
 
-    The outcome counts what was sent before the end, or before the client left.
+    The outcome counts what was sent before the end, or before the client left. A timeline that ends badly needs a wire.
     """
-    performance = _Performance(timeline, receive, send, clock, arrived, joined)
+    performance = _Performance(timeline, receive, send, clock, arrived, joined, wire)
     try:
         await performance.run()
     finally:
@@ -75,13 +87,22 @@ class _Performance:
     """One timeline being played: what is due and gathers for the next write, what has gone out, who still listens."""
 
     def __init__(
-        self, timeline: Timeline, receive: Receive, send: Send, clock: Clock, arrived: float, joined: bool
+        self,
+        timeline: Timeline,
+        receive: Receive,
+        send: Send,
+        clock: Clock,
+        arrived: float,
+        joined: bool,
+        wire: Wire | None,
     ) -> None:
         self._timeline = timeline
         self._receive = receive
         self._send = send
         self._clock = clock
         self._arrived = arrived
+        self._wire = wire
+        self._broken = False
         self._longest = _LONGEST_WRITE if joined else 0
         self._departure: _Departure | None = None
         self._started = False
@@ -96,7 +117,10 @@ class _Performance:
         for run in self._timeline.runs:
             if not await self._play_run(run):
                 return
-        await self._write(last=True)
+        if self._timeline.ending is None:
+            await self._write(last=True)
+        else:
+            await self._break_off(self._timeline.ending)
 
     def close(self) -> None:
         """Stop listening for the client."""
@@ -105,7 +129,7 @@ class _Performance:
 
     def outcome(self) -> Outcome:
         """How it ended."""
-        left = self._departure is not None and self._departure.left
+        left = self._departure is not None and self._departure.left and not self._broken
         return Outcome("client" if left else "server", self._events, self._tokens, self._elapsed())
 
     async def _play_run(self, run: Run) -> bool:
@@ -141,6 +165,25 @@ class _Performance:
             self._tokens_gathered += sum(tokens[start:stop])
             start = stop
 
+    async def _break_off(self, ending: Ending) -> None:
+        """End badly, and wait until the connection is gone: a server does not take kindly to an answer without end."""
+        assert self._wire is not None, "whoever plays a broken timeline gives it a wire"
+        await self._write()
+        if ending.head and not self._started:
+            self._started = True
+            await self._send(_head(self._timeline, 0))
+        await self._wire.drain()
+        if ending.raw:
+            self._wire.write(ending.raw)
+            await self._wire.drain()
+        if ending.how == "reset":
+            await self._wire.reset()
+        elif ending.how == "close":
+            self._wire.close()
+        self._broken = ending.how != "hang"
+        self._departure = self._departure or _Departure(self._receive, self._clock)
+        await self._departure.wait()
+
     async def _wait(self, due: float) -> bool:
         """Wait until an instant, in seconds after arrival; False when the client has left by then."""
         if self._departure is None:
@@ -168,6 +211,6 @@ class _Performance:
 
 def _head(timeline: Timeline, length: int) -> Message:
     headers: RawHeaders = timeline.headers
-    if not timeline.streamed:
+    if not timeline.streamed and timeline.ending is None:
         headers = (*headers, (b"content-length", b"%d" % length))
     return {"type": "http.response.start", "status": timeline.status, "headers": headers}

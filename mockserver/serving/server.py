@@ -11,6 +11,7 @@ import uvicorn
 
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.app import App, create_app
+from mockserver.serving.wire import WireProtocol
 
 # How long a stopping server lets its answers play on, in seconds.
 _GRACE = 0.5
@@ -49,11 +50,27 @@ def url_at(host: str, port: int) -> str:
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
+class _Server(uvicorn.Server):
+    """uvicorn's server, which does not wait for answers that hang: after a grace their connections are broken off."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let answers play on for the grace, then end them."""
+        asyncio.get_running_loop().call_later(_GRACE, self._break_off)
+        await super().shutdown(sockets)
+
+    def _break_off(self) -> None:
+        for connection in list(self.server_state.connections):
+            transport: asyncio.Transport | None = getattr(connection, "transport", None)
+            if transport is not None:
+                transport.abort()
+
+
 def uvicorn_server(app: App) -> uvicorn.Server:
     """A uvicorn server that adds nothing of its own to what the dialects send."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
+            http=WireProtocol,
             server_header=False,
             date_header=False,
             access_log=False,
