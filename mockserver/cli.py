@@ -166,8 +166,10 @@ def _plan(options: argparse.Namespace) -> int:
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
-    made = strike(answer(heard), FaultDesk(0).pick(heard, "", 0)) if isinstance(heard, Question) else heard
-    timeline = made.timeline
+    if isinstance(heard, Question):
+        faults = FaultDesk(0).pick(heard, "", 0)
+        heard = strike(answer(heard, faults), faults)
+    timeline = heard.timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")

@@ -5,6 +5,7 @@
 Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,6 +19,9 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
+from mockserver.faults.speech import said_otherwise
 from mockserver.generation.generate import generate
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
@@ -91,11 +95,15 @@ def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Que
     return refuse(request, visit) if isinstance(request, Rejection) else Question(visit, request)
 
 
-def answer(question: Question) -> Plan:
-    """The second half of `plan`: generate, pace, write."""
+def answer(question: Question, faults: Sequence[Fault] = ()) -> Plan:
+    """The second half of `plan`: generate, pace, write. Faults of the model itself strike here."""
     visit, request = question.visit, question.request
     seed = visit.site.seed
     generation = generate(request, seed)
+    for fault in faults:
+        says = FAULTS[fault.kind].says
+        if says is not None:
+            generation = said_otherwise(generation, fault, says)
     key = derive(seed, "pace", generation.fingerprint)
     timing = pace(visit.profile, generation.steps, request.prompt_tokens, key)
     operation = visit.landing.operation

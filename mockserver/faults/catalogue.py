@@ -12,6 +12,7 @@ from typing import Any
 from mockserver.core.timeline import Ending, Run, Timeline
 from mockserver.faults.events import Event, Events, changed, parted
 from mockserver.faults.rules import Fault, Place
+from mockserver.faults.speech import Change, finish, repeat, silence
 
 DONE = b"data: [DONE]\n\n"
 
@@ -30,13 +31,22 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of fault. `placed` kinds can be told where to strike."""
+    """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
+
+    Kinds that need `streams` strike these alone; `placed` ones can be told where to strike.
+    """
 
     apply: Callable[[Timeline, Fault, Words], Timeline]
     summary: str
     settings: Mapping[str, Setting] = field(default_factory=dict)
     streams: bool = False
     placed: bool = False
+    says: Change | None = None
+
+
+def _as_said(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    """The timeline of what was said otherwise already."""
+    return timeline
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -315,6 +325,16 @@ FAULTS: dict[str, Kind] = {
         _raw(replace(_CLOSE, raw=_HEAD + b'content-length: 99\r\n\r\n{"choices"')),
         "less of a body than its length says",
     ),
+    "finish": Kind(
+        _as_said,
+        "the model ends early, for a reason",
+        {"reason": Setting(str, "length", "length, content_filter or stop")},
+        False,
+        True,
+        finish,
+    ),
+    "silence": Kind(_as_said, "the model says nothing at all", says=silence),
+    "repeat": Kind(_as_said, "the model is stuck with one token", placed=True, says=repeat),
     "bandwidth": Kind(
         _over(_bandwidth),
         "a slow line, in small pieces",

@@ -11,9 +11,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args
 
 from mockserver.core.failures import FailureKind
+from mockserver.core.generation import FinishReason
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Chance, Fault, Match, Place
 
@@ -69,6 +70,8 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
         raise FaultError(f"{name}.retry_after_as: is seconds, ms or date")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
+    if settings.get("reason", "stop") not in get_args(FinishReason)[:3]:
+        raise FaultError(f"{name}.reason: is stop, length or content_filter")
     for key in ("pieces", "piece", "bytes_per_second"):
         if settings.get(key, 1) < 1:
             raise FaultError(f"{name}.{key}: is a number from 1 on")

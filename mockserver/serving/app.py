@@ -122,7 +122,7 @@ class App:
             return heard
         faults = self._desk.pick(heard, namespace, time.monotonic())
         long = len(call.body) > _LARGE_BODY or heard.weight >= _LONG_ANSWER
-        made = await asyncio.to_thread(answer, heard) if long else answer(heard)
+        made = await asyncio.to_thread(answer, heard, faults) if long else answer(heard, faults)
         return strike(made, faults) if faults else made
 
     def _lost(self, method: str, path: str) -> str:

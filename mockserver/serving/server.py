@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import uvicorn
+from uvicorn.server import ServerState
 
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.app import App, create_app
@@ -109,6 +110,11 @@ class MockServer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+    @property
+    def state(self) -> ServerState:
+        """The connections and tasks that are open."""
+        return self._server.server_state
 
     def stop(self) -> None:
         """Stop the server; answers that are still playing have half a second to end."""

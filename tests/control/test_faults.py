@@ -108,7 +108,7 @@ def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: Fai
 
 
 @every_shape
-@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.placed])
+@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.placed and kind.says is None])
 def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape, kind: str) -> None:
     whole = shape.stream("Tell me about tides", max_tokens=40)
     struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
@@ -116,6 +116,16 @@ def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shap
     assert struck.plan.faults == (kind,)
     assert struck.body.startswith(b"".join(events[:2]))
     assert struck.body != whole.body or kind == "stall"
+
+
+@every_shape
+@pytest.mark.parametrize(
+    "fault", ['{ kind = "finish", after_token = 3 }', "silence", '{ kind = "repeat", after_token = 2 }']
+)
+def test_what_the_model_says_otherwise_is_the_same_plain_and_streamed(shape: Shape, fault: str) -> None:
+    plain, stream = (ask("Tell me about tides", fault=fault) for ask in (shape.plain, shape.stream))
+    assert shape.text(plain) == shape.text(stream) != shape.text(shape.plain("Tell me about tides"))
+    assert shape.usage(stream) == (shape.usage(plain) if shape.stream_usage else None)
 
 
 def test_a_failing_stream_says_so_in_the_vendors_shape() -> None:

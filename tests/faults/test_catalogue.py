@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Prompt, Usage
 from mockserver.core.timeline import Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_fault
 from mockserver.faults.rules import Fault
+from mockserver.faults.speech import said_otherwise
 
 EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
 STREAM = Timeline(
@@ -107,6 +109,31 @@ def test_answers_become_what_the_fault_says() -> None:
     assert (teapot.status, sent(teapot), teapot.streamed) == (418, [b"short and stout"], False)
     assert struck(PLAIN, "content_type", value="text/xml").headers == ((b"content-type", b"text/xml"),)
     assert sent(struck(PLAIN, "error")) == [FAILURE]
+
+
+def choice(*texts: str) -> Generation:
+    prompt = Prompt("p", "p", 1)
+    said = Choice(0, 1, list(range(len(texts))), list(texts), "stop", prompt)
+    return Generation(GenerationRequest("m", (prompt,)), (said,), Usage(1, len(texts)))
+
+
+@pytest.mark.parametrize(
+    "table, texts, reason",
+    [
+        ({"kind": "finish", "after_token": 2}, ["a", "b"], "length"),
+        ({"kind": "finish", "reason": "content_filter"}, ["a", "b", "c"], "content_filter"),
+        ({"kind": "silence"}, [], "stop"),
+        ({"kind": "repeat", "after_token": 1}, ["a", "b", "b"], "stop"),
+        ({"kind": "repeat"}, ["a", "a", "a"], "stop"),
+    ],
+)
+def test_the_model_itself_says_otherwise(table: dict[str, Any], texts: list[str], reason: str) -> None:
+    fault = read_fault(table)
+    says = FAULTS[fault.kind].says
+    assert says is not None
+    made = said_otherwise(choice("a", "b", "c"), fault, says)
+    assert (list(made.choices[0].texts), made.choices[0].finish_reason) == (texts, reason)
+    assert made.usage.completion_tokens == len(made.choices[0].ids) == len(texts)
 
 
 @pytest.mark.parametrize("kind", FAULTS)

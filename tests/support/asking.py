@@ -66,8 +66,10 @@ def ask(
     landing = Router({name: dialect}, settings).find(method, f"/{name}{target}")
     assert landing is not None
     call = Call(method, landing.path, sent, payload, query, FROZEN)
-    heard = hear(call, landing, settings)
-    made = strike(answer(heard), FaultDesk(0).pick(heard, "", 0)) if isinstance(heard, Question) else heard
+    made = hear(call, landing, settings)
+    if isinstance(made, Question):
+        rules = FaultDesk(0).pick(made, "", 0)
+        made = strike(answer(made, rules), rules)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}

@@ -1,0 +1,51 @@
+"""A crowd of clients with every kind of trouble leaves nothing behind: no connection, no task, no open file."""
+
+import os
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.faults.catalogue import FAULTS
+from mockserver.serving.server import MockServer
+from tests.serving.test_wire import connected, post
+
+CLIENTS = 500
+
+
+def open_files() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+def visit(server: MockServer, number: int) -> None:
+    """One client: takes what comes for a moment, whatever it is, and leaves."""
+    kind = list(FAULTS)[number % len(FAULTS)]
+    fault = f'{{ kind = "{kind}", after_event = {number % 4} }}' if FAULTS[kind].placed and number % 2 else kind
+    body = {"model": "m", "prompt": f"prompt {number}", "stream": True, "max_tokens": 20}
+    headers = (f"x-mockserver-fault: {fault}", "x-mockserver-latency: itl=1ms")
+    with connected(server) as client:
+        client.settimeout(0.15)
+        client.sendall(post("/cerebras/v1/completions", body, *headers))
+        try:
+            while client.recv(65_536):
+                pass
+        except (TimeoutError, ConnectionError):
+            return
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists() or sys.platform == "win32", reason="counts files in /proc")
+def test_a_crowd_with_every_fault_leaves_nothing_behind() -> None:
+    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+        visit(server, 0)
+        before = open_files()
+        with ThreadPoolExecutor(50) as pool:
+            list(pool.map(lambda number: visit(server, number), range(CLIENTS)))
+        state = server.state
+        deadline = time.monotonic() + 20
+        while (state.connections or state.tasks) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert (len(state.connections), len(state.tasks)) == (0, 0)
+        assert open_files() <= before
