@@ -7,6 +7,7 @@ so that the same requests are struck whatever their order.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from email.utils import formatdate
+from typing import NamedTuple
 
 from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
 from mockserver.core.failures import FailureKind, Rejection
@@ -19,8 +20,16 @@ from mockserver.faults.rules import Fault, Match
 _REMEMBERED = 4096
 
 
+class Rule(NamedTuple):
+    """A fault under the name that its counter has; its time runs from `armed_at`, in seconds."""
+
+    name: str
+    fault: Fault
+    armed_at: float
+
+
 @dataclass(slots=True)
-class _Count:
+class Count:
     """What a rule has seen in a namespace: the requests that matched, and those that it struck."""
 
     matched: int = 0
@@ -28,37 +37,69 @@ class _Count:
 
 
 class FaultDesk:
-    """The rules of a server and their counters."""
+    """The rules of a server, from its settings or armed while it runs, and what each namespace has seen of them.
 
-    def __init__(self, armed_at: float) -> None:
-        self._armed_at = armed_at
-        self._counts: dict[tuple[str, str, int], _Count] = {}
+    Instants are in seconds on a clock that goes forward.
+    """
+
+    def __init__(self, started_at: float) -> None:
+        self._started_at = started_at
+        self._armed: dict[str, dict[str, Rule]] = {}
+        self._counts: dict[tuple[str, str], Count] = {}
+
+    def arm(self, namespace: str, name: str, fault: Fault, now: float) -> None:
+        """Add a rule to a namespace, or put it in the place of the one of that name; it counts from nothing."""
+        self._armed.setdefault(namespace, {})[name] = Rule(name, fault, now)
+        self._counts.pop((namespace, name), None)
+
+    def disarm(self, namespace: str, name: str) -> bool:
+        """Take a rule back; False when the namespace has none of that name."""
+        self._counts.pop((namespace, name), None)
+        return self._armed.get(namespace, {}).pop(name, None) is not None
+
+    def reset(self, namespace: str) -> None:
+        """Forget all that was armed and counted in a namespace."""
+        self._armed.pop(namespace, None)
+        for key in [key for key in self._counts if key[0] == namespace]:
+            del self._counts[key]
+
+    def armed(self, namespace: str) -> list[tuple[Rule, Count]]:
+        """The rules armed in a namespace, with what they have seen."""
+        rules = self._armed.get(namespace, {}).values()
+        return [(rule, self._counts.get((namespace, rule.name), Count())) for rule in rules]
 
     def pick(self, question: Question, namespace: str, now: float) -> tuple[Fault, ...]:
-        """The faults that strike a question, in the order of their rules; `now` is in seconds, as `armed_at` was.
+        """The faults that strike a question: those of its route, of the settings, of its namespace, of its header.
 
         Raises WishError when the request's own header asks for a fault that cannot be.
         """
-        rules = [(place, number, fault) for place, number, fault in _rules(question) if _matches(fault.match, question)]
-        picked = [
-            fault for place, number, fault in rules if self._strikes(question, namespace, place, number, fault, now)
-        ]
-        return (*picked, *_wished(question))
+        rules = (*self._standing(question), *self._armed.get(namespace, {}).values())
+        matching = [rule for rule in rules if _matches(rule.fault.match, question)]
+        struck = [rule.fault for rule in matching if self._strikes(question, namespace, rule, now)]
+        return (*struck, *_wished(question))
 
-    def _strikes(self, question: Question, namespace: str, place: str, number: int, fault: Fault, now: float) -> bool:
+    def _standing(self, question: Question) -> Iterator[Rule]:
+        """The rules of the request's route and those of the settings."""
+        route, settings = question.visit.landing.route, question.visit.settings
+        places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
+        for place, faults in places:
+            yield from (Rule(f"{place}[{number}]", fault, self._started_at) for number, fault in enumerate(faults))
+
+    def _strikes(self, question: Question, namespace: str, rule: Rule, now: float) -> bool:
         """Count the request, and say whether it is struck."""
+        fault, chance = rule.fault, rule.fault.chance
         if FAULTS[fault.kind].streams and not question.request.output.stream:
             return False
         if len(self._counts) >= _REMEMBERED:
             self._counts.clear()
-        count, chance = self._counts.setdefault((namespace, place, number), _Count()), fault.chance
+        count = self._counts.setdefault((namespace, rule.name), Count())
         count.matched += 1
         turn = count.matched - chance.skip - 1
         if turn < 0 or turn % chance.every or (chance.times is not None and count.struck >= chance.times):
             return False
-        if chance.seconds is not None and now - self._armed_at > chance.seconds:
+        if chance.seconds is not None and now - rule.armed_at > chance.seconds:
             return False
-        struck = chance.share == 1 or _draw(question, place, number) < chance.share
+        struck = chance.share == 1 or _draw(question, rule.name) < chance.share
         count.struck += struck
         return struck
 
@@ -74,14 +115,6 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
         timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
         struck.append(fault.kind)
     return replace(plan, timeline=timeline, faults=tuple(struck))
-
-
-def _rules(question: Question) -> Iterator[tuple[str, int, Fault]]:
-    """The rules of the request's route and those of the server, each with what names its counter."""
-    route = question.visit.landing.route
-    if route is not None:
-        yield from ((route.path, number, fault) for number, fault in enumerate(route.faults))
-    yield from (("", number, fault) for number, fault in enumerate(question.visit.settings.fault))
 
 
 def _wished(question: Question) -> tuple[Fault, ...]:
@@ -123,9 +156,9 @@ def _has_header(wanted: str, question: Question) -> bool:
     return found is not None and (not colon or found == value.strip())
 
 
-def _draw(question: Question, place: str, number: int) -> float:
+def _draw(question: Question, name: str) -> float:
     visit = question.visit
-    return Draws(derive(visit.site.seed, "fault", place, number, visit.call.path, fingerprint(visit.call.body))).unit()
+    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, fingerprint(visit.call.body))).unit()
 
 
 def _words(fault: Fault, visit: Visit) -> Timeline:

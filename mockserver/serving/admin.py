@@ -1,10 +1,9 @@
 """The admin API under `/_mockserver/`, and each dialect's OpenAPI document."""
 
 import hmac
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
-from typing import Any
 
 import orjson
 from starlette.applications import Starlette
@@ -13,40 +12,45 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver import __version__
+from mockserver.control.faults import FaultDesk
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Dialect, Edition
 from mockserver.dialects.openapi import openapi_document
+from mockserver.serving.admin_faults import fault_routes
+from mockserver.serving.answers import Endpoint, admin_error, admin_json
 
+_CLOSED = (
+    "The admin API wants `Authorization: Bearer` with the admin token (--admin-token, or MOCKSERVER_ADMIN_TOKEN). "
+    "A server beyond loopback that has no token keeps it closed."
+)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
-Endpoint = Callable[[Request], Awaitable[Response]]
 
-
-def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Router) -> Starlette:
+def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Router, desk: FaultDesk) -> Starlette:
     """The application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
 
     async def health(request: Request) -> Response:
-        return _json({"status": "ok"})
+        return admin_json({"status": "ok"})
 
     async def ready(request: Request) -> Response:
-        return _json({"status": "ready", "dialects": list(dialects)})
+        return admin_json({"status": "ready", "dialects": list(dialects)})
 
     async def version(request: Request) -> Response:
-        return _json({"name": "mockserver", "version": __version__})
+        return admin_json({"name": "mockserver", "version": __version__})
 
     async def routes(request: Request) -> Response:
         rows = (
             {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
             for method, path, dialect, operation in router.table()
         )
-        return _json({"routes": list(rows)})
+        return admin_json({"routes": list(rows)})
 
     async def shown_settings(request: Request) -> Response:
         shown = asdict(settings)
         hidden = {"admin_token": "set" if settings.admin_token else None}
         keys = settings.auth if isinstance(settings.auth, str) else f"{len(settings.auth)} keys"
-        return _json({**shown, **hidden, "auth": keys})
+        return admin_json({**shown, **hidden, "auth": keys})
 
     @cache
     def document(name: str, edition: Edition) -> bytes:
@@ -56,7 +60,7 @@ def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Route
         wanted = request.query_params.get("edition", settings.edition)
         edition = next((edition for edition in EDITIONS if edition == wanted), None)
         if edition is None:
-            return _error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
+            return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
         return Response(document(request.path_params["dialect"], edition), media_type="application/json")
 
     guarded = _guard(settings)
@@ -67,6 +71,7 @@ def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Route
             Route("/_mockserver/version", version),
             Route("/_mockserver/routes", guarded(routes)),
             Route("/_mockserver/settings", guarded(shown_settings)),
+            *fault_routes(desk, guarded),
             Route("/{dialect}/openapi.json", openapi),
         ],
         exception_handlers={404: _not_found, 405: _not_found},
@@ -84,15 +89,7 @@ def _guard(settings: Settings) -> Callable[[Endpoint], Endpoint]:
             else:
                 given = request.headers.get("authorization", "").removeprefix("Bearer ")
                 allowed = hmac.compare_digest(given.encode(), token.encode())
-            return (
-                await endpoint(request)
-                if allowed
-                else _error(
-                    401,
-                    "The admin API wants `Authorization: Bearer` with "
-                    "the admin token (MOCKSERVER_ADMIN_TOKEN); a server beyond loopback has none open to everybody.",
-                )
-            )
+            return await endpoint(request) if allowed else admin_error(401, _CLOSED)
 
         return guarded
 
@@ -100,13 +97,6 @@ def _guard(settings: Settings) -> Callable[[Endpoint], Endpoint]:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    known = ", ".join(("health", "ready", "version", "routes", "settings"))
-    return _error(404, f"The admin API has no {request.method} {request.url.path}. It has GET /_mockserver/ + {known}.")
-
-
-def _error(status: int, message: str) -> Response:
-    return _json({"error": {"message": message, "type": "mockserver_admin"}}, status)
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(value, option=orjson.OPT_INDENT_2), status, media_type="application/json")
+    known = ", ".join(("health", "ready", "version", "routes", "settings", "faults"))
+    asked = f"{request.method} {request.url.path}"
+    return admin_error(404, f"The admin API has no {asked}. It has, under /_mockserver/: {known}.")

@@ -54,10 +54,10 @@ class App:
         self.settings = settings
         self.dialects = dialects
         self.router = Router(dialects, settings)
-        self._admin = admin_api(settings, dialects, self.router)
+        self._desk = FaultDesk(time.monotonic())
+        self._admin = admin_api(settings, dialects, self.router, self._desk)
         self._admin_paths = frozenset(f"/{name}/openapi.json" for name in dialects)
         self._calls = count(1)
-        self._desk = FaultDesk(time.monotonic())
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""

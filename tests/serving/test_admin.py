@@ -44,3 +44,31 @@ def test_every_dialect_serves_its_openapi_document(server: MockServer, dialect: 
     document = json.loads(exchange(server.url, "GET", f"/{dialect}/openapi.json").body)
     assert document["openapi"] == "3.1.0"
     assert document["paths"]
+
+
+def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer) -> None:
+    here, body = "/_mockserver/ns/armed/faults", {"model": "m", "prompt": "hi"}
+    rule = {"name": "busy", "kind": "error", "error": "rate_limit", "times": 2}
+    assert exchange(server.url, "POST", here, rule).status == 201
+    statuses = [exchange(server.url, "POST", "/ns/armed/cerebras/v1/completions", body).status for _ in range(3)]
+    assert statuses == [429, 429, 200]
+    assert exchange(server.url, "POST", "/ns/other/cerebras/v1/completions", body).status == 200
+    [listed] = json.loads(exchange(server.url, "GET", here).body)["faults"]
+    assert (listed["name"], listed["kind"], listed["matched"], listed["struck"]) == ("busy", "error", 3, 2)
+    assert json.loads(exchange(server.url, "GET", "/_mockserver/faults").body) == {"faults": []}
+    assert exchange(server.url, "DELETE", f"{here}/busy").status == 200
+    assert "Armed: none" in json.loads(exchange(server.url, "DELETE", f"{here}/busy").body)["error"]["message"]
+
+
+def test_a_reset_forgets_what_a_namespace_has_armed_and_counted(server: MockServer) -> None:
+    here, body = "/_mockserver/ns/again/faults", {"model": "m", "prompt": "hi"}
+    exchange(server.url, "POST", here, {"kind": "html"})
+    exchange(server.url, "DELETE", here)
+    assert exchange(server.url, "POST", "/ns/again/cerebras/v1/completions", body).headers[0][1] == "application/json"
+
+
+@pytest.mark.parametrize("fault", [{"kind": "htlm"}, [], "cut", b"{", {"kind": "cut", "after": 1}])
+def test_a_fault_that_cannot_be_is_not_armed(server: MockServer, fault: object) -> None:
+    answer = exchange(server.url, "POST", "/_mockserver/faults", fault)
+    assert answer.status == 400
+    assert "A fault is a JSON object such as" in json.loads(answer.body)["error"]["message"]

@@ -1,0 +1,20 @@
+"""The admin API's own answers: JSON that people can read, and errors that name the way out."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def admin_json(value: Any, status: int = 200) -> Response:
+    """A JSON answer; frozen values are written as objects."""
+    return Response(orjson.dumps(value, option=orjson.OPT_INDENT_2), status, media_type="application/json")
+
+
+def admin_error(status: int, message: str) -> Response:
+    """An error, in a shape that OpenAI-style clients can show."""
+    return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)
