@@ -15,6 +15,7 @@ from typing import Any
 import orjson
 
 from mockserver.control.faults import FaultDesk, strike
+from mockserver.control.namespaces import namespace_of
 from mockserver.control.plan import Plan, WishError, answer, hear, plan_refusal
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings, check_names
@@ -71,11 +72,11 @@ class App:
     async def _serve(self, scope: Any, receive: Receive, send: Send) -> None:
         clock = clock_of(asyncio.get_running_loop())
         arrived = clock.now()
-        namespace, path = _namespace(scope["path"])
+        headers = Headers(scope["headers"])
+        namespace, path = namespace_of(scope["path"], headers)
         if path.startswith(ADMIN) or path in self._admin_paths:
             await self._admin(scope, receive, send)
             return
-        headers = Headers(scope["headers"])
         landing = self.router.find(scope["method"], path, headers.get("host") or "")
         if landing is None:
             await _refuse(send, 404, "no_route", self._lost(scope["method"], path), nearest=self.router.nearest(path))
@@ -135,14 +136,6 @@ class App:
 def create_app(settings: Settings | None = None) -> App:
     """The application with every installed dialect; raises ConfigError when the settings name what does not exist."""
     return App(settings or Settings(), load_dialects())
-
-
-def _namespace(path: str) -> tuple[str, str]:
-    """The namespace of a path that begins with `/ns/<name>`, and the path after it."""
-    if not path.startswith("/ns/"):
-        return "", path
-    name, _, rest = path[4:].partition("/")
-    return name, f"/{rest}"
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes:

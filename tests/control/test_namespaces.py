@@ -1,0 +1,25 @@
+"""Namespaces: by path, by header, by key."""
+
+import pytest
+
+from mockserver.control.namespaces import namespace_of
+from mockserver.core.calls import Headers
+
+
+@pytest.mark.parametrize(
+    "path, headers, found",
+    [
+        ("/v1/models", {}, ("", "/v1/models")),
+        ("/ns/a/v1/models", {}, ("a", "/v1/models")),
+        ("/ns/a", {}, ("a", "/")),
+        ("/v1/models", {"x-mockserver-namespace": "b"}, ("b", "/v1/models")),
+        ("/v1/models", {"authorization": "Bearer mock-ns-c"}, ("c", "/v1/models")),
+        ("/v1/models", {"authorization": "Api-Key mock-ns-c"}, ("c", "/v1/models")),
+        ("/v1/models", {"authorization": "Bearer sk-mock-ns-c"}, ("", "/v1/models")),
+        ("/ns/a/v1/models", {"x-mockserver-namespace": "b", "authorization": "Bearer mock-ns-c"}, ("a", "/v1/models")),
+        ("/v1/models", {"x-mockserver-namespace": "b", "authorization": "Bearer mock-ns-c"}, ("b", "/v1/models")),
+    ],
+)
+def test_the_first_that_names_a_namespace_counts(path: str, headers: dict[str, str], found: tuple[str, str]) -> None:
+    raw = Headers((name.encode(), value.encode()) for name, value in headers.items())
+    assert namespace_of(path, raw) == found
