@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:
+        # Whoever read the output has had enough; nothing may be written at the end either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -76,18 +81,20 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file (environment: MOCKSERVER_CONFIG)")
     for option in OPTIONS:
         text = f"{option.help} (environment: {option.variable})"
-        argument = parser.add_argument(option.flag, dest=option.name, metavar=option.metavar, help=text)
+        action = "append" if option.often else "store"
+        argument = parser.add_argument(option.flag, action=action, dest=option.name, metavar=option.metavar, help=text)
         if option.switch:
             argument.nargs, argument.const = "?", "true"
 
 
 def _settings(options: argparse.Namespace) -> Settings:
     """Settings from the command line, over the environment, over the config file, over the defaults."""
-    config = options.config or (Path(os.environ["MOCKSERVER_CONFIG"]) if "MOCKSERVER_CONFIG" in os.environ else None)
+    config = options.config or (Path(os.environ["MOCKSERVER_CONFIG"]) if os.environ.get("MOCKSERVER_CONFIG") else None)
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
     told = {name: value for name, value in given.items() if value is not None}
-    layers = (_file(config) if config else {}, from_environment(os.environ), from_texts(told, "option"))
-    return settle(*layers)
+    environment, command_line = from_environment(os.environ), from_texts(told, "option")
+    pinned = {"pinned": frozenset((*environment, *command_line))}
+    return settle(_file(config) if config else {}, environment, command_line, pinned)
 
 
 def _file(path: Path) -> dict[str, Any]:
@@ -141,19 +148,20 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _check_names(settings: Settings) -> None:
+    from mockserver.control.routing import operations_of
     from mockserver.dialects import load_dialects
 
-    check_names(settings, {name: [op.name for op in dialect.operations] for name, dialect in load_dialects().items()})
+    check_names(settings, operations_of(load_dialects()))
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from mockserver.control.faults import FaultDesk, strike
-    from mockserver.control.plan import Question, answer, hear
+    from mockserver.control.faults import FaultDesk, respond
+    from mockserver.control.plan import hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
     from mockserver.dialects import load_dialects
 
-    settings = _settings(options)
+    settings = replace(_settings(options), auth="off")
     _check_names(settings)
     if settings.dialect is None:
         raise ConfigError("plan: say whose request it is: --dialect NAME")
@@ -166,16 +174,15 @@ def _plan(options: argparse.Namespace) -> int:
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
-    if isinstance(heard, Question):
-        faults = FaultDesk(0).pick(heard, "", 0)
-        heard = strike(answer(heard, faults), faults)
-    timeline = heard.timeline
+    timeline = respond(heard, FaultDesk(0).pick(heard, "", 0)).timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")
     for run in timeline.runs:
         for data, due, tokens in zip(*run, strict=True):
             print(f"{due:9.4f} s {tokens:3} tokens  {data.decode(errors='replace').rstrip()}")
+    if timeline.ending is not None:
+        print(f"then: {timeline.ending.how}")
     return 0
 
 

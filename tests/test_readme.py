@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import main
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import OPTIONS, check_names, from_toml, settle
 from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -52,7 +53,7 @@ def test_every_python_example_runs_and_prints_something(code: str, server: MockS
 def test_the_example_of_a_config_file_is_valid() -> None:
     [config] = blocks("toml")
     settings = settle(from_toml(config, "README.md"))
-    check_names(settings, {name: [op.name for op in d.operations] for name, d in load_dialects().items()})
+    check_names(settings, operations_of(load_dialects()))
     assert settings.routes
 
 

@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import NamedTuple
 
-from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
+from mockserver.control.plan import Plan, Question, Visit, WishError, answer, refuse
+from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive, fingerprint
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults
-from mockserver.faults.rules import Fault, Match
+from mockserver.faults.rules import Chance, Fault, Match
 
 _REMEMBERED = 4096
+# What tells the counters of armed rules from those of the settings and the routes.
+_ARMED = "armed "
 
 
 class Rule(NamedTuple):
@@ -49,12 +52,12 @@ class FaultDesk:
 
     def arm(self, namespace: str, name: str, fault: Fault, now: float) -> None:
         """Add a rule to a namespace, or put it in the place of the one of that name; it counts from nothing."""
-        self._armed.setdefault(namespace, {})[name] = Rule(name, fault, now)
-        self._counts.pop((namespace, name), None)
+        self._armed.setdefault(namespace, {})[name] = Rule(_ARMED + name, fault, now)
+        self._counts.pop((namespace, _ARMED + name), None)
 
     def disarm(self, namespace: str, name: str) -> bool:
         """Take a rule back; False when the namespace has none of that name."""
-        self._counts.pop((namespace, name), None)
+        self._counts.pop((namespace, _ARMED + name), None)
         return self._armed.get(namespace, {}).pop(name, None) is not None
 
     def reset(self, namespace: str) -> None:
@@ -63,45 +66,50 @@ class FaultDesk:
         for key in [key for key in self._counts if key[0] == namespace]:
             del self._counts[key]
 
-    def armed(self, namespace: str) -> list[tuple[Rule, Count]]:
-        """The rules armed in a namespace, with what they have seen."""
-        rules = self._armed.get(namespace, {}).values()
-        return [(rule, self._counts.get((namespace, rule.name), Count())) for rule in rules]
+    def armed(self, namespace: str) -> list[tuple[str, Fault, Count]]:
+        """The faults armed in a namespace, each with its name and what it has seen."""
+        rules = self._armed.get(namespace, {}).items()
+        return [(name, rule.fault, self._counts.get((namespace, rule.name), Count())) for name, rule in rules]
 
-    def pick(self, question: Question, namespace: str, now: float) -> tuple[Fault, ...]:
-        """The faults that strike a question: those of its route, of the settings, of its namespace, of its header.
+    def pick(self, heard: Question | Plan, namespace: str, now: float) -> tuple[Fault, ...]:
+        """The faults that strike a request: those of its route, of the settings, of its namespace, of its header.
 
         Raises WishError when the request's own header asks for a fault that cannot be.
         """
-        rules = (*self._standing(question), *self._armed.get(namespace, {}).values())
-        matching = [rule for rule in rules if _matches(rule.fault.match, question)]
-        struck = [rule.fault for rule in matching if self._strikes(question, namespace, rule, now)]
-        return (*struck, *_wished(question))
+        rules = (*self._standing(heard.visit), *self._armed.get(namespace, {}).values())
+        matching = [rule for rule in rules if _matches(rule.fault.match, heard) and _fits(rule.fault, heard)]
+        struck = [rule.fault for rule in matching if self._count_and_draw(heard.visit, namespace, rule, now)]
+        return (*struck, *_wished(heard))
 
-    def _standing(self, question: Question) -> Iterator[Rule]:
+    def _standing(self, visit: Visit) -> Iterator[Rule]:
         """The rules of the request's route and those of the settings."""
-        route, settings = question.visit.landing.route, question.visit.settings
+        route, settings = visit.landing.route, visit.settings
         places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
         for place, faults in places:
-            yield from (Rule(f"{place}[{number}]", fault, self._started_at) for number, fault in enumerate(faults))
+            yield from (Rule(f"{place} {number}", fault, self._started_at) for number, fault in enumerate(faults))
 
-    def _strikes(self, question: Question, namespace: str, rule: Rule, now: float) -> bool:
+    def _count_and_draw(self, visit: Visit, namespace: str, rule: Rule, now: float) -> bool:
         """Count the request, and say whether it is struck."""
-        fault, chance = rule.fault, rule.fault.chance
-        if FAULTS[fault.kind].streams and not question.request.output.stream:
-            return False
-        if len(self._counts) >= _REMEMBERED:
-            self._counts.clear()
-        count = self._counts.setdefault((namespace, rule.name), Count())
+        chance, key = rule.fault.chance, (namespace, rule.name)
+        count = self._counts[key] = self._counts.pop(key, Count())
+        if len(self._counts) > _REMEMBERED:
+            # The counter that has been quiet the longest.
+            del self._counts[next(iter(self._counts))]
         count.matched += 1
         turn = count.matched - chance.skip - 1
         if turn < 0 or turn % chance.every or (chance.times is not None and count.struck >= chance.times):
             return False
         if chance.seconds is not None and now - rule.armed_at > chance.seconds:
             return False
-        struck = chance.share == 1 or _draw(question, rule.name) < chance.share
+        struck = chance.share == 1 or _draw(visit, rule.name) < chance.share
         count.struck += struck
         return struck
+
+
+def respond(heard: Question | Plan, faults: tuple[Fault, ...]) -> Plan:
+    """The plan of what was heard, with the faults that strike it."""
+    made = answer(heard, faults) if isinstance(heard, Question) else heard
+    return strike(made, faults) if faults else made
 
 
 def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
@@ -112,13 +120,14 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
         # What an earlier fault has turned into a plain answer is no stream any more.
         if kind.streams and not timeline.streamed:
             continue
-        timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
+        if kind.apply is not None:
+            timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
         struck.append(fault.kind)
     return replace(plan, timeline=timeline, faults=tuple(struck))
 
 
-def _wished(question: Question) -> tuple[Fault, ...]:
-    text = question.visit.call.headers.get("x-mockserver-fault")
+def _wished(heard: Question | Plan) -> tuple[Fault, ...]:
+    text = heard.visit.call.headers.get("x-mockserver-fault")
     if text is None:
         return ()
     try:
@@ -126,38 +135,51 @@ def _wished(question: Question) -> tuple[Fault, ...]:
     except FaultError as error:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
-        if FAULTS[fault.kind].streams and not question.request.output.stream:
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes streams, and this request asks for none")
+        if not _fits(fault, heard):
+            what = "streams, and this request asks for none" if FAULTS[fault.kind].streams else "what a model says"
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {what}")
+        if fault.chance != Chance() or fault.match != Match():
+            raise WishError(
+                "X-Mockserver-Fault: times, every, skip, share, for and match are for rules, not for a request"
+            )
     return faults
 
 
-def _matches(match: Match, question: Question) -> bool:
-    visit, request = question.visit, question.request
+def _fits(fault: Fault, heard: Question | Plan) -> bool:
+    """Whether a fault can strike the answer at all: some strike streams alone, some only what a model says."""
+    kind = FAULTS[fault.kind]
+    if isinstance(heard, Question):
+        return heard.request.output.stream or not kind.streams
+    return not kind.streams and kind.says is None
+
+
+def _matches(match: Match, heard: Question | Plan) -> bool:
+    visit, request = heard.visit, heard.request if isinstance(heard, Question) else None
     landing, call = visit.landing, visit.call
     facts = (
         (match.dialect, landing.dialect.name),
         (match.operation, landing.operation and landing.operation.name),
         (match.path, landing.route.path if landing.route else call.path),
-        (match.model, request.model),
-        (match.stream, request.output.stream),
+        (match.model, request and request.model),
+        (match.stream, request is not None and request.output.stream),
         (match.key, landing.dialect.credentials and landing.dialect.credentials(call)),
     )
     if any(wanted is not None and wanted != found for wanted, found in facts):
         return False
-    if match.header is not None and not _has_header(match.header, question):
+    if match.header is not None and not _has_header(match.header, call):
         return False
-    return match.prompt is None or any(match.prompt in prompt.text for prompt in request.prompts)
+    prompts = request.prompts if request is not None else ()
+    return match.prompt is None or any(match.prompt in prompt.text for prompt in prompts)
 
 
-def _has_header(wanted: str, question: Question) -> bool:
+def _has_header(wanted: str, call: Call) -> bool:
     """Whether the request has a header: `name`, or `name: value`."""
     name, colon, value = wanted.partition(":")
-    found = question.visit.call.headers.get(name.strip().lower())
+    found = call.headers.get(name.strip().lower())
     return found is not None and (not colon or found == value.strip())
 
 
-def _draw(question: Question, name: str) -> float:
-    visit = question.visit
+def _draw(visit: Visit, name: str) -> float:
     return Draws(derive(visit.site.seed, "fault", name, visit.call.path, fingerprint(visit.call.body))).unit()
 
 

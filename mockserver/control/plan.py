@@ -1,18 +1,19 @@
-"""From a call to a plan: the whole way of a request, as one pure function.
+"""From a call to a plan: the whole way of a request, in two pure functions.
 
-    call -> visit -> credentials -> read -> generate -> pace -> write -> assemble -> plan
+    hear:   call -> visit -> credentials -> read -> question (or the plan of a refusal)
+    answer: question -> generate -> pace -> write -> assemble -> plan
 
 Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import orjson
 
 from mockserver.control.routing import Landing
-from mockserver.control.settings import Settings
+from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.calls import Call
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
 from mockserver.core.failures import FailureKind, Rejection
@@ -23,10 +24,14 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
 from mockserver.generation.generate import generate
+from mockserver.generation.subject import brief
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import instant, pace
 from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
+
+# The most tokens that an answer has when nothing is said of its length.
+_USUAL_ANSWER = 512
 
 
 class WishError(Exception):
@@ -64,24 +69,22 @@ class Question:
 
     @property
     def weight(self) -> int:
-        """The most tokens that the answer may have, as far as the request says; 0 when it says nothing."""
-        limits = self.request.limits
-        longest = limits.context if limits.ignore_eos and limits.max_tokens is None else limits.max_tokens
-        most = max(longest or 0, limits.min_tokens)
-        return most * max(self.request.n, self.request.best_of) * len(self.request.prompts)
-
-
-def plan(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Plan:
-    """The plan for a call. `salt` sets apart the ids of equal calls, where the settings want them unique.
-
-    Raises WishError when a header of our own cannot be obeyed.
-    """
-    heard = hear(call, landing, settings, salt)
-    return answer(heard) if isinstance(heard, Question) else heard
+        """How much there may be to say, in tokens, each of them counted once more for every rival that is told."""
+        request, limits = self.request, self.request.limits
+        most = limits.max_tokens
+        if most is None:
+            words = max((brief(prompt.topic).words or 0 for prompt in request.prompts), default=0)
+            most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words))
+        choices = max(request.n, request.best_of) * len(request.prompts)
+        return max(most, limits.min_tokens) * choices * (1 + (request.output.logprobs or 0))
 
 
 def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Question | Plan:
-    """The first half of `plan`: the question that a call asks, or the plan at once where none is asked."""
+    """The question that a call asks, or the plan at once where none is asked.
+
+    `salt` sets apart the ids of equal calls, where the settings want them unique. Raises WishError when a header of
+    our own cannot be obeyed.
+    """
     visit = _visit(call, landing, settings, salt)
     operation = landing.operation
     if operation is None:
@@ -96,7 +99,7 @@ def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Que
 
 
 def answer(question: Question, faults: Sequence[Fault] = ()) -> Plan:
-    """The second half of `plan`: generate, pace, write. Faults of the model itself strike here."""
+    """The plan of an answer: generate, pace, write. Faults of the model itself strike here."""
     visit, request = question.visit, question.request
     seed = visit.site.seed
     generation = generate(request, seed)
@@ -122,13 +125,22 @@ def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: S
 def _visit(call: Call, landing: Landing, settings: Settings, salt: int) -> Visit:
     """What the request's own headers say, else its route, else the server's settings."""
     route, wish = landing.route, call.headers.get
-    seed = _seed(wish("x-mockserver-seed") or "", settings.seed if route is None or route.seed is None else route.seed)
-    edition = _edition(wish("x-mockserver-edition") or (route and route.edition) or settings.edition)
+    told = _told(settings, route)
+    seed = _seed(wish("x-mockserver-seed") or "", told.seed)
+    edition = _edition(wish("x-mockserver-edition") or told.edition)
     if landing.operation is not None:
         edition = landing.operation.edition or edition
-    latency = wish("x-mockserver-latency") or (route and route.latency) or settings.latency
+    latency = wish("x-mockserver-latency") or told.latency
     profile = _profile(latency, landing.dialect.realistic)
     return Visit(call, landing, settings, _site(call, landing, settings, seed, edition, salt), profile)
+
+
+def _told(settings: Settings, route: RouteSettings | None) -> Settings:
+    """The settings with those of the route, which give way to the command line and the environment alone."""
+    if route is None:
+        return settings
+    own = {name: getattr(route, name) for name in ("seed", "edition", "latency") if name not in settings.pinned}
+    return replace(settings, **{name: value for name, value in own.items() if value is not None})
 
 
 def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
@@ -141,7 +153,9 @@ def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: 
         edition=edition,
         now=call.received_at if settings.created is None else settings.created,
         seed=seed,
-        identity=derive(seed, "identity", landing.path, call.query, fingerprint(call.body), salt),
+        identity=derive(
+            seed, "identity", landing.path, *landing.variables.values(), call.query, fingerprint(call.body), salt
+        ),
         models=models,
         closed_catalogue=catalogue is not None,
         variables=landing.variables,
@@ -156,7 +170,8 @@ def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
     key = credentials(visit.call)
     if key is None:
         return Rejection(FailureKind.MISSING_CREDENTIALS)
-    return None if auth == "any" or key in auth else Rejection(FailureKind.UNAUTHORIZED, key=key)
+    accepted = (auth,) if isinstance(auth, str) else auth
+    return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
 
 
 def _settle(said: Reply | Rejection, visit: Visit) -> Plan:

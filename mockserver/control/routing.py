@@ -139,6 +139,11 @@ class Router:
         return self._native[dialect.name].find(method, path) or Landing(dialect, None, path)
 
 
+def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """The paths of every operation of every dialect, by their names."""
+    return {name: {op.name: op.paths for op in dialect.operations} for name, dialect in dialects.items()}
+
+
 def _native(dialect: Dialect) -> _Table:
     table = _Table()
     for _, operation, path in _all_paths([dialect]):

@@ -4,17 +4,22 @@ One table, `OPTIONS`, serves the command line, the environment and the config fi
 which names the place, the key, and what would have been valid.
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from math import nan
 from typing import Any, get_args
 
 from mockserver.core.dialects import Edition
+from mockserver.core.naming import unknown
 from mockserver.faults.notation import read_fault, read_faults
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC
+
+# The first second that has no date with a year of four digits.
+_END_OF_TIME = 253_402_300_800
 
 
 class ConfigError(Exception):
@@ -39,7 +44,8 @@ class Settings:
     """All that a server can be told. `created` freezes the clock of the answers, in Unix seconds.
 
     `auth` is "any", "off" or the accepted keys; `ids` "derived" (from the request) or "unique" (per call); `writes`
-    "joined" (events due at the same instant leave together) or "single"; `models` closes a dialect's catalogue.
+    "joined" (events due at the same instant leave together) or "single"; `models` closes a dialect's catalogue;
+    `pinned` names what the command line or the environment has said, which no route of a config file undoes.
     """
 
     host: str = "127.0.0.1"
@@ -60,13 +66,14 @@ class Settings:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
     fault: tuple[Fault, ...] = ()
+    pinned: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One setting that has a word on the command line: how its text is read, and what it means.
 
-    A switch may stand alone, and then means true.
+    A switch may stand alone, and then means true. One that is said `often` is said once more each time.
     """
 
     name: str
@@ -74,6 +81,7 @@ class Option:
     help: str
     metavar: str
     switch: bool = False
+    often: bool = False
 
     @property
     def variable(self) -> str:
@@ -89,7 +97,7 @@ class Option:
 def _choice(*known: str) -> Callable[[Any], str]:
     def read(value: Any) -> str:
         if value not in known:
-            raise ValueError(_unknown(value, known))
+            raise ValueError(unknown("name", value, known))
         return str(value)
 
     return read
@@ -97,7 +105,7 @@ def _choice(*known: str) -> Callable[[Any], str]:
 
 def _whole(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
-        number = int(value) if isinstance(value, str) else value
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,30}", value.strip()) else value
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
             raise ValueError(f"{value} is not a whole number from {least} to {most}")
         return number
@@ -106,7 +114,13 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
 
 
 def _seconds(value: Any) -> float:
-    return float(value)
+    try:
+        seconds = float(value)
+    except (ValueError, TypeError):
+        seconds = nan
+    if not 0 <= seconds < _END_OF_TIME:
+        raise ValueError(f"{value} is no Unix time, such as 1700000000")
+    return seconds
 
 
 def _switch(value: Any) -> bool:
@@ -125,7 +139,7 @@ def _text(value: Any) -> str:
 
 
 def _auth(value: Any) -> str | tuple[str, ...]:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return tuple(_text(key) for key in value)
     return value if value in ("any", "off") else tuple(key.strip() for key in _text(value).split(","))
 
@@ -143,39 +157,52 @@ def _latency(value: Any) -> str:
 def _faults(value: Any) -> tuple[Fault, ...]:
     if isinstance(value, str):
         return read_faults(value)
-    return tuple(read_fault(table) for table in (value if isinstance(value, list) else [value]))
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(fault for item in items for fault in _fault(item))
+
+
+def _fault(value: Any) -> tuple[Fault, ...]:
+    if isinstance(value, Fault):
+        return (value,)
+    return read_faults(value) if isinstance(value, str) else (read_fault(value),)
 
 
 OPTIONS: tuple[Option, ...] = (
     Option("host", _text, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
-    Option("dialect", _text, "serve this dialect alone, at the root", "NAME"),
+    Option("dialect", _text, "give the root to this dialect", "NAME"),
     Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
     Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
     Option("latency", _latency, "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'", "LATENCY"),
-    Option("fault", _faults, "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'", "FAULT"),
+    Option(
+        "fault",
+        _faults,
+        "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
+        "FAULT",
+        often=True,
+    ),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
     Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
     Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
     Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
     Option("max_body", _whole(1, 2**40), "largest request body, in bytes", "BYTES"),
-    Option("admin_token", _text, "token that the admin API asks for beyond loopback", "TOKEN"),
+    Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
     Option("log_level", _choice("debug", "info", "warning", "error"), "how much the server says", "LEVEL"),
 )
 _BY_NAME = {option.name: option for option in OPTIONS}
 _ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
 
 
-def from_texts(values: Mapping[str, str], place: str) -> dict[str, Any]:
+def from_texts(values: Mapping[str, Any], place: str) -> dict[str, Any]:
     """Settings from texts by option name, as the command line and the environment give them."""
     return {name: _read(_BY_NAME[name], value, f"{place} {name}") for name, value in values.items()}
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    """Settings from `MOCKSERVER_*` variables; others are left alone."""
-    given = {option.name: environ[option.variable] for option in OPTIONS if option.variable in environ}
-    return from_texts(given, "environment variable for")
+    """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
+    given = {option.name: environ[option.variable] for option in OPTIONS if environ.get(option.variable)}
+    return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable) for name, value in given.items()}
 
 
 def from_toml(text: str, name: str) -> dict[str, Any]:
@@ -194,7 +221,7 @@ def _setting(key: str, value: Any, place: str) -> tuple[str, Any]:
     if key in ("bare", "models"):
         return key, _table(value, place, lists=key == "models")
     if key not in _BY_NAME:
-        raise ConfigError(f"{place}: {_unknown(key, (*_BY_NAME, 'bare', 'models', 'route'))}")
+        raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route'))}")
     return key, _read(_BY_NAME[key], value, place)
 
 
@@ -206,21 +233,47 @@ def settle(*layers: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def check_names(settings: Settings, operations: Mapping[str, Iterable[str]]) -> None:
-    """Raise ConfigError where settings name a dialect or an operation that does not exist."""
+def checked(settings: Settings) -> Settings:
+    """Settings made in Python, checked like any other: their texts are read, mistakes raise ConfigError."""
+    values = {option.name: getattr(settings, option.name) for option in OPTIONS}
+    given = {name: value for name, value in values.items() if value is not None}
+    return replace(
+        settings, **{name: _read(_BY_NAME[name], value, f"Settings: {name}") for name, value in given.items()}
+    )
+
+
+def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
+    """Raise ConfigError where settings name what does not exist. `operations`: dialect -> operation -> its paths."""
     for place, name in _named_dialects(settings):
         if name not in operations:
-            raise ConfigError(f"{place}: {_unknown(name, tuple(operations))}")
+            raise ConfigError(f"{place}: {unknown('name', name, operations)}")
     for route in settings.routes:
-        known = tuple(operations[route.dialect])
-        if route.operation not in known:
-            raise ConfigError(f"route {route.path}: operation: {_unknown(route.operation, known)}")
+        _check_route(route, operations[route.dialect])
+    for path, name in settings.bare.items():
+        known = [each for paths in operations[name].values() for each in paths]
+        if path not in known:
+            raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
+    for fault in (*settings.fault, *(fault for route in settings.routes for fault in route.faults)):
+        known = [each for paths in operations.values() for each in paths]
+        if fault.match.operation is not None and fault.match.operation not in known:
+            raise ConfigError(f"fault.match: {unknown('operation', fault.match.operation, dict.fromkeys(known))}")
+
+
+def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
+    if route.operation not in operations:
+        raise ConfigError(f"route {route.path}: operation: {unknown('name', route.operation, operations)}")
+    wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
+    if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
+        holds = f"needs {' and '.join(wanted)}" if wanted else "takes no {...}"
+        raise ConfigError(f"route {route.path}: the path of {route.dialect}'s {route.operation} {holds}")
 
 
 def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
     named = [(f"route {route.path}: dialect", route.dialect) for route in settings.routes]
     named += [(f"bare {path}", name) for path, name in settings.bare.items()]
     named += [("models", name) for name in settings.models]
+    faults = (*settings.fault, *(fault for route in settings.routes for fault in route.faults))
+    named += [("fault.match", fault.match.dialect) for fault in faults if fault.match.dialect is not None]
     return named + ([("dialect", settings.dialect)] if settings.dialect else [])
 
 
@@ -233,7 +286,7 @@ def _routes(value: Any, place: str) -> tuple[RouteSettings, ...]:
 def _route(entry: dict[str, Any], place: str) -> RouteSettings:
     for key in entry:
         if key not in _ROUTE_KEYS:
-            raise ConfigError(f"{place}.{key}: {_unknown(key, _ROUTE_KEYS)}")
+            raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
     for key in ("path", "dialect", "operation"):
         if not isinstance(entry.get(key), str):
             raise ConfigError(f"{place}: {key} is missing, or no text")
@@ -269,13 +322,6 @@ def _read(option: Option, value: Any, place: str) -> Any:
         return option.read(value)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{place}: {error}") from None
-
-
-def _unknown(name: object, known: Iterable[str]) -> str:
-    """What to say of a name that nothing has: the known ones, the nearest first."""
-    names = list(known)
-    near = get_close_matches(str(name), names, n=1)
-    return f"unknown name {name!r}.{f' Did you mean {near[0]!r}?' if near else ''} Known: {', '.join(names)}"
 
 
 def _line(text: str, key: str) -> str:

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from email.utils import formatdate
 from functools import lru_cache
-from itertools import accumulate, chain
+from heapq import merge
+from itertools import accumulate, islice
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -214,10 +216,14 @@ def weave(choices: Sequence[Iterable[Frames]]) -> Iterator[Frames]:
     if len(choices) == 1:
         yield from choices[0]
         return
-    rows = chain.from_iterable(zip(*frames, strict=True) for choice in choices for frames in choice)
-    ordered = sorted(rows, key=lambda row: row[1])
-    for start in range(0, len(ordered), RUN_LENGTH):
-        yield Frames(*zip(*ordered[start : start + RUN_LENGTH], strict=True))
+    rows = merge(*map(_rows, choices), key=itemgetter(1))
+    while batch := list(islice(rows, RUN_LENGTH)):
+        yield Frames(*zip(*batch, strict=True))
+
+
+def _rows(frames: Iterable[Frames]) -> Iterator[tuple[bytes, int, int]]:
+    for run in frames:
+        yield from zip(*run, strict=True)
 
 
 def usage_object(usage: Usage) -> dict[str, int]:

@@ -4,6 +4,7 @@ A kind that needs a stream strikes streams alone. `error` and `error_event` say 
 dialect's own words for a failure are given to them; all others know no vendor.
 """
 
+from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
@@ -15,6 +16,9 @@ from mockserver.faults.rules import Fault, Place
 from mockserver.faults.speech import Change, finish, repeat, silence
 
 DONE = b"data: [DONE]\n\n"
+
+# Where a fault within an answer can strike.
+PLACES = ("after_event", "after_token", "after_bytes", "at")
 
 # A vendor's words for a failure: how it answers, and how it breaks a stream.
 Words = Callable[[Fault], Timeline]
@@ -33,20 +37,16 @@ class Setting:
 class Kind:
     """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
 
-    Kinds that need `streams` strike these alone; `placed` ones can be told where to strike.
+    Kinds that need `streams` strike these alone; `places` are the keys by which one can be told where to
+    strike.
     """
 
-    apply: Callable[[Timeline, Fault, Words], Timeline]
+    apply: Callable[[Timeline, Fault, Words], Timeline] | None
     summary: str
     settings: Mapping[str, Setting] = field(default_factory=dict)
     streams: bool = False
-    placed: bool = False
+    places: tuple[str, ...] = ()
     says: Change | None = None
-
-
-def _as_said(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    """The timeline of what was said otherwise already."""
-    return timeline
 
 
 # --- answers -----------------------------------------------------------------------------------------------------
@@ -71,11 +71,8 @@ def _empty(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 
 def _truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    def halves(events: Events) -> Events:
-        for event in events:
-            yield event._replace(data=event.data[: len(event.data) // 2])
-
-    return changed(timeline, halves)
+    size = sum(len(data) for run in timeline.runs for data in run.data)
+    return changed(timeline, lambda events: parted(events, Place(after_bytes=size // 2))[0])
 
 
 def _content_type(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -191,18 +188,19 @@ def _bom(events: Events, fault: Fault) -> Events:
 
 
 def _encoding(events: Events, fault: Fault) -> Events:
-    name = fault.settings["name"]
-    return (event._replace(data=event.data.decode().encode(name, "replace")) for event in events)
+    name, decoder = fault.settings["name"], getincrementaldecoder("utf-8")("replace")
+    return (event._replace(data=decoder.decode(event.data).encode(name, "replace")) for event in events)
 
 
 def _late_done(events: Events, fault: Fault) -> Events:
-    late = fault.settings["seconds"]
+    """The last event is late: the terminator, where the dialect has one."""
+    held = next(events, None)
     for event in events:
-        before, done, after = event.data.partition(DONE)
-        if before or not done:
-            yield event._replace(data=before + after)
-        if done:
-            yield Event(done, event.due + late, 0)
+        if held is not None:
+            yield held
+        held = event
+    if held is not None:
+        yield held._replace(due=held.due + fault.settings["seconds"])
 
 
 def _after_done(events: Events, fault: Fault) -> Events:
@@ -223,12 +221,12 @@ def _broken_off(ending: Ending) -> Callable[[Timeline, Fault, Words], Timeline]:
     def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
         placed = fault.place != Place()
         headers = timeline.headers
-        if not timeline.streamed:
+        if not timeline.streamed and timeline.ending is None:
             # The head promises the whole body.
             length = sum(len(data) for run in timeline.runs for data in run.data)
             headers = (*headers, (b"content-length", b"%d" % length))
         begun = changed(replace(timeline, headers=headers), lambda events: parted(events, fault.place)[0])
-        return replace(begun, ending=replace(ending, head=placed))
+        return replace(begun, ending=replace(ending, head=placed or bool(ending.raw)))
 
     return apply
 
@@ -283,14 +281,16 @@ FAULTS: dict[str, Kind] = {
     "content_type": Kind(
         _content_type, "another content type", {"value": Setting(str, "text/plain", "the content type")}
     ),
-    "error_event": Kind(_error_event, "the vendor's error in the middle of a stream", _FAILURE, True, True),
-    "cut": Kind(_over(_cut), "a stream that ends without its terminator", {}, True, True),
-    "half_event": Kind(_over(_half_event), "a stream that ends within an event", {}, True, True),
-    "malformed": Kind(_over(_malformed), "an event that is no JSON", {}, True, True),
-    "drop": Kind(_over(_drop), "an event is missing", {}, True, True),
-    "duplicate": Kind(_over(_duplicate), "an event comes twice", {}, True, True),
-    "swap": Kind(_over(_swap), "two events come in the wrong order", {}, True, True),
-    "stall": Kind(_over(_stall), "nothing comes for a while", _SECONDS, False, True),
+    "error_event": Kind(
+        _error_event, "the vendor's error in the middle of a stream", _FAILURE, streams=True, places=PLACES
+    ),
+    "cut": Kind(_over(_cut), "a stream that ends without its terminator", streams=True, places=PLACES),
+    "half_event": Kind(_over(_half_event), "a stream that ends within an event", streams=True, places=PLACES),
+    "malformed": Kind(_over(_malformed), "an event that is no JSON", streams=True, places=PLACES),
+    "drop": Kind(_over(_drop), "an event is missing", streams=True, places=PLACES),
+    "duplicate": Kind(_over(_duplicate), "an event comes twice", streams=True, places=PLACES),
+    "swap": Kind(_over(_swap), "two events come in the wrong order", streams=True, places=PLACES),
+    "stall": Kind(_over(_stall), "nothing comes for a while", _SECONDS, places=PLACES),
     "split": Kind(
         _over(_split),
         "events in pieces, even within a character",
@@ -298,22 +298,27 @@ FAULTS: dict[str, Kind] = {
             "pieces": Setting(int, 3, "how many pieces an event is cut in"),
             "gap": Setting((int, float), 0.002, "seconds between them"),
         },
-        True,
+        streams=True,
     ),
-    "crlf": Kind(_over(_crlf), "lines that end in CR LF", {}, True),
+    "crlf": Kind(_over(_crlf), "lines that end in CR LF", streams=True),
     "comment": Kind(
-        _over(_comment), "comment lines between the events", {"text": Setting(str, "keep-alive", "the comment")}, True
+        _over(_comment),
+        "comment lines between the events",
+        {"text": Setting(str, "keep-alive", "the comment")},
+        streams=True,
     ),
-    "bom": Kind(_over(_bom), "a byte order mark before the first event", {}, True),
+    "bom": Kind(_over(_bom), "a byte order mark before the first event", streams=True),
     "encoding": Kind(
         _over(_encoding), "bytes in another encoding", {"name": Setting(str, "utf-16-le", "Python's name of it")}
     ),
-    "late_done": Kind(_over(_late_done), "a terminator that comes late", _SECONDS, True),
-    "after_done": Kind(_over(_after_done), "an event after the terminator", {}, True),
-    "reset": Kind(_broken_off(Ending("reset")), "the connection is reset (RST)", {}, False, True),
-    "close": Kind(_broken_off(_CLOSE), "the connection is closed too early (FIN)", {}, False, True),
-    "hang": Kind(_broken_off(Ending("hang")), "nothing more comes, and the connection stays open", {}, False, True),
-    "bad_chunk": Kind(_broken_off(replace(_CLOSE, raw=b"XYZ\r\n")), "a chunk whose size is no number", {}, True, True),
+    "late_done": Kind(_over(_late_done), "the last event, the terminator, comes late", _SECONDS, streams=True),
+    "after_done": Kind(_over(_after_done), "one more event at the very end", streams=True),
+    "reset": Kind(_broken_off(Ending("reset")), "the connection is reset (RST)", places=PLACES),
+    "close": Kind(_broken_off(_CLOSE), "the connection is closed too early (FIN)", places=PLACES),
+    "hang": Kind(_broken_off(Ending("hang")), "nothing more comes, and the connection stays open", places=PLACES),
+    "bad_chunk": Kind(
+        _broken_off(replace(_CLOSE, raw=b"XYZ\r\n")), "a chunk whose size is no number", streams=True, places=PLACES
+    ),
     "garbage": Kind(_raw(replace(_CLOSE, raw=bytes(range(128, 192)))), "bytes that are no HTTP"),
     "bad_status": Kind(_raw(replace(_CLOSE, raw=b"HTTP/1.1 two-hundred OK\r\n\r\n")), "a status line that is none"),
     "half_head": Kind(_raw(Ending("hang", _HEAD[:32])), "half a head, and then nothing"),
@@ -326,15 +331,14 @@ FAULTS: dict[str, Kind] = {
         "less of a body than its length says",
     ),
     "finish": Kind(
-        _as_said,
+        None,
         "the model ends early, for a reason",
         {"reason": Setting(str, "length", "length, content_filter or stop")},
-        False,
-        True,
-        finish,
+        places=("after_token",),
+        says=finish,
     ),
-    "silence": Kind(_as_said, "the model says nothing at all", says=silence),
-    "repeat": Kind(_as_said, "the model is stuck with one token", placed=True, says=repeat),
+    "silence": Kind(None, "the model says nothing at all", says=silence),
+    "repeat": Kind(None, "the model is stuck with one token", places=("after_token",), says=repeat),
     "bandwidth": Kind(
         _over(_bandwidth),
         "a slow line, in small pieces",
@@ -342,6 +346,6 @@ FAULTS: dict[str, Kind] = {
             "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second"),
             "piece": Setting(int, 16, "how many bytes leave at a time"),
         },
-        True,
+        streams=True,
     ),
 }

@@ -6,21 +6,24 @@
 A bare name stands for a table with that kind alone. A mistake raises `FaultError`, which names the key.
 """
 
-import codecs
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from typing import Any, get_args
 
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
+from mockserver.core.naming import unknown
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Chance, Fault, Match, Place
 
 _PLACE = {"after_event": int, "after_token": int, "after_bytes": int, "at": (int, float)}
 _CHANCE = {"times": int, "every": int, "skip": int, "share": (int, float), "for": (int, float)}
 _MATCH = {item.name: bool if item.name == "stream" else str for item in fields(Match)}
+
+
+# No count, time or rate that is meant goes beyond this.
+_MOST = 1e9
 
 
 class FaultError(ValueError):
@@ -34,7 +37,7 @@ def read_faults(text: str) -> tuple[Fault, ...]:
         return tuple(read_fault({"kind": name.strip()}) for name in stripped.split(","))
     try:
         value = tomllib.loads(f"fault = {stripped}")["fault"]
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FaultError(f"{text!r} is no TOML table: {error}") from None
     tables = value if isinstance(value, list) else [value]
     return tuple(read_fault(table) for table in tables)
@@ -47,11 +50,15 @@ def read_fault(table: object) -> Fault:
     name = table.get("kind")
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
-        raise FaultError(f"kind: {_unknown('fault', name, FAULTS)}")
-    known = [*kind.settings, *(_PLACE if kind.placed else ()), *_CHANCE, "match"]
+        raise FaultError(f"kind: {unknown('fault', name, FAULTS)}")
+    known = [*kind.settings, *kind.places, *_CHANCE, "match"]
     for key in table:
         if key != "kind" and key not in known:
-            raise FaultError(f"{name}: {_unknown('key', key, known)}")
+            raise FaultError(f"{name}: {unknown('key', key, known)}")
+    if sum(key in table for key in _PLACE) > 1:
+        raise FaultError(
+            f"{name}: strikes in one place: {', '.join(key for key in table if key in _PLACE)} are too many"
+        )
     return Fault(
         kind=name,
         settings=_settings(name, kind, table),
@@ -65,13 +72,16 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
     settings = {key: setting.default for key, setting in kind.settings.items()} | given
     if "error" in settings and settings["error"] not in list(FailureKind):
-        raise FaultError(f"{name}.error: {_unknown('failure', settings['error'], list(FailureKind))}")
+        raise FaultError(f"{name}.error: {unknown('failure', settings['error'], list(FailureKind))}")
     if settings.get("retry_after_as", "seconds") not in ("seconds", "ms", "date"):
         raise FaultError(f"{name}.retry_after_as: is seconds, ms or date")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
     if settings.get("reason", "stop") not in get_args(FinishReason)[:3]:
         raise FaultError(f"{name}.reason: is stop, length or content_filter")
+    for key, value in settings.items():
+        if isinstance(value, str) and key != "body" and not value.isprintable():
+            raise FaultError(f"{name}.{key}: {value!r} holds more than one line")
     for key in ("pieces", "piece", "bytes_per_second"):
         if settings.get(key, 1) < 1:
             raise FaultError(f"{name}.{key}: is a number from 1 on")
@@ -82,8 +92,8 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
 
 def _check_encoding(name: str, encoding: str) -> None:
     try:
-        codecs.lookup(encoding)
-    except LookupError:
+        "a".encode(encoding, "replace")
+    except (LookupError, UnicodeError):
         raise FaultError(f"{name}.name: Python knows no encoding {encoding!r}, as it knows 'utf-16-le'") from None
 
 
@@ -103,7 +113,7 @@ def _match(name: str, table: object) -> Match:
         raise FaultError(f'{name}.match: is a table, such as {{ dialect = "cerebras" }}')
     for key in table:
         if key not in _MATCH:
-            raise FaultError(f"{name}.match: {_unknown('key', key, _MATCH)}")
+            raise FaultError(f"{name}.match: {unknown('key', key, _MATCH)}")
     return Match(**_typed(f"{name}.match", table, _MATCH))
 
 
@@ -112,7 +122,7 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, Any]) -> dic
     given = {key: table[key] for key in types if key in table}
     for key, value in given.items():
         right = isinstance(value, types[key]) and (types[key] is bool or not isinstance(value, bool))
-        if not right or (isinstance(value, int | float) and value < 0):
+        if not right or (isinstance(value, int | float) and not 0 <= value <= _MOST):
             raise FaultError(f"{name}.{key}: {value!r} is no {_type_name(types[key])}")
     return given
 
@@ -120,9 +130,3 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, Any]) -> dic
 def _type_name(wanted: Any) -> str:
     names = {int: "whole number from 0 on", str: "text", bool: "true or false"}
     return names.get(wanted, "number from 0 on")
-
-
-def _unknown(what: str, name: object, known: Any) -> str:
-    names = [str(each) for each in known]
-    near = get_close_matches(str(name), names, n=1)
-    return f"unknown {what} {name!r}.{f' Did you mean {near[0]!r}?' if near else ''} Known: {', '.join(names)}"

@@ -14,7 +14,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.logprobs import positions, score
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.story import story
+from mockserver.generation.story import forget_if_long, story
 from mockserver.generation.subject import brief
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
@@ -86,6 +86,7 @@ def _beginning(request: GenerationRequest, prompt: Prompt, key: int, limit: int)
     """The tokens of a story up to the limit, and whether it ended by itself before."""
     told = story(prompt, key, request.constraint)
     end = told.tell(limit, limit if request.limits.ignore_eos else request.limits.min_tokens)
+    forget_if_long(key)
     ended = end is not None and end < limit
     stop = end if ended else limit
     return told.ids[:stop], told.texts[:stop], ended

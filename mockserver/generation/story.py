@@ -62,12 +62,18 @@ _kept: dict[int, Story] = {}
 def story(prompt: Prompt, key: int, constraint: Constraint | None = None) -> Story:
     """The story that a key tells. The key stands for the prompt and the constraint too."""
     told = _kept.get(key)
-    if told is not None and len(told.ids) <= _LONGEST_KEPT:
-        return told
-    if len(_kept) >= _KEPT_STORIES:
-        _kept.clear()
-    told = _kept[key] = Story(_writer(constraint)(prompt, key))
+    if told is None:
+        if len(_kept) >= _KEPT_STORIES:
+            _kept.clear()
+        told = _kept[key] = Story(_writer(constraint)(prompt, key))
     return told
+
+
+def forget_if_long(key: int) -> None:
+    """Keep no story of which too much has been told."""
+    told = _kept.get(key)
+    if told is not None and len(told.ids) > _LONGEST_KEPT:
+        _kept.pop(key, None)
 
 
 def _writer(constraint: Constraint | None) -> Callable[[Prompt, int], Iterator[Phrase | None]]:

@@ -9,14 +9,16 @@ raises `NotationError`, which names its column.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
+from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.profiles import PRESETS, Profile
 
 _UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+# With a greater sigma a lognormal distribution has no numbers any more that a clock could show.
+_WIDEST = 10
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:tok(?:en)?s?)\s*/\s*s")
 
 
@@ -51,7 +53,7 @@ def read_profile(text: str) -> Profile:
         name = key.strip()
         setting = _SETTINGS.get(name)
         if setting is None:
-            raise part.fault(_unknown("setting", name, _SETTINGS))
+            raise part.fault(unknown("setting", name, _SETTINGS))
         value = _Part(part.text[len(key) + 1 :], part.column + len(key) + 1).stripped()
         profile = setting(profile, value)
     return profile
@@ -65,7 +67,7 @@ def read_distribution(text: str) -> Distribution:
 def _preset(part: _Part, *, first: bool) -> Profile:
     preset = PRESETS.get(part.text)
     if preset is None:
-        raise part.fault(_unknown("preset", part.text, PRESETS))
+        raise part.fault(unknown("preset", part.text, PRESETS))
     if not first:
         raise part.fault(f"a preset comes before the settings that change it: put {part.text!r} first")
     return preset
@@ -77,7 +79,7 @@ def _distribution(part: _Part) -> Distribution:
         return Constant(_duration(part))
     make = _DISTRIBUTIONS.get(name.strip())
     if make is None:
-        raise part.fault(_unknown("distribution", name.strip(), _DISTRIBUTIONS))
+        raise part.fault(unknown("distribution", name.strip(), _DISTRIBUTIONS))
     if not rest.endswith(")"):
         raise _Part("", part.column + len(part.text)).fault("the bracket is not closed")
     return make(_Arguments(part, _split(_Part(rest[:-1], part.column + len(name) + 1))))
@@ -135,7 +137,7 @@ def _normal(given: _Arguments) -> Distribution:
 
 
 def _lognormal(given: _Arguments) -> Distribution:
-    median, sigma = given.take("median", _duration), given.take("sigma", _number)
+    median, sigma = given.take("median", _duration), given.take("sigma", _spread)
     made = Lognormal(median, sigma, given.take("max", _duration, float("inf")))
     given.end()
     return made
@@ -187,7 +189,7 @@ _SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
     "ttft": lambda profile, part: replace(profile, ttft=_distribution(part)),
     "itl": lambda profile, part: replace(profile, gap=_distribution(part)),
     "rate": lambda profile, part: replace(profile, gap=_rate(part)),
-    "jitter": lambda profile, part: replace(profile, jitter=_number(part)),
+    "jitter": lambda profile, part: replace(profile, jitter=_spread(part)),
     "stall": lambda profile, part: replace(profile, stall=_distribution(part)),
     "stall_share": lambda profile, part: replace(profile, stall_share=_stall_share(part)),
 }
@@ -208,6 +210,13 @@ def _number(part: _Part) -> float:
     return float(part.text)
 
 
+def _spread(part: _Part) -> float:
+    spread = _number(part)
+    if spread > _WIDEST:
+        raise part.fault(f"{part.text} is a spread beyond {_WIDEST}")
+    return spread
+
+
 def _positive(part: _Part) -> float:
     number = _number(part)
     if number <= 0:
@@ -226,8 +235,3 @@ def _split(part: _Part) -> list[_Part]:
     if depth > 0:
         raise part.fault("a bracket is not closed")
     return parts
-
-
-def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"unknown {kind} {name!r}.{f' Did you mean {near[0]!r}?' if near else ''} Known: {', '.join(known)}"

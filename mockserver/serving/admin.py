@@ -50,7 +50,7 @@ def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Route
         shown = asdict(settings)
         hidden = {"admin_token": "set" if settings.admin_token else None}
         keys = settings.auth if isinstance(settings.auth, str) else f"{len(settings.auth)} keys"
-        return admin_json({**shown, **hidden, "auth": keys})
+        return admin_json({**shown, **hidden, "auth": keys, "pinned": sorted(settings.pinned)})
 
     @cache
     def document(name: str, edition: Edition) -> bytes:
@@ -84,7 +84,7 @@ def _guard(settings: Settings) -> Callable[[Endpoint], Endpoint]:
     def guard(endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
             token = settings.admin_token
-            if token is None:
+            if not token:
                 allowed = settings.host in _LOOPBACK
             else:
                 given = request.headers.get("authorization", "").removeprefix("Bearer ")

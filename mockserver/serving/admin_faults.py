@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver.control.faults import Count, FaultDesk, Rule
+from mockserver.control.faults import Count, FaultDesk
 from mockserver.faults.notation import FaultError, read_fault
+from mockserver.faults.rules import Fault
 from mockserver.serving.answers import Endpoint, admin_error, admin_json
 
 _EXAMPLE = 'A fault is a JSON object such as {"kind": "cut", "after_event": 5}'
@@ -42,7 +43,7 @@ def fault_routes(desk: FaultDesk, guarded: Callable[[Endpoint], Endpoint]) -> li
         name = request.path_params["rule"]
         if desk.disarm(_namespace(request), name):
             return admin_json({"disarmed": name})
-        known = ", ".join(rule.name for rule, _ in desk.armed(_namespace(request))) or "none"
+        known = ", ".join(name for name, _, _ in desk.armed(_namespace(request))) or "none"
         return admin_error(404, f"No fault {name!r} is armed here. Armed: {known}")
 
     return [
@@ -52,7 +53,7 @@ def fault_routes(desk: FaultDesk, guarded: Callable[[Endpoint], Endpoint]) -> li
             Route(f"{prefix}/faults", guarded(listed), methods=["GET"]),
             Route(f"{prefix}/faults", guarded(arm), methods=["POST"]),
             Route(f"{prefix}/faults", guarded(reset), methods=["DELETE"]),
-            Route(f"{prefix}/faults/{{rule}}", guarded(disarm), methods=["DELETE"]),
+            Route(f"{prefix}/faults/{{rule:path}}", guarded(disarm), methods=["DELETE"]),
         )
     ]
 
@@ -61,7 +62,7 @@ def _namespace(request: Request) -> str:
     return str(request.path_params.get("namespace", ""))
 
 
-def _named(table: Any) -> tuple[str, Any]:
+def _named(table: Any) -> tuple[str, Fault]:
     """The fault of a JSON object, and its name: the one that it gives, else its kind."""
     if not isinstance(table, dict):
         raise FaultError("it is no object")
@@ -70,10 +71,9 @@ def _named(table: Any) -> tuple[str, Any]:
     return str(table.get("name", fault.kind)), fault
 
 
-def _shown(rule: Rule, count: Count) -> Mapping[str, object]:
-    fault = rule.fault
+def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
     return {
-        "name": rule.name,
+        "name": name,
         "kind": fault.kind,
         "settings": fault.settings,
         "place": fault.place,

@@ -9,16 +9,17 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import orjson
 
-from mockserver.control.faults import FaultDesk, strike
+from mockserver.control.faults import FaultDesk, respond
 from mockserver.control.namespaces import namespace_of
-from mockserver.control.plan import Plan, WishError, answer, hear, plan_refusal
-from mockserver.control.routing import Landing, Router
-from mockserver.control.settings import Settings, check_names
+from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
+from mockserver.control.routing import Landing, Router, operations_of
+from mockserver.control.settings import Settings, check_names, checked
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind, Rejection
@@ -51,7 +52,7 @@ class App:
     """The simulator as an ASGI application."""
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-        check_names(settings, {name: [op.name for op in dialect.operations] for name, dialect in dialects.items()})
+        check_names(settings, operations_of(dialects))
         self.settings = settings
         self.dialects = dialects
         self.router = Router(dialects, settings)
@@ -88,6 +89,8 @@ class App:
             return
         except _ClientLeftError:
             return
+        if landing.operation is None and not self.settings.strict:
+            made = _with_hint(made, self.router.nearest(path))
         wire = scope.get("extensions", {}).get(EXTENSION)
         if made.timeline.ending is not None and wire is None:
             await _refuse(send, 501, "no_wire", f"{' and '.join(made.faults)}: needs a socket, and here is none.")
@@ -119,12 +122,9 @@ class App:
             heard = await asyncio.to_thread(hear, call, landing, self.settings, salt)
         else:
             heard = hear(call, landing, self.settings, salt)
-        if isinstance(heard, Plan):
-            return heard
         faults = self._desk.pick(heard, namespace, time.monotonic())
-        long = len(call.body) > _LARGE_BODY or heard.weight >= _LONG_ANSWER
-        made = await asyncio.to_thread(answer, heard, faults) if long else answer(heard, faults)
-        return strike(made, faults) if faults else made
+        long = isinstance(heard, Question) and (len(call.body) > _LARGE_BODY or heard.weight >= _LONG_ANSWER)
+        return await asyncio.to_thread(respond, heard, faults) if long else respond(heard, faults)
 
     def _lost(self, method: str, path: str) -> str:
         return (
@@ -135,7 +135,14 @@ class App:
 
 def create_app(settings: Settings | None = None) -> App:
     """The application with every installed dialect; raises ConfigError when the settings name what does not exist."""
-    return App(settings or Settings(), load_dialects())
+    return App(checked(settings or Settings()), load_dialects())
+
+
+def _with_hint(made: Plan, nearest: list[str]) -> Plan:
+    """A vendor's refusal of a path or a method says little: a header of our own says what is served nearby."""
+    hint = (b"x-mockserver-hint", f"nearest: {', '.join(nearest)}".encode("ascii", "replace"))
+    timeline = replace(made.timeline, headers=(*made.timeline.headers, hint))
+    return replace(made, timeline=timeline)
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes:

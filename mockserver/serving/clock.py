@@ -19,6 +19,9 @@ from weakref import WeakKeyDictionary, finalize
 
 Wake = Callable[[], None]
 
+# Whatever is due after this instant (in seconds) is never due.
+_LATEST = 2.0**40
+
 
 class Clock(Protocol):
     """Seconds that only go forward, and calls at an instant of them."""
@@ -72,7 +75,7 @@ class TimerClock:
     def _arm(self, instant: float) -> None:
         self._armed = instant
         # A time that has passed rings at once; zero would switch the timer off.
-        _set_timer(self._timer, max(instant, 1e-9))
+        _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
 
     def _ring(self) -> None:
         try:

@@ -34,6 +34,8 @@ class _Departure:
 
     async def sleep_until(self, deadline: float) -> None:
         """Wait for the deadline, or for the client to leave."""
+        if self.left:
+            return
         self._sleeper = asyncio.get_running_loop().create_future()
         cancel = self._clock.call_at(deadline, self._wake)
         try:
@@ -171,7 +173,7 @@ class _Performance:
         await self._write()
         if ending.head and not self._started:
             self._started = True
-            await self._send(_head(self._timeline, 0))
+            await self._send(_head(self._timeline))
         await self._wire.drain()
         if ending.raw:
             self._wire.write(ending.raw)
@@ -198,7 +200,7 @@ class _Performance:
         body = b"".join(self._gathered)
         if not self._started:
             self._started = True
-            await self._send(_head(self._timeline, len(body)))
+            await self._send(_head(self._timeline))
         await self._send({"type": "http.response.body", "body": body, "more_body": not last})
         self._events += len(self._gathered)
         self._tokens += self._tokens_gathered
@@ -209,8 +211,9 @@ class _Performance:
         return self._clock.now() - self._arrived
 
 
-def _head(timeline: Timeline, length: int) -> Message:
+def _head(timeline: Timeline) -> Message:
     headers: RawHeaders = timeline.headers
     if not timeline.streamed and timeline.ending is None:
+        length = sum(len(data) for run in timeline.runs for data in run.data)
         headers = (*headers, (b"content-length", b"%d" % length))
     return {"type": "http.response.start", "status": timeline.status, "headers": headers}

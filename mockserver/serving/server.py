@@ -89,14 +89,14 @@ def serve(app: App, listener: socket.socket) -> None:
 
 
 class MockServer:
-    """A server in a thread of its own, on a free port unless the settings name one.
+    """A server in a thread of its own; without settings with latency off on a free port, else where they say.
 
     Use it as a context manager; `url` is its base URL without a slash at the end.
     """
 
     def __init__(self, settings: Settings | None = None) -> None:
-        self.settings = settings or Settings(port=0, latency="off", log_level="warning")
-        self._app = create_app(self.settings)
+        self._app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
+        self.settings = self._app.settings
         self._listener = bind(self.settings)
         self._server = uvicorn_server(self._app)
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)

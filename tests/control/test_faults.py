@@ -14,6 +14,7 @@ from mockserver.core.failures import FailureKind
 from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from tests.support.asking import ask
 from tests.support.shapes import SHAPES, Shape
 
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
@@ -108,7 +109,7 @@ def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: Fai
 
 
 @every_shape
-@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.placed and kind.says is None])
+@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.places and kind.says is None])
 def test_every_placed_fault_strikes_every_dialects_streams_after_two_events(shape: Shape, kind: str) -> None:
     whole = shape.stream("Tell me about tides", max_tokens=40)
     struck = shape.stream("Tell me about tides", max_tokens=40, fault=f'{{ kind = "{kind}", after_event = 2 }}')
@@ -146,3 +147,34 @@ def test_a_failing_stream_says_so_in_the_vendors_shape() -> None:
     assert said["ovms"] == b'{"error":"Internal server error"}'
     assert json.loads(said["yandex-d2"].removeprefix(b"data: "))["error"]["type"] == "server_error"
     assert json.loads(said["upstash"].removeprefix(b"data: "))["error"]
+
+
+def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> None:
+    def models(fault: str) -> int:
+        return ask("cerebras", path="/v1/models", headers={"x-mockserver-fault": fault}).status
+
+    assert models('{ kind = "error", error = "overloaded" }') == 429
+    with pytest.raises(WishError, match="'silence' strikes what a model says"):
+        models("silence")
+    with pytest.raises(WishError, match="are for rules, not for a request"):
+        models('{ kind = "html", times = 2 }')
+
+
+def test_a_crowd_of_namespaces_does_not_make_a_rule_forget_the_one_in_use() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
+    desk = FaultDesk(0.0)
+    assert desk.pick(question("a", settings), "mine", 0.0)
+    for number in range(5000):
+        desk.pick(question("a", settings), f"other {number}", 0.0)
+        if number % 1000 == 0:
+            assert not desk.pick(question("a", settings), "mine", 0.0)
+    assert not desk.pick(question("a", settings), "mine", 0.0)
+
+
+def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
+    desk = FaultDesk(0.0)
+    [fault] = read_faults('{ kind = "empty", times = 1 }')
+    desk.arm("", "settings 0", fault, 0.0)
+    picked = [[each.kind for each in desk.pick(question("a", settings), "", 0.0)] for _ in range(2)]
+    assert picked == [["html", "empty"], []]

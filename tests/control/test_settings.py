@@ -8,11 +8,13 @@ from mockserver.control.settings import (
     RouteSettings,
     Settings,
     check_names,
+    checked,
     from_environment,
     from_texts,
     from_toml,
     settle,
 )
+from mockserver.faults.notation import read_faults
 
 LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"
 FILE = """
@@ -54,6 +56,30 @@ def test_the_command_line_beats_the_environment_and_that_the_file() -> None:
     )
     settings = settle(*layers)
     assert (settings.seed, settings.port, settings.latency, settings.host) == (3, 2, "slow", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "settings, complaint",
+    [
+        (Settings(port="x"), "Settings: port: x is not a whole number from 0 to 65535"),  # type: ignore[arg-type]
+        (Settings(latency="of"), "Settings: latency: 'of': column 1: unknown preset 'of'."),
+        (Settings(created=1e30), "Settings: created: 1e+30 is no Unix time, such as 1700000000"),
+        (Settings(writes="x"), "Settings: writes: unknown name 'x'. Known: joined, single"),
+    ],
+)
+def test_settings_made_in_python_are_checked_too(settings: Settings, complaint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        checked(settings)
+    assert complaint in str(raised.value)
+
+
+def test_texts_in_settings_made_in_python_are_read() -> None:
+    made = checked(Settings(auth="one, two", fault="crlf, bom"))  # type: ignore[arg-type]
+    assert (made.auth, [fault.kind for fault in made.fault]) == (("one", "two"), ["crlf", "bom"])
+
+
+def test_what_the_command_line_says_no_route_of_a_file_undoes() -> None:
+    assert settle({"seed": 1}, {"pinned": frozenset({"seed"})}).pinned == {"seed"}
 
 
 def test_every_option_has_its_environment_variable() -> None:
@@ -98,9 +124,22 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
             Settings(routes=(RouteSettings("/x", "cerebras", "completion"),)),
             "route /x: operation: unknown name 'completion'. Did you mean 'completions'?",
         ),
+        (Settings(bare={"/v1/x": "cerebras"}), "bare /v1/x: unknown path of cerebras '/v1/x'. "),
+        (
+            Settings(routes=(RouteSettings("/x", "cerebras", "model"),)),
+            "route /x: the path of cerebras's model needs {id}",
+        ),
+        (
+            Settings(fault=read_faults('{ kind = "cut", match = { dialect = "ovs" } }')),
+            "fault.match: unknown name 'ovs'",
+        ),
+        (
+            Settings(fault=read_faults('{ kind = "cut", match = { operation = "chat" } }')),
+            "fault.match: unknown operation 'chat'. Known: completions, model",
+        ),
     ],
 )
 def test_a_dialect_or_operation_that_does_not_exist_is_named(settings: Settings, complaint: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        check_names(settings, {"cerebras": ["completions", "models"]})
+        check_names(settings, {"cerebras": {"completions": ("/v1/completions",), "model": ("/v1/models/{id}",)}})
     assert complaint in str(raised.value)

@@ -28,7 +28,8 @@ def words(fault: Fault) -> Timeline:
 
 
 def struck(timeline: Timeline, kind: str, **table: Any) -> Timeline:
-    return FAULTS[kind].apply(timeline, read_fault({"kind": kind, **table}), words)
+    apply = FAULTS[kind].apply
+    return apply(timeline, read_fault({"kind": kind, **table}), words) if apply else timeline
 
 
 def sent(timeline: Timeline) -> list[bytes]:

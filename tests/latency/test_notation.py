@@ -55,6 +55,7 @@ def test_a_profile_is_settings_a_preset_or_a_preset_changed() -> None:
         ("uniform(1s, 2s", "column 15: the bracket is not closed"),
         ("gamma(0, 1s)", "column 7: 0 is not more than 0"),
         ("180", "column 1: '180' is no duration"),
+        ("lognormal(1s, 99)", "column 15: 99 is a spread beyond 10"),
         ("", "column 1: '' is no duration"),
         ("-5ms", "column 1: '-5ms' is no duration"),
     ],

@@ -23,7 +23,11 @@ def open_files() -> int:
 def visit(server: MockServer, number: int) -> None:
     """One client: takes what comes for a moment, whatever it is, and leaves."""
     kind = list(FAULTS)[number % len(FAULTS)]
-    fault = f'{{ kind = "{kind}", after_event = {number % 4} }}' if FAULTS[kind].placed and number % 2 else kind
+    fault = (
+        f'{{ kind = "{kind}", after_event = {number % 4} }}'
+        if "after_event" in FAULTS[kind].places and number % 2
+        else kind
+    )
     body = {"model": "m", "prompt": f"prompt {number}", "stream": True, "max_tokens": 20}
     headers = (f"x-mockserver-fault: {fault}", "x-mockserver-latency: itl=1ms")
     with connected(server) as client:

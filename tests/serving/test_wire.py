@@ -158,6 +158,12 @@ def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
     assert "/v1/chat/completions" in error["nearest"]
 
 
+def test_a_vendors_refusal_of_a_path_hints_at_the_nearest_ones(server: MockServer) -> None:
+    answer = exchange(server.url, "POST", "/cerebras/v1/v1/completions", REQUEST)
+    assert (answer.status, answer.body) == (404, b"")
+    assert "/cerebras/v1/completions" in dict(answer.headers)["x-mockserver-hint"]
+
+
 def test_a_namespace_before_the_path_is_served_like_the_path(server: MockServer) -> None:
     answer = exchange(server.url, "POST", "/ns/suite-1/cerebras/v1/completions", REQUEST)
     assert answer.body == exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST).body or answer.status == 200

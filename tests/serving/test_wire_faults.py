@@ -13,6 +13,7 @@ from mockserver.control.settings import Settings
 from mockserver.serving.app import create_app
 from mockserver.serving.server import MockServer
 from tests.serving.test_wire import connected, post
+from tests.support.http import exchange
 
 BODY = {"model": "m", "prompt": "Tell me about tides", "max_tokens": 9}
 
@@ -134,3 +135,18 @@ def test_without_a_socket_a_transport_fault_is_refused_aloud() -> None:
     asyncio.run(app(scope, receive, send))
     assert sent[0]["status"] == 501
     assert "reset: needs a socket" in json.loads(sent[1]["body"])["error"]["message"]
+
+
+def test_a_plain_answer_that_stalls_within_states_its_whole_length(server: MockServer) -> None:
+    fault = '{ kind = "stall", after_bytes = 10, seconds = 0.05 }'
+    whole = exchange(server.url, "POST", "/cerebras/v1/completions", BODY)
+    stalled = exchange(server.url, "POST", "/cerebras/v1/completions", BODY, {"x-mockserver-fault": fault})
+    assert json.loads(stalled.body)["choices"] == json.loads(whole.body)["choices"]
+    assert len(stalled.body) == len(whole.body)
+
+
+def test_split_and_encoded_events_do_not_break_the_server(server: MockServer) -> None:
+    body = BODY | {"prompt": "Расскажи о море", "stream": True}
+    fault = '[{ kind = "split", pieces = 7 }, { kind = "encoding", name = "utf-16-le" }]'
+    answer = exchange(server.url, "POST", "/cerebras/v1/completions", body, {"x-mockserver-fault": fault})
+    assert answer.body.decode("utf-16-le").endswith("data: [DONE]\n\n")

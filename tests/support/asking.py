@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control.faults import FaultDesk, strike
-from mockserver.control.plan import Plan, Question, answer, hear
+from mockserver.control.faults import FaultDesk, respond
+from mockserver.control.plan import Plan, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
@@ -66,10 +66,8 @@ def ask(
     landing = Router({name: dialect}, settings).find(method, f"/{name}{target}")
     assert landing is not None
     call = Call(method, landing.path, sent, payload, query, FROZEN)
-    made = hear(call, landing, settings)
-    if isinstance(made, Question):
-        rules = FaultDesk(0).pick(made, "", 0)
-        made = strike(answer(made, rules), rules)
+    heard = hear(call, landing, settings)
+    made = respond(heard, FaultDesk(0).pick(heard, "", 0))
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}
