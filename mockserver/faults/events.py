@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from mockserver.core.timeline import RUN_LENGTH, Lazy, Run, Timeline
-from mockserver.faults.rules import Place
+from mockserver.faults.rules import Fault, Place
 
 
 class Event(NamedTuple):
@@ -18,6 +18,9 @@ class Event(NamedTuple):
 
 
 Events = Iterator[Event]
+
+# A vendor's words for a failure: how it answers, and how it breaks a stream.
+Words = Callable[[Fault], Timeline]
 
 
 def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:

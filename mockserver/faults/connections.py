@@ -1,0 +1,44 @@
+"""Faults of the connection: it breaks, hangs or crawls, or carries what is no HTTP."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal
+
+from mockserver.core.timeline import Ending, Timeline
+from mockserver.faults.events import Event, Events, Words, changed, parted
+from mockserver.faults.rules import Fault, Place
+
+How = Literal["reset", "close", "hang"]
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words], Timeline]:
+    """An answer that goes well as far as the fault's place, and then ends so."""
+
+    def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+        placed = fault.place != Place()
+        headers = timeline.headers
+        if not timeline.streamed and timeline.ending is None:
+            # The head promises the whole body.
+            length = sum(len(data) for run in timeline.runs for data in run.data)
+            headers = (*headers, (b"content-length", b"%d" % length))
+        begun = changed(replace(timeline, headers=headers), lambda events: parted(events, fault.place)[0])
+        return replace(begun, ending=Ending(how, raw, head=placed or bool(raw)))
+
+    return apply
+
+
+def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words], Timeline]:
+    """Bytes of our own instead of any answer."""
+    return lambda timeline, fault, words: replace(timeline, runs=(), ending=Ending(how, raw))
+
+
+def bandwidth(events: Events, fault: Fault) -> Events:
+    """No byte leaves before the ones ahead of it have been carried at the rate."""
+    rate, piece, free = fault.settings["bytes_per_second"], fault.settings["piece"], 0.0
+    for event in events:
+        for start in range(0, len(event.data), piece):
+            data = event.data[start : start + piece]
+            free = max(free, event.due) + len(data) / rate
+            yield Event(data, free, event.tokens if start + piece >= len(event.data) else 0)
