@@ -11,16 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mockserver import __version__
-from mockserver.control.settings import (
-    OPTIONS,
-    ConfigError,
-    Settings,
-    check_names,
-    from_environment,
-    from_texts,
-    from_toml,
-    settle,
-)
+from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
+from mockserver.control.settings import ConfigError, Settings
 
 Command = Callable[[argparse.Namespace], int]
 

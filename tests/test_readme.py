@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import main
+from mockserver.control.options import OPTIONS, check_names, from_toml, settle
 from mockserver.control.routing import operations_of
-from mockserver.control.settings import OPTIONS, check_names, from_toml, settle
 from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.serving.server import MockServer

@@ -17,9 +17,10 @@ import orjson
 
 from mockserver.control.faults import FaultDesk, respond
 from mockserver.control.namespaces import namespace_of
+from mockserver.control.options import check_names, checked
 from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
 from mockserver.control.routing import Landing, Router, operations_of
-from mockserver.control.settings import Settings, check_names, checked
+from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind, Rejection

@@ -2,18 +2,8 @@
 
 import pytest
 
-from mockserver.control.settings import (
-    OPTIONS,
-    ConfigError,
-    RouteSettings,
-    Settings,
-    check_names,
-    checked,
-    from_environment,
-    from_texts,
-    from_toml,
-    settle,
-)
+from mockserver.control.options import OPTIONS, check_names, checked, from_environment, from_texts, from_toml, settle
+from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.faults.notation import read_faults
 
 LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"

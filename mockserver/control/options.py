@@ -1,0 +1,286 @@
+"""Settings from outside: what a command line, an environment, a config file or a program says, read and checked.
+
+One table, `OPTIONS`, serves all of them. A mistake raises `ConfigError`, which names the place, the key, and what would
+have been valid.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from math import nan
+from typing import Any, get_args
+
+from mockserver.control.settings import ConfigError, RouteSettings, Settings
+from mockserver.core.dialects import Edition
+from mockserver.core.naming import unknown
+from mockserver.faults.notation import read_fault, read_faults
+from mockserver.faults.rules import Fault
+from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.profiles import OFF, REALISTIC
+
+# The first second that has no date with a year of four digits.
+_END_OF_TIME = 253_402_300_800
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One setting that has a word on the command line: how its text is read, and what it means.
+
+    A switch may stand alone, and then means true. One that is said `often` is said once more each time.
+    """
+
+    name: str
+    read: Callable[[Any], Any]
+    help: str
+    metavar: str
+    switch: bool = False
+    often: bool = False
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that sets it."""
+        return f"MOCKSERVER_{self.name.upper()}"
+
+    @property
+    def flag(self) -> str:
+        """The command-line flag that sets it."""
+        return "--" + self.name.replace("_", "-")
+
+
+def _choice(*known: str) -> Callable[[Any], str]:
+    def read(value: Any) -> str:
+        if value not in known:
+            raise ValueError(unknown("name", value, known))
+        return str(value)
+
+    return read
+
+
+def _whole(least: int, most: int) -> Callable[[Any], int]:
+    def read(value: Any) -> int:
+        number = int(value) if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,30}", value.strip()) else value
+        if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
+            raise ValueError(f"{value} is not a whole number from {least} to {most}")
+        return number
+
+    return read
+
+
+def _seconds(value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (ValueError, TypeError):
+        seconds = nan
+    if not 0 <= seconds < _END_OF_TIME:
+        raise ValueError(f"{value} is no Unix time, such as 1700000000")
+    return seconds
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+    if str(value).lower() not in words:
+        raise ValueError(f"{value!r} is neither true nor false")
+    return words[str(value).lower()]
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is not a text")
+    return value
+
+
+def _auth(value: Any) -> str | tuple[str, ...]:
+    if isinstance(value, list | tuple):
+        return tuple(_text(key) for key in value)
+    return value if value in ("any", "off") else tuple(key.strip() for key in _text(value).split(","))
+
+
+def _latency(value: Any) -> str:
+    text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else _text(value)
+    if text not in (OFF, REALISTIC):
+        try:
+            read_profile(text)
+        except NotationError as error:
+            raise ValueError(f"{text!r}: {error}, or {OFF}, or {REALISTIC}") from None
+    return text
+
+
+def _faults(value: Any) -> tuple[Fault, ...]:
+    if isinstance(value, str):
+        return read_faults(value)
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(fault for item in items for fault in _fault(item))
+
+
+def _fault(value: Any) -> tuple[Fault, ...]:
+    if isinstance(value, Fault):
+        return (value,)
+    return read_faults(value) if isinstance(value, str) else (read_fault(value),)
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option("host", _text, "address to listen on", "ADDRESS"),
+    Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
+    Option("dialect", _text, "give the root to this dialect", "NAME"),
+    Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
+    Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
+    Option("latency", _latency, "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'", "LATENCY"),
+    Option(
+        "fault",
+        _faults,
+        "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
+        "FAULT",
+        often=True,
+    ),
+    Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
+    Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
+    Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
+    Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
+    Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
+    Option("max_body", _whole(1, 2**40), "largest request body, in bytes", "BYTES"),
+    Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
+    Option("log_level", _choice("debug", "info", "warning", "error"), "how much the server says", "LEVEL"),
+)
+_BY_NAME = {option.name: option for option in OPTIONS}
+_ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
+
+
+def from_texts(values: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Settings from texts by option name, as the command line and the environment give them."""
+    return {name: _read(_BY_NAME[name], value, f"{place} {name}") for name, value in values.items()}
+
+
+def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
+    given = {option.name: environ[option.variable] for option in OPTIONS if environ.get(option.variable)}
+    return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable) for name, value in given.items()}
+
+
+def from_toml(text: str, name: str) -> dict[str, Any]:
+    """Settings from a config file's text; `name` is what errors call it."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    return dict(_setting(key, value, f"{name}, {_line(text, key)}: {key}") for key, value in document.items())
+
+
+def _setting(key: str, value: Any, place: str) -> tuple[str, Any]:
+    """A key of a config file as a field of Settings, with its value."""
+    if key == "route":
+        return "routes", _routes(value, place)
+    if key in ("bare", "models"):
+        return key, _table(value, place, lists=key == "models")
+    if key not in _BY_NAME:
+        raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route'))}")
+    return key, _read(_BY_NAME[key], value, place)
+
+
+def settle(*layers: Mapping[str, Any]) -> Settings:
+    """Settings from layers of values, the strongest last."""
+    settings = Settings()
+    for layer in layers:
+        settings = replace(settings, **layer)
+    return settings
+
+
+def checked(settings: Settings) -> Settings:
+    """Settings made in Python, checked like any other: their texts are read, mistakes raise ConfigError."""
+    values = {option.name: getattr(settings, option.name) for option in OPTIONS}
+    given = {name: value for name, value in values.items() if value is not None}
+    return replace(
+        settings, **{name: _read(_BY_NAME[name], value, f"Settings: {name}") for name, value in given.items()}
+    )
+
+
+def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
+    """Raise ConfigError where settings name what does not exist. `operations`: dialect -> operation -> its paths."""
+    for place, name in _named_dialects(settings):
+        if name not in operations:
+            raise ConfigError(f"{place}: {unknown('name', name, operations)}")
+    for route in settings.routes:
+        _check_route(route, operations[route.dialect])
+    for path, name in settings.bare.items():
+        known = [each for paths in operations[name].values() for each in paths]
+        if path not in known:
+            raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
+    for fault in (*settings.fault, *(fault for route in settings.routes for fault in route.faults)):
+        known = [each for paths in operations.values() for each in paths]
+        if fault.match.operation is not None and fault.match.operation not in known:
+            raise ConfigError(f"fault.match: {unknown('operation', fault.match.operation, dict.fromkeys(known))}")
+
+
+def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
+    if route.operation not in operations:
+        raise ConfigError(f"route {route.path}: operation: {unknown('name', route.operation, operations)}")
+    wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
+    if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
+        holds = f"needs {' and '.join(wanted)}" if wanted else "takes no {...}"
+        raise ConfigError(f"route {route.path}: the path of {route.dialect}'s {route.operation} {holds}")
+
+
+def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
+    named = [(f"route {route.path}: dialect", route.dialect) for route in settings.routes]
+    named += [(f"bare {path}", name) for path, name in settings.bare.items()]
+    named += [("models", name) for name in settings.models]
+    faults = (*settings.fault, *(fault for route in settings.routes for fault in route.faults))
+    named += [("fault.match", fault.match.dialect) for fault in faults if fault.match.dialect is not None]
+    return named + ([("dialect", settings.dialect)] if settings.dialect else [])
+
+
+def _routes(value: Any, place: str) -> tuple[RouteSettings, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise ConfigError(f"{place}: write it as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
+    return tuple(_route(entry, f"{place}[{number}]") for number, entry in enumerate(value))
+
+
+def _route(entry: dict[str, Any], place: str) -> RouteSettings:
+    for key in entry:
+        if key not in _ROUTE_KEYS:
+            raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
+    for key in ("path", "dialect", "operation"):
+        if not isinstance(entry.get(key), str):
+            raise ConfigError(f"{place}: {key} is missing, or no text")
+    if not entry["path"].startswith("/"):
+        raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
+    options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
+    checked: dict[str, Any] = {
+        key: _read(_BY_NAME[option], entry[key], f"{place}.{key}") for key, option in options.items() if key in entry
+    }
+    return RouteSettings(**{**entry, **checked})
+
+
+def _table(value: Any, place: str, *, lists: bool) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{place}: is a table, such as [{place.rsplit(' ', 1)[-1]}]")
+    return {str(key): (_names if lists else _name)(item, f"{place}: {key}") for key, item in value.items()}
+
+
+def _name(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{place}: {value!r} is not a text")
+    return value
+
+
+def _names(value: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{place}: {value!r} is not a list of texts")
+    return tuple(_name(item, place) for item in value)
+
+
+def _read(option: Option, value: Any, place: str) -> Any:
+    try:
+        return option.read(value)
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{place}: {error}") from None
+
+
+def _line(text: str, key: str) -> str:
+    """Where a key stands in a config file, for people."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.replace("[", "").split("=")[0].split("]")[0].strip().split(".")[0] == key:
+            return f"line {number}"
+    return "line ?"
