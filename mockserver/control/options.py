@@ -104,7 +104,7 @@ def _latency(value: Any) -> str:
         try:
             read_profile(text)
         except NotationError as error:
-            raise ValueError(f"{text!r}: {error}, or {OFF}, or {REALISTIC}") from None
+            raise ValueError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
     return text
 
 

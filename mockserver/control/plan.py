@@ -232,4 +232,4 @@ def _profile(text: str, realistic: str) -> Profile | None:
     try:
         return PRESETS[realistic] if text == REALISTIC else read_profile(text)
     except NotationError as error:
-        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}, or {OFF}, or {REALISTIC}") from None
+        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None

@@ -77,6 +77,8 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
         raise FaultError(f"{name}.retry_after_as: is seconds, ms or date")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
+    if settings.get("status") in (204, 304) and settings["body"]:
+        raise FaultError(f"{name}.body: an answer of status {settings['status']} has none")
     if settings.get("reason", "stop") not in get_args(FinishReason)[:3]:
         raise FaultError(f"{name}.reason: is stop, length or content_filter")
     for key, value in settings.items():

@@ -51,6 +51,7 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ),
         ('{ kind = "error", retry_after_as = "hours" }', "error.retry_after_as: is seconds, ms or date"),
         ('{ kind = "status", status = 99 }', "status.status: 99 is no status from 200 to 599"),
+        ('{ kind = "status", status = 204, body = "x" }', "status.body: an answer of status 204 has none"),
         ('{ kind = "encoding", name = "klingon" }', "encoding.name: Python knows no encoding 'klingon'"),
         ('{ kind = "split", pieces = 0 }', "split.pieces: is a number from 1 on"),
         ('{ kind = "cut"', "is no TOML table"),
