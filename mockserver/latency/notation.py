@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
-from mockserver.latency.profiles import PRESETS, Profile
+from mockserver.latency.profiles import NOTHING, PRESETS, Profile
 
 _UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
@@ -44,7 +44,7 @@ class _Part:
 
 def read_profile(text: str) -> Profile:
     """A profile from its text. Raises NotationError."""
-    profile = Profile()
+    profile, said = Profile(), set[str]()
     for number, part in enumerate(_split(_Part(text, 1))):
         key, equals, _ = part.text.partition("=")
         if not equals:
@@ -54,8 +54,13 @@ def read_profile(text: str) -> Profile:
         setting = _SETTINGS.get(name)
         if setting is None:
             raise part.fault(unknown("setting", name, _SETTINGS))
+        if name in said:
+            raise part.fault(f"{name} is said twice")
+        said.add(name)
         value = _Part(part.text[len(key) + 1 :], part.column + len(key) + 1).stripped()
         profile = setting(profile, value)
+    if (profile.stall == NOTHING) != (profile.stall_share == 0):
+        raise _Part(text, 1).fault("stall and stall_share belong together")
     return profile
 
 
@@ -103,8 +108,12 @@ class _Arguments:
         if part is not None:
             return read(part)
         if default is None:
-            raise self._whole.fault(f"{name} is missing in {self._whole.text!r}")
+            raise self.fault(f"{name} is missing")
         return default
+
+    def fault(self, what: str) -> NotationError:
+        """The error that blames the distribution as a whole."""
+        return self._whole.fault(f"{what} in {self._whole.text!r}")
 
     def rest(self) -> list[_Part]:
         """All arguments by place that are left."""
@@ -126,6 +135,8 @@ def _constant(given: _Arguments) -> Distribution:
 def _uniform(given: _Arguments) -> Distribution:
     made = Uniform(given.take("min", _duration), given.take("max", _duration))
     given.end()
+    if made.least > made.most:
+        raise given.fault("the least is more than the most")
     return made
 
 
