@@ -1,7 +1,7 @@
 """What is asked of a model, and what it says: requests and generations in no vendor's words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
@@ -176,7 +176,6 @@ class Usage:
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
-    reasoning_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -192,7 +191,6 @@ class Generation:
     choices: tuple[Choice, ...]
     usage: Usage
     fingerprint: int = 0
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def steps(self) -> int:

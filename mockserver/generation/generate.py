@@ -14,7 +14,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.logprobs import positions, score
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.story import forget_if_long, story
+from mockserver.generation.story import beginning
 from mockserver.generation.subject import brief
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
@@ -68,7 +68,8 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 
 def _draft(request: GenerationRequest, prompt: Prompt, key: int, own_seed: int) -> _Draft:
     limit = _limit(request, prompt)
-    ids, texts, ended = _beginning(request, prompt, key, limit)
+    least = limit if request.limits.ignore_eos else request.limits.min_tokens
+    ids, texts, ended = beginning(prompt, key, request.constraint, limit=limit, least=least)
     stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
     if stopped is not None:
         return _Draft(own_seed, stopped.ids, stopped.texts, "stop", stopped.stop)
@@ -80,16 +81,6 @@ def _limit(request: GenerationRequest, prompt: Prompt) -> int:
     room = max(min(request.limits.context - prompt.token_count, _LONGEST), 0)
     asked = request.limits.max_tokens
     return room if asked is None else min(asked, room)
-
-
-def _beginning(request: GenerationRequest, prompt: Prompt, key: int, limit: int) -> tuple[list[int], list[str], bool]:
-    """The tokens of a story up to the limit, and whether it ended by itself before."""
-    told = story(prompt, key, request.constraint)
-    end = told.tell(limit, limit if request.limits.ignore_eos else request.limits.min_tokens)
-    forget_if_long(key)
-    ended = end is not None and end < limit
-    stop = end if ended else limit
-    return told.ids[:stop], told.texts[:stop], ended
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:

@@ -5,6 +5,7 @@ kept, since test suites ask the same things again and again; what they say does 
 """
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from threading import Lock
 
@@ -50,30 +51,31 @@ class Story:
             self.ends.append(len(self.ids))
 
     def _end_after(self, least: int) -> int | None:
-        # Ends come in order, and the last is the nearest one beyond a length that has just been reached.
-        if not self.ends or self.ends[-1] < least:
-            return None
-        return next(end for end in self.ends if end >= least)
+        place = bisect_left(self.ends, least)
+        return self.ends[place] if place < len(self.ends) else None
 
 
 _kept: dict[int, Story] = {}
 
 
-def story(prompt: Prompt, key: int, constraint: Constraint | None = None) -> Story:
-    """The story that a key tells. The key stands for the prompt and the constraint too."""
-    told = _kept.get(key)
-    if told is None:
+def beginning(
+    prompt: Prompt, key: int, constraint: Constraint | None, *, limit: int, least: int
+) -> tuple[list[int], list[str], bool]:
+    """The first tokens of the story that a key tells, `limit` at the most, and whether it ends by itself before that.
+
+    It does not end before it has `least` of them. The key stands for the prompt and the constraint too.
+    """
+    story = _kept.get(key)
+    if story is None:
         if len(_kept) >= _KEPT_STORIES:
             _kept.clear()
-        told = _kept[key] = Story(_writer(constraint)(prompt, key))
-    return told
-
-
-def forget_if_long(key: int) -> None:
-    """Keep no story of which too much has been told."""
-    told = _kept.get(key)
-    if told is not None and len(told.ids) > _LONGEST_KEPT:
+        story = _kept[key] = Story(_writer(constraint)(prompt, key))
+    end = story.tell(limit, least)
+    if len(story.ids) > _LONGEST_KEPT:
         _kept.pop(key, None)
+    ended = end is not None and end < limit
+    stop = end if ended else limit
+    return story.ids[:stop], story.texts[:stop], ended
 
 
 def _writer(constraint: Constraint | None) -> Callable[[Prompt, int], Iterator[Phrase | None]]:
