@@ -8,12 +8,22 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "functi
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a chat. `answers` is the name of the tool whose result it is, `calls` the tools that it calls."""
+
+    role: str
+    text: str
+    answers: str | None = None
+    calls: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Prompt:
     """One prompt.
 
     `text` is all that the model reads; `topic` the part an answer takes its subject and language from (for a chat, the
     last user message); `token_count` what the vendor would bill. A `chat` prompt is answered, any other is continued.
-    `ids` are its tokens, where it came as tokens.
+    `ids` are its tokens, where it came as tokens, `messages` the history of a chat, oldest first.
     """
 
     text: str
@@ -21,6 +31,7 @@ class Prompt:
     token_count: int
     chat: bool = False
     ids: tuple[int, ...] = ()
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +150,35 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
-    """One answer. `texts[k]` is what token `ids[k]` adds; joined they are `text`.
+class ToolCall:
+    """A tool that the model calls. `texts[k]` is what token `ids[k]` adds to its arguments: JSON, or any text.
 
-    `stop` is the text or the token id that ended it, None when it ended by itself or at its limit. `positions` has one
-    entry per token when log-probabilities are asked for. `echo` is the prompt, given back before the text.
+    A call takes one decoding step for its name, and one for each token of its arguments.
+    """
+
+    name: str
+    ids: Sequence[int]
+    texts: Sequence[str]
+    kind: Literal["function", "custom"] = "function"
+
+    @property
+    def arguments(self) -> str:
+        """The arguments as the model writes them."""
+        return "".join(self.texts)
+
+    @property
+    def steps(self) -> int:
+        """How many decoding steps it takes."""
+        return 1 + len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer. `texts[k]` is what token `ids[k]` adds; joined they are `text`. Its tool `calls` come after its text.
+
+    `refusal` says that the text declines to answer. `stop` is the text or the token id that ended it, None when it
+    ended by itself or at its limit. `positions` has one entry per token when log-probabilities are asked for. `echo` is
+    the prompt, given back before the text.
     """
 
     index: int
@@ -153,6 +188,8 @@ class Choice:
     finish_reason: FinishReason
     prompt: Prompt
     stop: str | int | None = None
+    calls: tuple[ToolCall, ...] = ()
+    refusal: bool = False
     positions: Sequence[Position] = ()
     echo_ids: Sequence[int] = ()
     echo_texts: Sequence[str] = ()
@@ -164,9 +201,14 @@ class Choice:
         return "".join(self.texts)
 
     @property
+    def steps(self) -> int:
+        """How many decoding steps the choice takes: one for each token, those of its calls included."""
+        return len(self.ids) + sum(call.steps for call in self.calls)
+
+    @property
     def last_step(self) -> int:
         """The decoding step with which the choice is complete: its last token's, the first where it has none."""
-        return max(len(self.ids) - 1, 0)
+        return max(self.steps - 1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +237,7 @@ class Generation:
     @property
     def steps(self) -> int:
         """How many decoding steps the longest choice takes; choices are decoded side by side."""
-        return max((len(choice.ids) for choice in self.choices), default=0)
+        return max((choice.steps for choice in self.choices), default=0)
 
     @property
     def last_step(self) -> int:

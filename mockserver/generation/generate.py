@@ -41,7 +41,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
         asked[prompt.text] += 1
         for draft in _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt))
-    completion = sum(len(choice.ids) for choice in choices)
+    completion = sum(choice.steps for choice in choices)
     usage = Usage(request.prompt_tokens, completion)
     own_seeds = (str(number) for number in request.sampling.seeds)
     return Generation(request, tuple(choices), usage, derive(fingerprint, *own_seeds))
