@@ -107,7 +107,7 @@ def _serve(options: argparse.Namespace) -> int:
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     app = create_app(settings)
     listener = bind(settings)
-    print(_greeting(url_of(listener), settings, list(app.dialects)), flush=True)
+    print(_greeting(url_of(listener), settings, list(app.simulator.dialects)), flush=True)
     serve(app, listener)
     return 0
 
@@ -147,7 +147,8 @@ def _check_names(settings: Settings) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from mockserver.control.faults import FaultDesk, respond
+    from mockserver.control.decision import decide, respond
+    from mockserver.control.namespaces import Namespace
     from mockserver.control.plan import hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
@@ -166,7 +167,7 @@ def _plan(options: argparse.Namespace) -> int:
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
-    timeline = respond(heard, FaultDesk(0).pick(heard, "", 0)).timeline
+    timeline = respond(heard, decide(heard, Namespace(""), 0.0)).timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")

@@ -1,6 +1,6 @@
 """Which faults strike a request, and what they make of its plan.
 
-Rules count what they have seen per namespace; whether a share of requests is struck is drawn from the request itself,
+Each namespace counts what its rules have seen; whether a share of requests is struck is drawn from the request itself,
 so that the same requests are struck whatever their order.
 """
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import NamedTuple
 
-from mockserver.control.plan import Plan, Question, Visit, WishError, answer, refuse
+from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive, fingerprint
@@ -18,7 +18,6 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, Match
 
-_REMEMBERED = 4096
 # What tells the counters of armed rules from those of the settings and the routes.
 _ARMED = "armed "
 
@@ -40,61 +39,52 @@ class Count:
 
 
 class FaultDesk:
-    """The rules of a server, from its settings or armed while it runs, and what each namespace has seen of them.
+    """The rules of a namespace: those of the settings and the routes, and those armed while the server runs.
 
-    Instants are in seconds on a clock that goes forward.
+    Instants are in seconds on the namespace's clock, which only goes forward.
     """
 
-    def __init__(self, started_at: float) -> None:
-        self._started_at = started_at
-        self._armed: dict[str, dict[str, Rule]] = {}
-        self._counts: dict[tuple[str, str], Count] = {}
+    def __init__(self) -> None:
+        self._armed: dict[str, Rule] = {}
+        self._counts: dict[str, Count] = {}
 
-    def arm(self, namespace: str, name: str, fault: Fault, now: float) -> None:
-        """Add a rule to a namespace, or put it in the place of the one of that name; it counts from nothing."""
-        self._armed.setdefault(namespace, {})[name] = Rule(_ARMED + name, fault, now)
-        self._counts.pop((namespace, _ARMED + name), None)
+    def arm(self, name: str, fault: Fault, now: float) -> None:
+        """Add a rule, or put it in the place of the one of that name; it counts from nothing."""
+        self._armed[name] = Rule(_ARMED + name, fault, now)
+        self._counts.pop(_ARMED + name, None)
 
-    def disarm(self, namespace: str, name: str) -> bool:
-        """Take a rule back; False when the namespace has none of that name."""
-        self._counts.pop((namespace, _ARMED + name), None)
-        return self._armed.get(namespace, {}).pop(name, None) is not None
+    def disarm(self, name: str) -> bool:
+        """Take a rule back; False when there is none of that name."""
+        self._counts.pop(_ARMED + name, None)
+        return self._armed.pop(name, None) is not None
 
-    def reset(self, namespace: str) -> None:
-        """Forget all that was armed and counted in a namespace."""
-        self._armed.pop(namespace, None)
-        for key in [key for key in self._counts if key[0] == namespace]:
-            del self._counts[key]
+    def reset(self) -> None:
+        """Forget all that was armed and counted."""
+        self._armed.clear()
+        self._counts.clear()
 
-    def armed(self, namespace: str) -> list[tuple[str, Fault, Count]]:
-        """The faults armed in a namespace, each with its name and what it has seen."""
-        rules = self._armed.get(namespace, {}).items()
-        return [(name, rule.fault, self._counts.get((namespace, rule.name), Count())) for name, rule in rules]
+    def recount(self) -> None:
+        """Count the rules of the settings and the routes from nothing: they have changed."""
+        self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
 
-    def pick(self, heard: Question | Plan, namespace: str, now: float) -> tuple[Fault, ...]:
-        """The faults that strike a request: those of its route, of the settings, of its namespace, of its header.
+    def armed(self) -> list[tuple[str, Fault, Count]]:
+        """The faults that are armed, each with its name and what it has seen."""
+        return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
-        Raises WishError when the request's own header asks for a fault that cannot be.
+    def pick(self, heard: Question | Plan, now: float, since: float = 0.0) -> tuple[Fault, ...]:
+        """The faults that strike a request: those of its route, of the settings, armed ones, and its header's.
+
+        The time of the settings' and the routes' rules runs from `since`. Raises WishError when the request's own
+        header asks for a fault that cannot be.
         """
-        rules = (*self._standing(heard.visit), *self._armed.get(namespace, {}).values())
+        rules = (*_standing(heard.visit, since), *self._armed.values())
         matching = [rule for rule in rules if _matches(rule.fault.match, heard) and _fits(rule.fault, heard)]
-        struck = [rule.fault for rule in matching if self._count_and_draw(heard.visit, namespace, rule, now)]
+        struck = [rule.fault for rule in matching if self._count_and_draw(heard.visit, rule, now)]
         return (*struck, *_wished(heard))
 
-    def _standing(self, visit: Visit) -> Iterator[Rule]:
-        """The rules of the request's route and those of the settings."""
-        route, settings = visit.landing.route, visit.settings
-        places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
-        for place, faults in places:
-            yield from (Rule(f"{place} {number}", fault, self._started_at) for number, fault in enumerate(faults))
-
-    def _count_and_draw(self, visit: Visit, namespace: str, rule: Rule, now: float) -> bool:
+    def _count_and_draw(self, visit: Visit, rule: Rule, now: float) -> bool:
         """Count the request, and say whether it is struck."""
-        chance, key = rule.fault.chance, (namespace, rule.name)
-        count = self._counts[key] = self._counts.pop(key, Count())
-        if len(self._counts) > _REMEMBERED:
-            # The counter that has been quiet the longest.
-            del self._counts[next(iter(self._counts))]
+        chance, count = rule.fault.chance, self._counts.setdefault(rule.name, Count())
         count.matched += 1
         turn = count.matched - chance.skip - 1
         if turn < 0 or turn % chance.every or (chance.times is not None and count.struck >= chance.times):
@@ -106,10 +96,12 @@ class FaultDesk:
         return struck
 
 
-def respond(heard: Question | Plan, faults: tuple[Fault, ...]) -> Plan:
-    """The plan of what was heard, with the faults that strike it."""
-    made = answer(heard, faults) if isinstance(heard, Question) else heard
-    return strike(made, faults) if faults else made
+def _standing(visit: Visit, since: float) -> Iterator[Rule]:
+    """The rules of the request's route and those of the settings."""
+    route, settings = visit.landing.route, visit.settings
+    places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
+    for place, faults in places:
+        yield from (Rule(f"{place} {number}", fault, since) for number, fault in enumerate(faults))
 
 
 def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:

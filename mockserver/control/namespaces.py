@@ -1,11 +1,70 @@
-"""Namespaces: whose state a request sees. A path, a header or an API key names one; the first that does counts."""
+"""Namespaces: whose state a request sees. Tests that share a server have one each, and never disturb one another.
 
+A path, a header or an API key names one; the first that does counts.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from mockserver.control.faults import FaultDesk
+from mockserver.control.journal import Budget, Journal
 from mockserver.core.calls import Headers
 
 DEFAULT = ""
 
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"
+_MOST_NAMESPACES = 4096
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Namespace:
+    """All that a server remembers for one namespace. `shift` is how far its clock has been put forward, in seconds."""
+
+    name: str
+    faults: FaultDesk = field(default_factory=FaultDesk)
+    journal: Journal = field(default_factory=Journal)
+    shift: float = 0.0
+
+    def reset(self) -> None:
+        """Forget everything but the time."""
+        self.faults.reset()
+        self.journal.clear()
+
+
+class Namespaces:
+    """The namespaces of a server, made when they are first named. Beyond some thousands the quietest is forgotten.
+
+    Each journal holds so many exchanges, and all together what the budget allows: the quietest namespace gives way.
+    """
+
+    def __init__(self, most_exchanges: int = 1000, budget: Budget | None = None) -> None:
+        self._known: OrderedDict[str, Namespace] = OrderedDict()
+        self._most_exchanges = most_exchanges
+        self._budget = budget or Budget()
+
+    def get(self, name: str) -> Namespace:
+        """The namespace of that name; from now on it is the one used last."""
+        known = self._known.get(name)
+        if known is not None:
+            self._known.move_to_end(name)
+            return known
+        if len(self._known) >= _MOST_NAMESPACES:
+            self._known.popitem(last=False)[1].reset()
+        made = self._known[name] = Namespace(name, journal=Journal(self._most_exchanges, self._budget))
+        return made
+
+    def all(self) -> list[Namespace]:
+        """The namespaces in use, the one used last at the end."""
+        return list(self._known.values())
+
+    def trim(self) -> None:
+        """Let the oldest exchanges of the quietest namespaces go, while all journals together hold too much."""
+        for namespace in self._known.values():
+            while self._budget.held > self._budget.most and namespace.journal.forget_oldest():
+                pass
+            if self._budget.held <= self._budget.most:
+                return
 
 
 def namespace_of(path: str, headers: Headers) -> tuple[str, str]:

@@ -141,6 +141,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
     Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
     Option("max_body", _whole(1, 2**40), "largest request body, in bytes", "BYTES"),
+    Option("journal", _whole(0, 1_000_000), "how many exchanges each namespace keeps", "NUMBER"),
     Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
     Option("log_level", _choice("debug", "info", "warning", "error"), "how much the server says", "LEVEL"),
 )

@@ -55,6 +55,8 @@ class Plan:
 
     timeline: Timeline
     visit: Visit
+    request: GenerationRequest | None = None
+    pace: Pace | None = None
     generation: Generation | None = None
     rejection: Rejection | None = None
     faults: tuple[str, ...] = ()
@@ -113,8 +115,8 @@ def answer(question: Question, faults: Sequence[Fault] = ()) -> Plan:
     assert operation is not None, "a question is asked of an operation"
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
-        return refuse(written, visit)
-    return _finish(written, timing, visit, generation)
+        return refuse(written, visit, request)
+    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
@@ -176,10 +178,12 @@ def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
 
 def _settle(said: Reply | Rejection, visit: Visit) -> Plan:
     """The plan of an answer that generates nothing."""
-    return refuse(said, visit) if isinstance(said, Rejection) else _finish(said, instant(0), visit)
+    if isinstance(said, Rejection):
+        return refuse(said, visit)
+    return Plan(assemble(_headed(said, visit), instant(0)), visit)
 
 
-def refuse(rejection: Rejection, visit: Visit) -> Plan:
+def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None = None) -> Plan:
     """The plan of a refusal, in the vendor's own words."""
     row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
     streamed = rejection.streamed and row.streamed is not None
@@ -191,12 +195,11 @@ def refuse(rejection: Rejection, visit: Visit) -> Plan:
     if row.status == 405:
         headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
-    return _finish(reply, instant(0), visit, rejection=rejection)
+    return Plan(assemble(_headed(reply, visit), instant(0)), visit, request, rejection=rejection)
 
 
-def _finish(
-    reply: Reply, timing: Pace, visit: Visit, generation: Generation | None = None, rejection: Rejection | None = None
-) -> Plan:
+def _headed(reply: Reply, visit: Visit) -> Reply:
+    """The reply with the headers that the vendor puts on every answer, and our own."""
     own: RawHeaders = ()
     if not visit.settings.strict:
         own = (
@@ -204,8 +207,7 @@ def _finish(
             (b"x-mockserver-seed", b"%d" % visit.site.seed),
         )
     headers = (*reply.headers, *visit.landing.dialect.headers(visit.call, visit.site), *own)
-    timeline = assemble(Reply(reply.status, headers, reply.frames, reply.streamed), timing)
-    return Plan(timeline, visit, generation, rejection)
+    return Reply(reply.status, headers, reply.frames, reply.streamed)
 
 
 def _seed(wished: str, otherwise: int) -> int:

@@ -30,7 +30,8 @@ class Settings:
     """All that a server can be told. `created` freezes the clock of the answers, in Unix seconds.
 
     `auth` is "any", "off" or the accepted keys; `ids` "derived" (from the request) or "unique" (per call); `writes`
-    "joined" (events due at the same instant leave together) or "single"; `models` closes a dialect's catalogue;
+    "joined" (events due at the same instant leave together) or "single"; `journal` how many exchanges each namespace
+    keeps; `models` closes a dialect's catalogue;
     `pinned` names what the command line or the environment has said, which no route of a config file undoes.
     """
 
@@ -46,6 +47,7 @@ class Settings:
     ids: str = "derived"
     writes: str = "joined"
     max_body: int = 64 * 1024 * 1024
+    journal: int = 1000
     admin_token: str | None = None
     log_level: str = "info"
     bare: Mapping[str, str] = field(default_factory=dict)

@@ -5,8 +5,10 @@ per event. A run is at most a few hundred events long, and runs may be made lazi
 holds up the others.
 """
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, NamedTuple, TypeVar
 
 Item = TypeVar("Item", covariant=True)
@@ -103,11 +105,33 @@ class Timeline:
     ending: Ending | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How playing a timeline ended: `closed_by` says who ended it, the counts what had gone out by then."""
+@dataclass(slots=True)
+class Record:
+    """How a timeline is being played: what has gone out so far, and when.
 
-    closed_by: Literal["server", "client"]
-    events_sent: int
-    tokens_sent: int
-    seconds: float
+    Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`.
+    `closed_by` says who ended the answer, None while nobody has, and `seconds` when. All of it is written before the
+    client can see what it tells of.
+    """
+
+    instants: "array[float]" = field(default_factory=lambda: array("d"))
+    sent: "array[int]" = field(default_factory=lambda: array("q"))
+    tokens_sent: int = 0
+    closed_by: Literal["server", "client"] | None = None
+    seconds: float = 0.0
+
+    @property
+    def events_sent(self) -> int:
+        """How many events have gone out."""
+        return self.sent[-1] if self.sent else 0
+
+    def wrote(self, events: int, tokens: int, instant: float) -> None:
+        """Note a write of some events, which carry some tokens."""
+        self.instants.append(instant)
+        self.sent.append(self.events_sent + events)
+        self.tokens_sent += tokens
+
+    def sent_at(self, event: int) -> float | None:
+        """When an event (from 0) went out, in seconds after arrival; None when it did not."""
+        write = bisect_right(self.sent, event)
+        return self.instants[write] if write < len(self.sent) else None

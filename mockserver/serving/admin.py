@@ -1,7 +1,6 @@
 """The admin API under `/_mockserver/`, and each dialect's OpenAPI document."""
 
 import hmac
-from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
 
@@ -12,28 +11,36 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver import __version__
-from mockserver.control.faults import FaultDesk
-from mockserver.control.routing import Router
-from mockserver.control.settings import Settings
-from mockserver.core.dialects import EDITIONS, Dialect, Edition
+from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
 from mockserver.serving.admin_faults import fault_routes
-from mockserver.serving.answers import Endpoint, admin_error, admin_json
+from mockserver.serving.admin_journal import journal_routes
+from mockserver.serving.admin_namespaces import namespace_routes
+from mockserver.serving.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
+from mockserver.serving.simulator import Simulator
 
 _CLOSED = (
     "The admin API wants `Authorization: Bearer` with the admin token (--admin-token, or MOCKSERVER_ADMIN_TOKEN). "
     "A server beyond loopback that has no token keeps it closed."
 )
+_KNOWN = (
+    *("health", "ready", "version", "routes", "settings", "namespaces"),
+    *("faults", "journal", "events", "clock", "reset"),
+)
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Router, desk: FaultDesk) -> Starlette:
+def admin_api(simulator: Simulator) -> Starlette:
     """The application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
+    dialects = simulator.dialects
 
     async def health(request: Request) -> Response:
         return admin_json({"status": "ok"})
 
     async def ready(request: Request) -> Response:
+        fault = simulator.config_fault
+        if fault is not None:
+            return admin_json({"status": "old config", "error": fault, "dialects": list(dialects)}, 503)
         return admin_json({"status": "ready", "dialects": list(dialects)})
 
     async def version(request: Request) -> Response:
@@ -42,11 +49,12 @@ def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Route
     async def routes(request: Request) -> Response:
         rows = (
             {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
-            for method, path, dialect, operation in router.table()
+            for method, path, dialect, operation in simulator.setup.router.table()
         )
         return admin_json({"routes": list(rows)})
 
     async def shown_settings(request: Request) -> Response:
+        settings = simulator.setup.settings
         shown = asdict(settings)
         hidden = {"admin_token": "set" if settings.admin_token else None}
         keys = settings.auth if isinstance(settings.auth, str) else f"{len(settings.auth)} keys"
@@ -57,32 +65,35 @@ def admin_api(settings: Settings, dialects: Mapping[str, Dialect], router: Route
         return orjson.dumps(openapi_document(dialects[name], edition))
 
     async def openapi(request: Request) -> Response:
-        wanted = request.query_params.get("edition", settings.edition)
+        wanted = request.query_params.get("edition", simulator.setup.settings.edition)
         edition = next((edition for edition in EDITIONS if edition == wanted), None)
         if edition is None:
             return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
         return Response(document(request.path_params["dialect"], edition), media_type="application/json")
 
-    guarded = _guard(settings)
+    guarded = _guard(simulator)
     return Starlette(
         routes=[
-            Route("/_mockserver/health", health),
-            Route("/_mockserver/ready", ready),
-            Route("/_mockserver/version", version),
-            Route("/_mockserver/routes", guarded(routes)),
-            Route("/_mockserver/settings", guarded(shown_settings)),
-            *fault_routes(desk, guarded),
+            Route(f"{ADMIN}/health", health),
+            Route(f"{ADMIN}/ready", ready),
+            Route(f"{ADMIN}/version", version),
+            Route(f"{ADMIN}/routes", guarded(routes)),
+            Route(f"{ADMIN}/settings", guarded(shown_settings)),
+            *fault_routes(simulator, guarded),
+            *journal_routes(simulator, guarded),
+            *namespace_routes(simulator, guarded),
             Route("/{dialect}/openapi.json", openapi),
         ],
-        exception_handlers={404: _not_found, 405: _not_found},
+        exception_handlers={404: _not_found, 405: _not_found, BadRequestError: _bad_request},
     )
 
 
-def _guard(settings: Settings) -> Callable[[Endpoint], Endpoint]:
+def _guard(simulator: Simulator) -> Guard:
     """Ask for the admin token; without one, let only servers on loopback answer."""
 
     def guard(endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
+            settings = simulator.setup.settings
             token = settings.admin_token
             if not token:
                 allowed = settings.host in _LOOPBACK
@@ -96,7 +107,11 @@ def _guard(settings: Settings) -> Callable[[Endpoint], Endpoint]:
     return guard
 
 
+async def _bad_request(request: Request, error: Exception) -> Response:
+    return admin_error(400, str(error))
+
+
 async def _not_found(request: Request, error: Exception) -> Response:
-    known = ", ".join(("health", "ready", "version", "routes", "settings", "faults"))
+    known = ", ".join(_KNOWN)
     asked = f"{request.method} {request.url.path}"
     return admin_error(404, f"The admin API has no {asked}. It has, under /_mockserver/: {known}.")

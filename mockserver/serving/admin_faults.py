@@ -4,11 +4,9 @@ GET, POST, DELETE  /_mockserver/faults                 /_mockserver/ns/<name>/fa
 DELETE             /_mockserver/faults/<rule>          /_mockserver/ns/<name>/faults/<rule>
 """
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,58 +14,60 @@ from starlette.routing import Route
 from mockserver.control.faults import Count, FaultDesk
 from mockserver.faults.notation import FaultError, read_fault
 from mockserver.faults.rules import Fault
-from mockserver.serving.answers import Endpoint, admin_error, admin_json
+from mockserver.serving.answers import (
+    BadRequestError,
+    Guard,
+    admin_error,
+    admin_json,
+    json_body,
+    namespace_name,
+    per_namespace,
+)
+from mockserver.serving.simulator import Simulator
 
-_EXAMPLE = 'A fault is a JSON object such as {"kind": "cut", "after_event": 5}'
+_EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 
-def fault_routes(desk: FaultDesk, guarded: Callable[[Endpoint], Endpoint]) -> list[Route]:
-    """The routes around a desk."""
+def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
+    """The routes around the desks of the namespaces."""
+
+    def desk(request: Request) -> FaultDesk:
+        return simulator.namespaces.get(namespace_name(request)).faults
 
     async def listed(request: Request) -> Response:
-        return admin_json({"faults": [_shown(*row) for row in desk.armed(_namespace(request))]})
+        return admin_json({"faults": [_shown(*row) for row in desk(request).armed()]})
 
     async def arm(request: Request) -> Response:
-        try:
-            name, fault = _named(orjson.loads(await request.body()))
-        except (orjson.JSONDecodeError, FaultError) as error:
-            return admin_error(400, f"{_EXAMPLE}: {error}")
-        desk.arm(_namespace(request), name, fault, time.monotonic())
+        name, fault = _named(await json_body(request, "A fault", _EXAMPLE))
+        now = simulator.clock(simulator.namespaces.get(namespace_name(request))).now()
+        desk(request).arm(name, fault, now)
         return admin_json({"armed": name}, 201)
 
     async def reset(request: Request) -> Response:
-        desk.reset(_namespace(request))
+        desk(request).reset()
         return admin_json({"faults": []})
 
     async def disarm(request: Request) -> Response:
         name = request.path_params["rule"]
-        if desk.disarm(_namespace(request), name):
+        if desk(request).disarm(name):
             return admin_json({"disarmed": name})
-        known = ", ".join(name for name, _, _ in desk.armed(_namespace(request))) or "none"
+        known = ", ".join(name for name, _, _ in desk(request).armed()) or "none"
         return admin_error(404, f"No fault {name!r} is armed here. Armed: {known}")
 
     return [
-        route
-        for prefix in ("/_mockserver", "/_mockserver/ns/{namespace}")
-        for route in (
-            Route(f"{prefix}/faults", guarded(listed), methods=["GET"]),
-            Route(f"{prefix}/faults", guarded(arm), methods=["POST"]),
-            Route(f"{prefix}/faults", guarded(reset), methods=["DELETE"]),
-            Route(f"{prefix}/faults/{{rule:path}}", guarded(disarm), methods=["DELETE"]),
-        )
+        *per_namespace("GET", "/faults", guarded(listed)),
+        *per_namespace("POST", "/faults", guarded(arm)),
+        *per_namespace("DELETE", "/faults", guarded(reset)),
+        *per_namespace("DELETE", "/faults/{rule:path}", guarded(disarm)),
     ]
 
 
-def _namespace(request: Request) -> str:
-    return str(request.path_params.get("namespace", ""))
-
-
-def _named(table: Any) -> tuple[str, Fault]:
+def _named(table: Mapping[str, Any]) -> tuple[str, Fault]:
     """The fault of a JSON object, and its name: the one that it gives, else its kind."""
-    if not isinstance(table, dict):
-        raise FaultError("it is no object")
-    rest = {key: value for key, value in table.items() if key != "name"}
-    fault = read_fault(rest)
+    try:
+        fault = read_fault({key: value for key, value in table.items() if key != "name"})
+    except FaultError as error:
+        raise BadRequestError(f"A fault is a JSON object such as {_EXAMPLE}: {error}") from None
     return str(table.get("name", fault.kind)), fault
 
 

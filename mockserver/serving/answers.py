@@ -6,8 +6,18 @@ from typing import Any
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 Endpoint = Callable[[Request], Awaitable[Response]]
+Guard = Callable[[Endpoint], Endpoint]
+
+ADMIN = "/_mockserver"
+# A namespace's own routes have this in front; without it the default one is meant.
+_ONE_NAMESPACE = ADMIN + "/ns/{namespace}"
+
+
+class BadRequestError(Exception):
+    """A request to the admin API that cannot be meant; the text says what would have been valid."""
 
 
 def admin_json(value: Any, status: int = 200) -> Response:
@@ -18,3 +28,24 @@ def admin_json(value: Any, status: int = 200) -> Response:
 def admin_error(status: int, message: str) -> Response:
     """An error, in a shape that OpenAI-style clients can show."""
     return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)
+
+
+def per_namespace(method: str, path: str, endpoint: Endpoint) -> list[Route]:
+    """The routes of an endpoint that each namespace has, and the default one without a name in the path."""
+    return [Route(f"{prefix}{path}", endpoint, methods=[method]) for prefix in (ADMIN, _ONE_NAMESPACE)]
+
+
+def namespace_name(request: Request) -> str:
+    """The namespace that the path of a request names."""
+    return str(request.path_params.get("namespace", ""))
+
+
+async def json_body(request: Request, what: str, example: str) -> dict[str, Any]:
+    """The JSON object that a request brings. BadRequestError says what is wanted, and shows an example."""
+    try:
+        value = orjson.loads(await request.body())
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError(f"{what} is a JSON object such as {example}: {error}") from None
+    if not isinstance(value, dict):
+        raise BadRequestError(f"{what} is a JSON object such as {example}")
+    return value

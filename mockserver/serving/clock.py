@@ -48,6 +48,49 @@ class LoopClock:
         return self._loop.call_at(instant, wake).cancel
 
 
+class ShiftedClock:
+    """A clock that can be put forward: another one's time, plus what has been advanced so far.
+
+    Whoever waits for an instant that is reached by an advance is woken at once.
+    """
+
+    def __init__(self, base: Clock) -> None:
+        self._base = base
+        self._shift = 0.0
+        self._waiting: dict[int, tuple[float, Wake, Wake]] = {}
+        self._order = count()
+
+    @property
+    def shift(self) -> float:
+        """How far it is ahead, in seconds."""
+        return self._shift
+
+    def now(self) -> float:
+        """The present instant."""
+        return self._base.now() + self._shift
+
+    def call_at(self, instant: float, wake: Wake) -> Wake:
+        """Call `wake` at an instant of this clock; the answer cancels that."""
+        number = next(self._order)
+        self._arm(number, instant, wake)
+        return lambda: self._forget(number)
+
+    def advance(self, seconds: float) -> None:
+        """Put the clock forward."""
+        self._shift += seconds
+        for number, (instant, wake, cancel) in tuple(self._waiting.items()):
+            cancel()
+            self._arm(number, instant, wake)
+
+    def _arm(self, number: int, instant: float, wake: Wake) -> None:
+        self._waiting[number] = (instant, wake, self._base.call_at(instant - self._shift, wake))
+
+    def _forget(self, number: int) -> None:
+        waiting = self._waiting.pop(number, None)
+        if waiting is not None:
+            waiting[2]()
+
+
 class TimerClock:
     """A clock made of the system's monotonic time and one kernel timer."""
 

@@ -8,10 +8,11 @@ frame is a write of its own. While the player waits, it also listens for the cli
 import asyncio
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
-from mockserver.core.timeline import Ending, Outcome, RawHeaders, Run, Timeline
+from mockserver.core.timeline import Ending, RawHeaders, Record, Run, Timeline
 from mockserver.serving.clock import Clock
 from mockserver.serving.wire import Wire
 
@@ -63,61 +64,58 @@ class _Departure:
             self._sleeper.set_result(None)
 
 
-async def play(
-    timeline: Timeline,
-    receive: Receive,
-    send: Send,
-    *,
-    clock: Clock,
-    arrived: float,
-    joined: bool = True,
-    wire: Wire | None = None,
-) -> Outcome:
-    """Perform a timeline whose request arrived at the instant `arrived` of the clock.
+@dataclass(slots=True)
+class Stage:
+    """Where a timeline is played: who listens, who speaks, whose clock counts, and the wire where there is one.
 
-    The outcome counts what was sent before the end, or before the client left. A timeline that ends badly needs a wire.
+    With `joined`, frames that are due at the same moment leave in one write.
     """
-    performance = _Performance(timeline, receive, send, clock, arrived, joined, wire)
+
+    receive: Receive
+    send: Send
+    clock: Clock
+    joined: bool = True
+    wire: Wire | None = None
+
+
+async def play(
+    timeline: Timeline, stage: Stage, arrived: float, record: Record, ended: Callable[[], None] = lambda: None
+) -> None:
+    """Perform a timeline whose request arrived at the instant `arrived` of the stage's clock.
+
+    The record is kept as it happens; `ended` is called when nothing more will be sent, before the client can know.
+    A timeline that ends badly needs a wire.
+    """
+    performance = _Performance(timeline, stage, arrived, record, ended)
     try:
         await performance.run()
     finally:
         performance.close()
-    return performance.outcome()
 
 
 class _Performance:
-    """One timeline being played: what is due and gathers for the next write, what has gone out, who still listens."""
+    """One timeline being played: what is due and gathers for the next write, and who still listens."""
 
     def __init__(
-        self,
-        timeline: Timeline,
-        receive: Receive,
-        send: Send,
-        clock: Clock,
-        arrived: float,
-        joined: bool,
-        wire: Wire | None,
+        self, timeline: Timeline, stage: Stage, arrived: float, record: Record, ended: Callable[[], None]
     ) -> None:
         self._timeline = timeline
-        self._receive = receive
-        self._send = send
-        self._clock = clock
+        self._stage = stage
         self._arrived = arrived
-        self._wire = wire
-        self._broken = False
-        self._longest = _LONGEST_WRITE if joined else 0
+        self._record = record
+        self._ended = ended
+        self._longest = _LONGEST_WRITE if stage.joined else 0
         self._departure: _Departure | None = None
         self._started = False
         self._gathered: list[bytes] = []
         self._size = 0
-        self._events = 0
-        self._tokens = 0
         self._tokens_gathered = 0
 
     async def run(self) -> None:
         """Play run after run, to the end or until the client leaves."""
         for run in self._timeline.runs:
             if not await self._play_run(run):
+                self._end("client")
                 return
         if self._timeline.ending is None:
             await self._write(last=True)
@@ -125,14 +123,17 @@ class _Performance:
             await self._break_off(self._timeline.ending)
 
     def close(self) -> None:
-        """Stop listening for the client."""
+        """Stop listening for the client. Whatever broke the performance off ended it for the client."""
         if self._departure is not None:
             self._departure.forget()
+        self._end("client")
 
-    def outcome(self) -> Outcome:
-        """How it ended."""
-        left = self._departure is not None and self._departure.left and not self._broken
-        return Outcome("client" if left else "server", self._events, self._tokens, self._elapsed())
+    def _end(self, closed_by: Literal["server", "client"]) -> None:
+        """Note who has ended the answer, once."""
+        if self._record.closed_by is None:
+            self._record.closed_by = closed_by
+            self._record.seconds = self._elapsed()
+            self._ended()
 
     async def _play_run(self, run: Run) -> bool:
         """Play a run; False when the client has left."""
@@ -169,29 +170,37 @@ class _Performance:
 
     async def _break_off(self, ending: Ending) -> None:
         """End badly, and wait until the connection is gone: a server does not take kindly to an answer without end."""
-        assert self._wire is not None, "whoever plays a broken timeline gives it a wire"
+        wire = self._stage.wire
+        assert wire is not None, "whoever plays a broken timeline gives it a wire"
         await self._write()
         if ending.head and not self._started:
-            self._started = True
-            await self._send(_head(self._timeline))
-        await self._wire.drain()
+            await self._start()
+        await wire.drain()
         if ending.raw:
-            self._wire.write(ending.raw)
-            await self._wire.drain()
+            wire.write(ending.raw)
+            await wire.drain()
+        if ending.how != "hang":
+            self._end("server")
         if ending.how == "reset":
-            await self._wire.reset()
+            await wire.reset()
         elif ending.how == "close":
-            self._wire.close()
-        self._broken = ending.how != "hang"
-        self._departure = self._departure or _Departure(self._receive, self._clock)
-        await self._departure.wait()
+            wire.close()
+        await self._listener().wait()
 
     async def _wait(self, due: float) -> bool:
         """Wait until an instant, in seconds after arrival; False when the client has left by then."""
+        departure = self._listener()
+        await departure.sleep_until(self._arrived + due)
+        return not departure.left
+
+    def _listener(self) -> _Departure:
         if self._departure is None:
-            self._departure = _Departure(self._receive, self._clock)
-        await self._departure.sleep_until(self._arrived + due)
-        return not self._departure.left
+            self._departure = _Departure(self._stage.receive, self._stage.clock)
+        return self._departure
+
+    async def _start(self) -> None:
+        self._started = True
+        await self._stage.send(_head(self._timeline))
 
     async def _write(self, *, last: bool = False) -> None:
         """Send what has gathered, in one write."""
@@ -199,16 +208,17 @@ class _Performance:
             return
         body = b"".join(self._gathered)
         if not self._started:
-            self._started = True
-            await self._send(_head(self._timeline))
-        await self._send({"type": "http.response.body", "body": body, "more_body": not last})
-        self._events += len(self._gathered)
-        self._tokens += self._tokens_gathered
+            await self._start()
+        if self._gathered:
+            self._record.wrote(len(self._gathered), self._tokens_gathered, self._elapsed())
+        if last:
+            self._end("server")
+        await self._stage.send({"type": "http.response.body", "body": body, "more_body": not last})
         self._gathered.clear()
         self._size = self._tokens_gathered = 0
 
     def _elapsed(self) -> float:
-        return self._clock.now() - self._arrived
+        return self._stage.clock.now() - self._arrived
 
 
 def _head(timeline: Timeline) -> Message:

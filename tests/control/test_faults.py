@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.control.faults import FaultDesk
+from mockserver.control.namespaces import Namespaces
 from mockserver.control.plan import Question, WishError, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
@@ -31,11 +32,11 @@ def question(prompt: str = "hello", settings: Settings | None = None, **fields: 
     return heard
 
 
-def strikes(text: str, count: int, *, namespace: str = "", now: float = 0.0, **fields: Any) -> list[bool]:
+def strikes(text: str, count: int, *, now: float = 0.0, **fields: Any) -> list[bool]:
     """Which of so many requests the rules of a text strike."""
     settings = Settings(latency="off", fault=read_faults(text))
-    desk = FaultDesk(0.0)
-    return [bool(desk.pick(question(f"p{n}", settings, **fields), namespace, now)) for n in range(count)]
+    desk = FaultDesk()
+    return [bool(desk.pick(question(f"p{n}", settings, **fields), now)) for n in range(count)]
 
 
 def test_times_every_and_skip_count_the_requests_that_match() -> None:
@@ -47,8 +48,9 @@ def test_times_every_and_skip_count_the_requests_that_match() -> None:
 
 def test_namespaces_count_for_themselves() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
-    desk = FaultDesk(0.0)
-    picked = [bool(desk.pick(question("a", settings), name, 0.0)) for name in ("one", "two", "one", "two")]
+    namespaces = Namespaces()
+    asked = (namespaces.get(name) for name in ("one", "two", "one", "two"))
+    picked = [bool(namespace.faults.pick(question("a", settings), 0.0)) for namespace in asked]
     assert picked == [True, True, False, False]
 
 
@@ -62,8 +64,8 @@ def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
     prompts = [f"prompt {number}" for number in range(2000)]
 
     def struck(order: list[str]) -> set[str]:
-        desk = FaultDesk(0.0)
-        return {prompt for prompt in order if desk.pick(question(prompt, settings), "", 0.0)}
+        desk = FaultDesk()
+        return {prompt for prompt in order if desk.pick(question(prompt, settings), 0.0)}
 
     forward = struck(prompts)
     assert 0.08 * 2000 <= len(forward) <= 0.12 * 2000
@@ -162,19 +164,19 @@ def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> 
 
 def test_a_crowd_of_namespaces_does_not_make_a_rule_forget_the_one_in_use() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
-    desk = FaultDesk(0.0)
-    assert desk.pick(question("a", settings), "mine", 0.0)
+    namespaces = Namespaces()
+    assert namespaces.get("mine").faults.pick(question("a", settings), 0.0)
     for number in range(5000):
-        desk.pick(question("a", settings), f"other {number}", 0.0)
+        namespaces.get(f"other {number}").faults.pick(question("a", settings), 0.0)
         if number % 1000 == 0:
-            assert not desk.pick(question("a", settings), "mine", 0.0)
-    assert not desk.pick(question("a", settings), "mine", 0.0)
+            assert not namespaces.get("mine").faults.pick(question("a", settings), 0.0)
+    assert not namespaces.get("mine").faults.pick(question("a", settings), 0.0)
 
 
 def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "html", times = 1 }'))
-    desk = FaultDesk(0.0)
+    desk = FaultDesk()
     [fault] = read_faults('{ kind = "empty", times = 1 }')
-    desk.arm("", "settings 0", fault, 0.0)
-    picked = [[each.kind for each in desk.pick(question("a", settings), "", 0.0)] for _ in range(2)]
+    desk.arm("settings 0", fault, 0.0)
+    picked = [[each.kind for each in desk.pick(question("a", settings), 0.0)] for _ in range(2)]
     assert picked == [["html", "empty"], []]

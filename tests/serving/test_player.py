@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.timeline import Outcome, Run, Timeline
+from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.serving.clock import LoopClock
-from mockserver.serving.player import Receive, Send, play
+from mockserver.serving.player import Receive, Send, Stage, play
 from tests.support.virtual import run_virtually
 
 
@@ -29,13 +29,20 @@ class Client:
             self.writes.append((round(asyncio.get_running_loop().time(), 6), message["body"]))
 
 
-def perform(timeline: Timeline, client: Client, *, joined: bool = True) -> Outcome:
+def perform(timeline: Timeline, client: Client, *, joined: bool = True) -> Record:
     return run_virtually(played(timeline, client.receive, client.send, joined=joined))
 
 
-async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Outcome:
-    clock = LoopClock(asyncio.get_running_loop())
-    return await play(timeline, receive, send, clock=clock, arrived=0.0, joined=joined)
+async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Record:
+    record = Record()
+    stage = Stage(receive, send, LoopClock(asyncio.get_running_loop()), joined)
+    await play(timeline, stage, 0.0, record)
+    return record
+
+
+def outcome(record: Record) -> tuple[object, ...]:
+    """Who ended it, the events and tokens sent, and when it was over."""
+    return record.closed_by, record.events_sent, record.tokens_sent, record.seconds
 
 
 def stream(*events: tuple[bytes, float]) -> Timeline:
@@ -45,9 +52,10 @@ def stream(*events: tuple[bytes, float]) -> Timeline:
 
 def test_every_event_leaves_at_its_absolute_deadline() -> None:
     client = Client()
-    outcome = perform(stream((b"a", 0.1), (b"b", 0.11), (b"c", 5.0)), client)
+    record = perform(stream((b"a", 0.1), (b"b", 0.11), (b"c", 5.0)), client)
     assert client.writes == [(0.1, b"a"), (0.11, b"b"), (5.0, b"c")]
-    assert outcome == Outcome("server", events_sent=3, tokens_sent=3, seconds=5.0)
+    assert outcome(record) == ("server", 3, 3, 5.0)
+    assert [record.sent_at(event) for event in range(4)] == [0.1, 0.11, 5.0, None]
 
 
 def test_events_due_at_the_same_instant_share_a_write() -> None:
@@ -77,9 +85,9 @@ def test_one_event_larger_than_the_bound_is_still_written_whole() -> None:
 
 def test_a_client_that_leaves_ends_the_work_at_once() -> None:
     client = Client(leaves_at=0.25)
-    outcome = perform(stream((b"a", 0.1), (b"b", 0.2), (b"c", 60.0)), client)
+    record = perform(stream((b"a", 0.1), (b"b", 0.2), (b"c", 60.0)), client)
     assert client.writes == [(0.1, b"a"), (0.2, b"b")]
-    assert outcome == Outcome("client", events_sent=2, tokens_sent=2, seconds=0.25)
+    assert outcome(record) == ("client", 2, 2, 0.25)
 
 
 def test_a_plain_answer_states_its_length() -> None:
@@ -89,9 +97,9 @@ def test_a_plain_answer_states_its_length() -> None:
         heads.append(message)
 
     timeline = Timeline(201, ((b"x-a", b"b"),), (Run((b"body",), (0.3,), (7,)),))
-    outcome = run_virtually(played(timeline, Client().receive, send))
+    record = run_virtually(played(timeline, Client().receive, send))
     assert heads == [
         {"type": "http.response.start", "status": 201, "headers": ((b"x-a", b"b"), (b"content-length", b"4"))},
         {"type": "http.response.body", "body": b"body", "more_body": False},
     ]
-    assert outcome == Outcome("server", events_sent=1, tokens_sent=7, seconds=0.3)
+    assert outcome(record) == ("server", 1, 7, 0.3)

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control.faults import FaultDesk, respond
+from mockserver.control.decision import decide, respond
+from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
@@ -67,7 +68,7 @@ def ask(
     assert landing is not None
     call = Call(method, landing.path, sent, payload, query, FROZEN)
     heard = hear(call, landing, settings)
-    made = respond(heard, FaultDesk(0).pick(heard, "", 0))
+    made = respond(heard, decide(heard, Namespace(""), 0.0))
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}

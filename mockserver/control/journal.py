@@ -1,0 +1,129 @@
+"""The journal of a namespace: every exchange, from the moment that its answer is decided, bounded in count and bytes.
+
+An exchange keeps its plan, so that all which can be told of an answer (its events, when they were due, its tokens) is
+worked out only when somebody asks.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from mockserver.control.plan import Plan
+from mockserver.core.calls import Call
+from mockserver.core.timeline import Record
+
+# What an exchange weighs beside its body, and what each token of its answer does: about what they take in memory.
+_OWN_WEIGHT = 4_096
+_TOKEN_WEIGHT = 96
+
+Watcher = Callable[["Exchange"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """An answer of our own, in no vendor's words: nothing is served there, or a wish cannot be obeyed."""
+
+    status: int
+    kind: str
+    message: str
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """One request and its answer. `number` counts within the namespace from 1, `path` is the path as it came.
+
+    What was answered is a `plan`, or else a `denial`; the record says how far the answer has got.
+    """
+
+    number: int
+    namespace: str
+    path: str
+    call: Call
+    plan: Plan | None = None
+    denial: Denial | None = None
+    record: Record = field(default_factory=Record)
+
+    @property
+    def weight(self) -> int:
+        """What it takes in memory, roughly, in bytes."""
+        generation = self.plan.generation if self.plan is not None else None
+        tokens = generation.usage.completion_tokens if generation is not None else 0
+        return len(self.call.body) + _OWN_WEIGHT + _TOKEN_WEIGHT * tokens
+
+
+@dataclass(slots=True)
+class Budget:
+    """What all journals of a server may hold together, and what they do hold, in bytes."""
+
+    most: int = 64 * 1024 * 1024
+    held: int = 0
+
+
+class Journal:
+    """The latest exchanges of a namespace, oldest first. Reading is safe from any thread."""
+
+    __slots__ = ("_budget", "_exchanges", "_most", "_opened", "_watchers", "_weights")
+
+    def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
+        self._most = most
+        self._budget = budget or Budget()
+        self._exchanges: deque[Exchange] = deque()
+        self._weights: deque[int] = deque()
+        self._watchers: tuple[Watcher, ...] = ()
+        self._opened = 0
+
+    @property
+    def opened(self) -> int:
+        """How many exchanges there have been, those that are forgotten included."""
+        return self._opened
+
+    def exchanges(self) -> list[Exchange]:
+        """The exchanges that are kept, oldest first."""
+        return list(self._exchanges)
+
+    def find(self, number: int) -> Exchange | None:
+        """The exchange of that number, if it is kept."""
+        return next((exchange for exchange in self.exchanges() if exchange.number == number), None)
+
+    def open(
+        self, namespace: str, path: str, call: Call, plan: Plan | None = None, denial: Denial | None = None
+    ) -> Exchange:
+        """Note an exchange whose answer is decided."""
+        self._opened += 1
+        exchange = Exchange(self._opened, namespace, path, call, plan, denial)
+        weight = exchange.weight
+        self._exchanges.append(exchange)
+        self._weights.append(weight)
+        self._budget.held += weight
+        if len(self._exchanges) > self._most:
+            self.forget_oldest()
+        self.tell(exchange)
+        return exchange
+
+    def forget_oldest(self) -> bool:
+        """Let the oldest exchange go; False when there is none."""
+        if not self._exchanges:
+            return False
+        self._exchanges.popleft()
+        self._budget.held -= self._weights.popleft()
+        return True
+
+    def clear(self) -> None:
+        """Forget every exchange, and count from 1 again."""
+        while self.forget_oldest():
+            pass
+        self._opened = 0
+
+    def watch(self, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher` whenever an exchange begins or ends, in the server's thread; the answer stops that."""
+        self._watchers = (*self._watchers, watcher)
+
+        def stop() -> None:
+            self._watchers = tuple(other for other in self._watchers if other is not watcher)
+
+        return stop
+
+    def tell(self, exchange: Exchange) -> None:
+        """Tell the watchers of an exchange."""
+        for watcher in self._watchers:
+            watcher(exchange)

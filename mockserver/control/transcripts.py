@@ -1,0 +1,213 @@
+"""Exchanges told as plain JSON values: a line of the journal, the whole of it, and HAR.
+
+`told` is what the admin API, the fixture and the live page all read; times are in seconds.
+"""
+
+import base64
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+import orjson
+
+from mockserver import __version__
+from mockserver.control.journal import Exchange
+from mockserver.control.plan import Plan
+from mockserver.core.calls import Call, Headers
+from mockserver.core.timeline import Record, Run, Timeline
+
+# What a header may hold that nobody else should read.
+_SECRET = ("authorization", "x-api-key", "api-key", "cookie", "proxy-authorization", "x-goog-api-key")
+# No more events of one answer than this are told.
+_MOST_EVENTS = 20_000
+
+
+def told(exchange: Exchange) -> dict[str, Any]:
+    """One line of the journal: who asked what, what decided the answer, how it went."""
+    call, plan = exchange.call, exchange.plan
+    line: dict[str, Any] = {
+        "number": exchange.number,
+        "namespace": exchange.namespace,
+        "at": call.received_at,
+        "method": call.method,
+        "path": exchange.path,
+        **(_planned(plan) if plan is not None else {}),
+        "decision": _decision(exchange),
+        "timing": _timing(exchange),
+        "outcome": _outcome(exchange.record),
+    }
+    if exchange.denial is not None:
+        line |= {"status": exchange.denial.status}
+    return line
+
+
+def told_whole(exchange: Exchange) -> dict[str, Any]:
+    """An exchange with its request, its answer and every event, planned and sent."""
+    call, plan = exchange.call, exchange.plan
+    request = {"headers": masked(call.headers), "query": call.query, **_body("body", call.body)}
+    if plan is None:
+        assert exchange.denial is not None, "an exchange without a plan has been denied"
+        return {**told(exchange), "request": request, "answer": {"status": exchange.denial.status, "headers": {}}}
+    timeline = plan.timeline
+    answer: dict[str, Any] = {"status": timeline.status, "headers": _headers(timeline.headers)}
+    answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
+    if not timeline.streamed:
+        answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
+    return {**told(exchange), "request": request, "answer": answer}
+
+
+def masked(headers: Headers) -> dict[str, str]:
+    """Request headers by name, without their secrets: of a key the last four characters stay."""
+    return {name: _mask(value) if name in _SECRET else value for name, value in _headers(headers.raw).items()}
+
+
+def har(exchanges: Iterable[Exchange]) -> dict[str, Any]:
+    """Exchanges as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
+    creator = {"name": "mockserver", "version": __version__}
+    return {"log": {"version": "1.2", "creator": creator, "entries": [_har_entry(each) for each in exchanges]}}
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    """What the plan of an answer tells: whose it is, what was asked, what is said."""
+    landing, site, request = plan.visit.landing, plan.visit.site, plan.request
+    line: dict[str, Any] = {
+        "dialect": landing.dialect.name,
+        "operation": landing.operation and landing.operation.name,
+        "edition": site.edition,
+        "seed": site.seed,
+        "status": plan.timeline.status,
+        "streamed": plan.timeline.streamed,
+    }
+    if request is not None:
+        line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
+    if plan.generation is not None:
+        usage = plan.generation.usage
+        line |= {
+            "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens},
+            "finish_reasons": [choice.finish_reason for choice in plan.generation.choices],
+            "tool_calls": [
+                {"name": call.name, "arguments": call.arguments}
+                for choice in plan.generation.choices
+                for call in choice.calls
+            ],
+        }
+    return line
+
+
+def _decision(exchange: Exchange) -> dict[str, Any]:
+    """What decided the answer: a refusal or a generation, and the faults that struck it; or a denial of our own."""
+    plan, denial = exchange.plan, exchange.denial
+    if plan is None:
+        assert denial is not None, "an exchange without a plan has been denied"
+        return {"by": "denial", "kind": denial.kind, "message": denial.message, "faults": []}
+    by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
+    refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
+    return {"by": by, **refused, "faults": list(plan.faults)}
+
+
+def _timing(exchange: Exchange) -> dict[str, Any]:
+    """When the first token was due and came, and how long the last one took, in seconds after arrival."""
+    plan, record = exchange.plan, exchange.record
+    pace = plan.pace if plan is not None else None
+    if pace is None:
+        return {}
+    first = record.instants[0] if record.instants else None
+    stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
+    schedule = pace.schedule
+    due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
+    return {**stated, **due, "ttft": first}
+
+
+def _outcome(record: Record) -> dict[str, Any]:
+    return {
+        "closed_by": record.closed_by,
+        "events_sent": record.events_sent,
+        "tokens_sent": record.tokens_sent,
+        "seconds": record.seconds,
+    }
+
+
+def _events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
+    """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
+    planned = islice(_flat(timeline.runs), _MOST_EVENTS)
+    return [
+        {"due": due, "sent": record.sent_at(number), "tokens": tokens, **_body("data", data)}
+        for number, (data, due, tokens) in enumerate(planned)
+    ]
+
+
+def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
+    return (event for run in runs for event in zip(*run, strict=True))
+
+
+def _body(key: str, data: bytes) -> dict[str, Any]:
+    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`."""
+    try:
+        return {key: orjson.loads(data)} if data[:1] in (b"{", b"[") else {key: data.decode()}
+    except orjson.JSONDecodeError:
+        return {key: data.decode(errors="replace")}
+    except UnicodeDecodeError:
+        return {f"{key}_base64": base64.b64encode(data).decode()}
+
+
+def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    told: dict[str, str] = {}
+    for name, value in raw:
+        told.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return told
+
+
+def _mask(value: str) -> str:
+    scheme, blank, secret = value.rpartition(" ")
+    return f"{scheme}{blank}****{secret[-4:] if len(secret) > 8 else ''}"
+
+
+def _har_entry(exchange: Exchange) -> dict[str, Any]:
+    call, record, plan = exchange.call, exchange.record, exchange.plan
+    status = plan.timeline.status if plan is not None else exchange.denial.status if exchange.denial else 0
+    answered = plan.timeline.headers if plan is not None else ()
+    body = b"".join(data for run in plan.timeline.runs for data in run.data) if plan is not None else b""
+    first = record.instants[0] if record.instants else record.seconds
+    shared = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1}
+    return {
+        "startedDateTime": datetime.fromtimestamp(call.received_at, UTC).isoformat(),
+        "time": record.seconds * 1000,
+        "request": shared
+        | {
+            "method": call.method,
+            "url": _url(exchange, call),
+            "headers": _pairs(masked(call.headers)),
+            "queryString": [],
+            "bodySize": len(call.body),
+            "postData": {
+                "mimeType": call.headers.get("content-type") or "",
+                "text": call.body.decode(errors="replace"),
+            },
+        },
+        "response": shared
+        | {
+            "status": status,
+            "statusText": "",
+            "headers": _pairs(_headers(answered)),
+            "redirectURL": "",
+            "bodySize": len(body),
+            "content": {
+                "size": len(body),
+                "mimeType": _headers(answered).get("content-type", ""),
+                "text": body.decode(errors="replace"),
+            },
+        },
+        "cache": {},
+        "timings": {"send": 0, "wait": first * 1000, "receive": (record.seconds - first) * 1000},
+        "_mockserver": told(exchange),
+    }
+
+
+def _url(exchange: Exchange, call: Call) -> str:
+    query = f"?{call.query}" if call.query else ""
+    return f"http://{call.headers.get('host') or 'localhost'}{exchange.path}{query}"
+
+
+def _pairs(headers: dict[str, str]) -> list[dict[str, str]]:
+    return [{"name": name, "value": value} for name, value in headers.items()]

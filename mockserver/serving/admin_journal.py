@@ -1,0 +1,113 @@
+"""The admin API's journal, of the default namespace or (under `ns/<name>/`) of a named one.
+
+GET     /_mockserver/journal             the exchanges, oldest first; ?after=N&limit=N&full=1
+GET     /_mockserver/journal.jsonl       the same, one whole exchange to a line
+GET     /_mockserver/journal.har         the same, as an HTTP Archive
+GET     /_mockserver/journal/<number>    one exchange, whole
+DELETE  /_mockserver/journal             forget them
+GET     /_mockserver/events              exchanges as they begin and end, as server-sent events
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from mockserver.control.journal import Exchange, Journal
+from mockserver.control.transcripts import har, told, told_whole
+from mockserver.serving.answers import BadRequestError, Guard, admin_error, admin_json, namespace_name, per_namespace
+from mockserver.serving.simulator import Simulator
+
+# A reader that lags behind by more than this many events is told so, and misses some.
+_LONGEST_QUEUE = 1000
+# A word now and then, so that neither side takes the silence for a broken line.
+_HEARTBEAT_SECONDS = 15.0
+
+
+def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
+    """The routes around the journals."""
+
+    def journal(request: Request) -> Journal:
+        return simulator.namespaces.get(namespace_name(request)).journal
+
+    async def listed(request: Request) -> Response:
+        tell = told_whole if request.query_params.get("full") else told
+        kept = journal(request)
+        return admin_json({"opened": kept.opened, "exchanges": [tell(each) for each in _asked(kept, request)]})
+
+    async def lines(request: Request) -> Response:
+        text = b"".join(orjson.dumps(told_whole(each)) + b"\n" for each in _asked(journal(request), request))
+        return Response(text, media_type="application/x-ndjson")
+
+    async def archive(request: Request) -> Response:
+        return admin_json(har(_asked(journal(request), request)))
+
+    async def one(request: Request) -> Response:
+        number = request.path_params["number"]
+        exchange = journal(request).find(number)
+        if exchange is None:
+            return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
+        return admin_json(told_whole(exchange))
+
+    async def clear(request: Request) -> Response:
+        journal(request).clear()
+        return admin_json({"exchanges": []})
+
+    async def events(request: Request) -> Response:
+        return StreamingResponse(_events(journal(request)), media_type="text/event-stream")
+
+    return [
+        *per_namespace("GET", "/journal", guarded(listed)),
+        *per_namespace("GET", "/journal.jsonl", guarded(lines)),
+        *per_namespace("GET", "/journal.har", guarded(archive)),
+        *per_namespace("GET", "/journal/{number:int}", guarded(one)),
+        *per_namespace("DELETE", "/journal", guarded(clear)),
+        *per_namespace("GET", "/events", guarded(events)),
+    ]
+
+
+def _asked(journal: Journal, request: Request) -> list[Exchange]:
+    """The exchanges after a number, the latest `limit` of them."""
+    after, limit = _number(request, "after", 0), _number(request, "limit", 1000)
+    exchanges = [exchange for exchange in journal.exchanges() if exchange.number > after]
+    return exchanges[max(len(exchanges) - limit, 0) :]
+
+
+def _number(request: Request, name: str, otherwise: int) -> int:
+    text = request.query_params.get(name)
+    if text is not None and not text.isdecimal():
+        raise BadRequestError(f"{name}: {text!r} is no whole number from 0 on")
+    return otherwise if text is None else int(text)
+
+
+async def _events(journal: Journal) -> AsyncIterator[bytes]:
+    """The lines of exchanges as they begin and end, for as long as somebody listens."""
+    queue: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
+    missed = 0
+
+    def put(exchange: Exchange) -> None:
+        nonlocal missed
+        try:
+            # Told now: an exchange that begins is not yet what it will be when somebody reads of it.
+            queue.put_nowait(orjson.dumps(told(exchange)))
+        except asyncio.QueueFull:
+            missed += 1
+
+    stop = journal.watch(put)
+    try:
+        yield b": listening\n\n"
+        while True:
+            try:
+                line = await asyncio.wait_for(queue.get(), _HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if missed:
+                yield b'event: missed\ndata: {"count": %d}\n\n' % missed
+                missed = 0
+            yield b"event: exchange\ndata: " + line + b"\n\n"
+    finally:
+        stop()

@@ -1,0 +1,67 @@
+"""The admin API's namespaces: which there are, their clocks, and a clean slate.
+
+GET    /_mockserver/namespaces    the namespaces in use
+GET    /_mockserver/clock         how far the namespace's clock is ahead
+POST   /_mockserver/clock         {"advance": 60} puts it forward
+POST   /_mockserver/reset         forget all that the namespace has armed, counted and recorded
+"""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mockserver.control.namespaces import Namespace
+from mockserver.serving.answers import (
+    ADMIN,
+    BadRequestError,
+    Guard,
+    admin_json,
+    json_body,
+    namespace_name,
+    per_namespace,
+)
+from mockserver.serving.simulator import Simulator
+
+# A century: no test needs more.
+_FURTHEST = 3.2e9
+
+
+def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
+    """The routes around the namespaces."""
+
+    def namespace(request: Request) -> Namespace:
+        return simulator.namespaces.get(namespace_name(request))
+
+    async def listed(request: Request) -> Response:
+        return admin_json({"namespaces": [_shown(each) for each in simulator.namespaces.all()]})
+
+    async def clock(request: Request) -> Response:
+        return admin_json({"ahead": namespace(request).shift})
+
+    async def advance(request: Request) -> Response:
+        seconds = (await json_body(request, "The body", '{"advance": 60}')).get("advance")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= _FURTHEST:
+            raise BadRequestError('advance: is a number of seconds from 0 on, as in {"advance": 60}')
+        return admin_json({"ahead": simulator.advance(namespace(request), seconds)})
+
+    async def reset(request: Request) -> Response:
+        namespace(request).reset()
+        return admin_json({"reset": namespace_name(request)})
+
+    return [
+        Route(f"{ADMIN}/namespaces", guarded(listed)),
+        *per_namespace("GET", "/clock", guarded(clock)),
+        *per_namespace("POST", "/clock", guarded(advance)),
+        *per_namespace("POST", "/reset", guarded(reset)),
+    ]
+
+
+def _shown(namespace: Namespace) -> dict[str, Any]:
+    return {
+        "name": namespace.name,
+        "ahead": namespace.shift,
+        "exchanges": namespace.journal.opened,
+        "faults": len(namespace.faults.armed()),
+    }

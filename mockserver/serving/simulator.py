@@ -1,0 +1,67 @@
+"""What all requests of one application share: the settings in force, the routes made of them, the namespaces' state."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from mockserver.control.namespaces import Namespace, Namespaces
+from mockserver.control.options import check_names
+from mockserver.control.routing import Router, operations_of
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.core.dialects import Dialect
+from mockserver.serving.clock import ShiftedClock, clock_of
+
+# What a running server cannot take up: it is bound, or counted, once.
+_FIXED = ("host", "port", "journal", "pinned")
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Settings, their routes, and the instant from which on they are in force. A request sees one setup, whole."""
+
+    settings: Settings
+    router: Router
+    since: float
+
+
+class Simulator:
+    """The state of a server. `config_fault` says why the latest change of the config file was not taken up."""
+
+    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+        self.dialects = dialects
+        self.namespaces = Namespaces(settings.journal)
+        self.setup = self._set_up(settings)
+        self.config_fault: str | None = None
+        self._clocks: WeakKeyDictionary[Namespace, ShiftedClock] = WeakKeyDictionary()
+
+    def adopt(self, settings: Settings) -> None:
+        """Put other settings in force, for the requests that come from now on. Raises ConfigError, and changes nothing.
+
+        Rules of the settings count from nothing; what was armed, stubbed and recorded stays.
+        """
+        changed = [name for name in _FIXED if getattr(settings, name) != getattr(self.setup.settings, name)]
+        if changed:
+            raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
+        self.setup = self._set_up(settings)
+        for namespace in self.namespaces.all():
+            namespace.faults.recount()
+
+    def clock(self, namespace: Namespace) -> ShiftedClock:
+        """The clock of a namespace, in the running loop."""
+        clock = self._clocks.get(namespace)
+        if clock is None:
+            clock = self._clocks[namespace] = ShiftedClock(clock_of(asyncio.get_running_loop()))
+        return clock
+
+    def advance(self, namespace: Namespace, seconds: float) -> float:
+        """Put the clock of a namespace forward; the answer is how far it is ahead now, in seconds."""
+        clock = self.clock(namespace)
+        clock.advance(seconds)
+        namespace.shift = clock.shift
+        return clock.shift
+
+    def _set_up(self, settings: Settings) -> Setup:
+        check_names(settings, operations_of(self.dialects))
+        return Setup(settings, Router(self.dialects, settings), time.monotonic())

@@ -1,0 +1,119 @@
+"""What a namespace remembers of its exchanges, and how it tells of them."""
+
+import json
+from typing import Any
+
+from mockserver.control.decision import decide, respond
+from mockserver.control.journal import Budget, Denial, Exchange, Journal
+from mockserver.control.namespaces import Namespaces
+from mockserver.control.plan import hear
+from mockserver.control.routing import Router
+from mockserver.control.settings import Settings
+from mockserver.control.transcripts import har, told, told_whole
+from mockserver.core.calls import Call, Headers
+from mockserver.dialects import load_dialects
+
+QUIET = Settings(latency="off", created=1_700_000_000.0)
+
+
+def exchange(journal: Journal, path: str = "/cerebras/v1/completions", **fields: Any) -> Exchange:
+    namespace = Namespaces().get("")
+    landing = Router(load_dialects(), QUIET).find("POST", path)
+    assert landing is not None
+    body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
+    headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes")])
+    call = Call("POST", landing.path, headers, body, "a=1", 1_700_000_000.0)
+    heard = hear(call, landing, QUIET)
+    return journal.open("mine", path, call, respond(heard, decide(heard, namespace, 0.0)))
+
+
+def test_a_journal_keeps_the_latest_and_counts_all() -> None:
+    journal = Journal(most=2)
+    for _ in range(5):
+        exchange(journal)
+    assert [kept.number for kept in journal.exchanges()] == [4, 5]
+    assert journal.opened == 5
+    assert journal.find(3) is None
+
+
+def test_the_quietest_namespace_gives_way_when_all_together_hold_too_much() -> None:
+    budget = Budget(most=40_000)
+    namespaces = Namespaces(1000, budget)
+    for name in ("quiet", "busy", "busy", "busy"):
+        exchange(namespaces.get(name).journal, prompt="x" * 8_000)
+        namespaces.trim()
+    assert [len(namespaces.get(name).journal.exchanges()) for name in ("quiet", "busy")] == [0, 3]
+    namespaces.get("busy").reset()
+    assert budget.held == 0
+
+
+def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
+    one = exchange(Journal(), stream=True)
+    one.record.wrote(2, 2, 0.25)
+    one.record.closed_by, one.record.seconds = "client", 0.5
+    line = told(one)
+    timing = line.pop("timing")
+    assert line == {
+        "number": 1,
+        "namespace": "mine",
+        "at": 1_700_000_000.0,
+        "method": "POST",
+        "path": "/cerebras/v1/completions",
+        "dialect": "cerebras",
+        "operation": "completions",
+        "edition": "documented",
+        "seed": 42,
+        "status": 200,
+        "streamed": True,
+        "model": "m",
+        "prompt": "hello",
+        "usage": {"prompt_tokens": 1, "completion_tokens": 4},
+        "finish_reasons": ["length"],
+        "tool_calls": [],
+        "decision": {"by": "generation", "faults": []},
+        "outcome": {"closed_by": "client", "events_sent": 2, "tokens_sent": 2, "seconds": 0.5},
+    }
+    assert timing["ttft"] == 0.25
+
+
+def test_the_whole_of_an_exchange_has_every_event_with_its_due_and_its_actual_instant() -> None:
+    one = exchange(Journal(), stream=True)
+    one.record.wrote(2, 2, 0.25)
+    whole = told_whole(one)
+    assert whole["request"]["body"]["prompt"] == "hello"
+    assert [event["sent"] for event in whole["answer"]["events"][:3]] == [0.25, 0.25, None]
+    assert whole["answer"]["events"][-1]["data"] == "data: [DONE]\n\n"
+    json.dumps(whole)
+
+
+def test_secrets_are_masked() -> None:
+    headers = told_whole(exchange(Journal()))["request"]["headers"]
+    assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
+
+
+def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
+    one = exchange(Journal())
+    assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
+    [entry] = har([one])["log"]["entries"]
+    assert entry["request"]["url"] == "http://localhost/cerebras/v1/completions?a=1"
+    assert json.loads(entry["response"]["content"]["text"])["object"] == "text_completion"
+
+
+def test_an_answer_of_our_own_is_told_too() -> None:
+    call = Call("GET", "/nothing", Headers())
+    one = Journal().open("", "/nothing", call, denial=Denial(404, "no_route", "Nothing is served"))
+    assert told_whole(one)["decision"] == {
+        "by": "denial",
+        "kind": "no_route",
+        "message": "Nothing is served",
+        "faults": [],
+    }
+
+
+def test_watchers_hear_of_an_exchange_until_they_stop() -> None:
+    journal, heard = Journal(), list[int]()
+    stop = journal.watch(lambda one: heard.append(one.number))
+    exchange(journal)
+    stop()
+    exchange(journal)
+    assert heard == [1]

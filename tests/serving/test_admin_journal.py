@@ -1,0 +1,130 @@
+"""The journal, the clock and the reset of a namespace, over a socket."""
+
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.serving.server import MockServer
+from tests.support.http import exchange
+
+PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 4}
+KEY = {"authorization": "Bearer k"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer(Settings(port=0, latency="off", log_level="warning")) as running:
+        yield running
+
+
+def asked(server: MockServer, namespace: str, path: str = "/cerebras/v1/completions", **headers: str) -> int:
+    return exchange(server.url, "POST", f"/ns/{namespace}{path}", PROMPT, {**KEY, **headers}).status
+
+
+def told(server: MockServer, path: str, method: str = "GET", body: object = None) -> Any:
+    return json.loads(exchange(server.url, method, f"/_mockserver{path}", body).body)
+
+
+def test_each_namespace_has_a_journal_of_its_own(server: MockServer) -> None:
+    asked(server, "one")
+    asked(server, "one")
+    asked(server, "two")
+    assert [told(server, f"/ns/{name}/journal")["opened"] for name in ("one", "two", "three")] == [2, 1, 0]
+    [line] = told(server, "/ns/two/journal")["exchanges"]
+    assert (line["path"], line["outcome"]["closed_by"]) == ("/cerebras/v1/completions", "server")
+    whole = told(server, "/ns/two/journal/1")
+    assert whole["answer"]["body"]["choices"][0]["text"]
+    assert told(server, "/ns/one/journal?after=1")["exchanges"][0]["number"] == 2
+    assert told(server, "/ns/one/journal?limit=1&full=1")["exchanges"][0]["request"]["body"] == PROMPT
+
+
+def test_an_exchange_is_in_the_journal_before_the_client_has_its_answer(server: MockServer) -> None:
+    for number in range(1, 51):
+        asked(server, "prompt")
+        lines = told(server, f"/ns/prompt/journal?after={number - 1}")["exchanges"]
+        assert [(line["number"], line["outcome"]["closed_by"]) for line in lines] == [(number, "server")]
+
+
+def test_requests_that_nothing_serves_and_wishes_that_cannot_be_are_recorded(server: MockServer) -> None:
+    asked(server, "lost", "/nowhere")
+    asked(server, "lost", **{"x-mockserver-latency": "soon"})
+    kinds = [line["decision"]["kind"] for line in told(server, "/ns/lost/journal")["exchanges"]]
+    assert kinds == ["no_route", "bad_wish"]
+
+
+def test_the_journal_comes_as_lines_and_as_an_archive(server: MockServer) -> None:
+    asked(server, "files")
+    lines = exchange(server.url, "GET", "/_mockserver/ns/files/journal.jsonl").body.splitlines()
+    assert [json.loads(line)["status"] for line in lines] == [200]
+    assert told(server, "/ns/files/journal.har")["log"]["version"] == "1.2"
+
+
+def test_a_reset_forgets_exchanges_faults_and_counts_of_its_namespace_alone(server: MockServer) -> None:
+    told(server, "/ns/gone/faults", "POST", {"kind": "html"})
+    asked(server, "gone")
+    asked(server, "kept")
+    told(server, "/ns/gone/reset", "POST")
+    assert told(server, "/ns/gone/journal") == {"opened": 0, "exchanges": []}
+    assert told(server, "/ns/gone/faults") == {"faults": []}
+    assert told(server, "/ns/kept/journal")["opened"] == 1
+
+
+def test_the_clock_of_a_namespace_can_be_put_forward(server: MockServer) -> None:
+    told(server, "/ns/future/faults", "POST", {"kind": "error", "error": "overloaded", "for": 60})
+    assert asked(server, "future") != 200
+    assert told(server, "/ns/future/clock", "POST", {"advance": 61}) == {"ahead": 61.0}
+    assert asked(server, "future") == 200
+    lines = told(server, "/ns/future/journal")["exchanges"]
+    assert lines[1]["at"] - lines[0]["at"] >= 61
+
+
+def test_a_stream_that_waits_goes_on_when_the_clock_is_put_forward(server: MockServer) -> None:
+    parts = urlsplit(server.url)
+    body = json.dumps({**PROMPT, "stream": True}).encode()
+    head = (
+        "POST /ns/patient/cerebras/v1/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer k\r\n"
+        "content-type: application/json\r\nx-mockserver-latency: ttft=1000s, itl=1000s\r\n"
+        f"content-length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
+        connection.sendall(head.encode() + body)
+        while not told(server, "/ns/patient/journal")["exchanges"]:
+            pass
+        told(server, "/ns/patient/clock", "POST", {"advance": 10_000})
+        answer = b""
+        while not answer.endswith(b"0\r\n\r\n"):
+            answer += connection.recv(65_536)
+    assert b"data: [DONE]" in answer
+
+
+@pytest.mark.parametrize("body", [{"advance": -1}, {"advance": "60"}, {"advance": True}, {}, [], b"{"])
+def test_a_clock_only_goes_forward(server: MockServer, body: object) -> None:
+    answer = exchange(server.url, "POST", "/_mockserver/clock", body)
+    assert answer.status == 400
+    assert "advance" in json.loads(answer.body)["error"]["message"]
+
+
+def test_events_tell_of_exchanges_as_they_begin_and_end(server: MockServer) -> None:
+    parts = urlsplit(server.url)
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
+        connection.sendall(b"GET /_mockserver/ns/live/events HTTP/1.1\r\nhost: x\r\n\r\n")
+        told_so_far = b""
+        while b": listening" not in told_so_far:
+            told_so_far += connection.recv(65_536)
+        asked(server, "live")
+        while told_so_far.count(b"event: exchange") < 2:
+            told_so_far += connection.recv(65_536)
+    data = [json.loads(line[6:]) for line in told_so_far.splitlines() if line.startswith(b"data: ")]
+    assert [line["outcome"]["closed_by"] for line in data] == [None, "server"]
+
+
+@pytest.mark.parametrize("path", ["/journal/99", "/journal?after=x", "/ns/a/journal?limit=-1"])
+def test_what_the_journal_cannot_answer_is_said_clearly(server: MockServer, path: str) -> None:
+    answer = exchange(server.url, "GET", f"/_mockserver{path}")
+    assert answer.status in (400, 404)
+    assert json.loads(answer.body)["error"]["message"]
