@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test check bench clean
+.PHONY: serve test check bench bench-short clean
 
 serve: .venv/served
 	$(BIN)/mockserver serve
@@ -17,10 +17,14 @@ check: .venv/tested
 	$(BIN)/mypy
 
 bench: .venv/tested
-	$(BIN)/python -m bench
+	$(if $(PEERS),$(BIN)/python -m bench.peers $(filter-out 1,$(PEERS)))
+	$(BIN)/python -m bench $(ARGS)
+
+bench-short: .venv/tested
+	$(BIN)/python -m bench --short
 
 clean:
-	rm -rf .venv .clients
+	rm -rf .venv .clients .bench-peers
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "mockserver needs Python 3.11 or newer; name one: make PYTHON=python3.12 ...")'

@@ -1,3 +1,89 @@
-"""A simulator of LLM inference APIs for offline testing."""
+"""A simulator of LLM inference APIs for offline testing.
+
+What tests use is found here, and imported when it is first asked for: `MockServer`, `create_app`, `tool_call`, ...
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mockserver.control.settings import ConfigError, Settings
+    from mockserver.control.stub_notation import StubError
+    from mockserver.control.views import View
+    from mockserver.core.criteria_notation import CriteriaError
+    from mockserver.serving.app import create_app
+    from mockserver.testing.handle import Handle
+    from mockserver.testing.notation import (
+        anything,
+        as_json,
+        at_least,
+        at_most,
+        but_not,
+        chunk,
+        contains,
+        error,
+        nothing,
+        one_of,
+        raw,
+        refusal,
+        regex,
+        template,
+        tool_call,
+    )
+    from mockserver.testing.server import MockServer, RemoteServer
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "mockserver.control.settings": ("ConfigError", "Settings"),
+    "mockserver.control.stub_notation": ("StubError",),
+    "mockserver.control.views": ("View",),
+    "mockserver.core.criteria_notation": ("CriteriaError",),
+    "mockserver.serving.app": ("create_app",),
+    "mockserver.testing.handle": ("Handle",),
+    "mockserver.testing.notation": (
+        *("anything", "as_json", "at_least", "at_most", "but_not", "chunk", "contains", "error", "nothing", "one_of"),
+        *("raw", "refusal", "regex", "template", "tool_call"),
+    ),
+    "mockserver.testing.server": ("MockServer", "RemoteServer"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ConfigError",
+    "CriteriaError",
+    "Handle",
+    "MockServer",
+    "RemoteServer",
+    "Settings",
+    "StubError",
+    "View",
+    "__version__",
+    "anything",
+    "as_json",
+    "at_least",
+    "at_most",
+    "but_not",
+    "chunk",
+    "contains",
+    "create_app",
+    "error",
+    "nothing",
+    "one_of",
+    "raw",
+    "refusal",
+    "regex",
+    "template",
+    "tool_call",
+]
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """Import what is asked for, and nothing before: importing the package costs a millisecond."""
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = globals()[name] = getattr(import_module(home), name)
+        return value

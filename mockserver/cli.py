@@ -1,18 +1,29 @@
-"""The command line: serve, routes, check, plan, presets, health."""
+"""The command line: serve, dev, routes, check, plan, presets, certs, verdict, health."""
 
 import argparse
-import json
-import logging
+import gc
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from mockserver import __version__
-from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
+from mockserver.control.options import (
+    OPTIONS,
+    check_names,
+    check_tiers,
+    from_environment,
+    from_texts,
+    from_toml,
+    settle,
+    strange_variables,
+)
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stubs import Stub
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -45,6 +56,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_settings(serve)
     serve.set_defaults(command=_serve)
 
+    dev = commands.add_parser("dev", help="serve beside a frontend: opens the live page, prints examples for it")
+    dev.add_argument("--no-open", action="store_true", help="open no browser")
+    _add_settings(dev)
+    dev.set_defaults(command=_dev)
+
     routes = commands.add_parser("routes", help="list every route")
     _add_settings(routes)
     routes.set_defaults(command=_routes)
@@ -60,10 +76,29 @@ def _parser() -> argparse.ArgumentParser:
     plan.set_defaults(command=_plan)
 
     presets = commands.add_parser("presets", help="list the latency presets")
+    presets.add_argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'")
     presets.set_defaults(command=_presets)
+
+    certs = commands.add_parser("certs", help="make certificates for the vendors' host names")
+    certs.add_argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)")
+    certs.add_argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal")
+    certs.set_defaults(command=_certs)
+
+    verdict = commands.add_parser("verdict", help="judge how clients behaved; exit code 1 for faults")
+    verdict.add_argument("source", metavar="FILE|URL", help="a journal as JSON lines, a test run's report, or a server")
+    verdict.add_argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback")
+    verdict.add_argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled")
+    verdict.add_argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear")
+    verdict.add_argument("--namespace", default="", metavar="NAME", help="whose journal of a server")
+    verdict.add_argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)")
+    verdict.add_argument("--json", action="store_true", help="print the verdict in full, as JSON")
+    verdict.set_defaults(command=_verdict)
 
     health = commands.add_parser("health", help="ask a running server how it is; exit code 0 when it is well")
     health.add_argument("url", nargs="?", default=None, metavar="URL", help="default: the settings' host and port")
+    health.add_argument(
+        "--ready", action="store_true", help="ask whether its latest config is in force, and it listens"
+    )
     _add_settings(health)
     health.set_defaults(command=_health)
     return parser
@@ -81,7 +116,7 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     """Settings from the command line, over the environment, over the config file, over the defaults."""
-    config = options.config or (Path(os.environ["MOCKSERVER_CONFIG"]) if os.environ.get("MOCKSERVER_CONFIG") else None)
+    config = _config_path(options)
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
     told = {name: value for name, value in given.items() if value is not None}
     environment, command_line = from_environment(os.environ), from_texts(told, "option")
@@ -89,35 +124,79 @@ def _settings(options: argparse.Namespace) -> Settings:
     return settle(_file(config) if config else {}, environment, command_line, pinned)
 
 
+def _config_path(options: argparse.Namespace) -> Path | None:
+    named = os.environ.get("MOCKSERVER_CONFIG")
+    return options.config or (Path(named) if named else None)
+
+
 def _file(path: Path) -> dict[str, Any]:
     try:
-        return from_toml(path.read_text(encoding="utf-8"), str(path))
+        return from_toml(path.read_text(encoding="utf-8"), str(path), lambda name: (path.parent / name).read_bytes())
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not a UTF-8 text") from None
 
 
-def _serve(options: argparse.Namespace) -> int:
-    from mockserver.serving.app import create_app
-    from mockserver.serving.server import bind, serve, url_of
+def _dev(options: argparse.Namespace) -> int:
+    from mockserver.serving.frontend import examples_for, open_page, page_url
 
+    def beside(url: str) -> None:
+        print(f"\n{examples_for(Path.cwd(), url)}\n\nThe page: {page_url(url)}", flush=True)
+        if not options.no_open:
+            open_page(url)
+
+    return _serve(options, beside)
+
+
+def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda url: None) -> int:
+    """Serve until interrupted; `beside` is called with the URL as soon as it is known."""
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        return _serve_until_told(options, beside)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
+    # What is made now stays: to look for garbage in it would take a tenth of the start, and hold up answers later.
+    gc.disable()
+    from mockserver.serving.addresses import url_of
+    from mockserver.serving.app import create_app
+    from mockserver.serving.greeting import Greeting
+    from mockserver.serving.logs import log, set_up_logs
+    from mockserver.serving.reload import ConfigFile
+    from mockserver.serving.server import bind, serve
+    from mockserver.serving.workers import listeners_for, serve_by_workers
+
+    path = _config_path(options)
+    config = ConfigFile(path, lambda: _settings(options)) if path else None
     settings = _settings(options)
-    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)
-    app = create_app(settings)
-    listener = bind(settings)
-    print(_greeting(url_of(listener), settings, list(app.simulator.dialects)), flush=True)
-    serve(app, listener)
+    set_up_logs(settings.log_level, settings.log_format)
+    for complaint in strange_variables(os.environ):
+        log.warning("%s", complaint)
+    app = create_app(settings, config)
+    listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
+    url = url_of(listeners[0], secure=settings.tls_cert is not None)
+    greeting = Greeting(url, settings, list(app.simulator.dialects), path)
+    print(greeting.json() if settings.log_format == "json" else greeting.text(), flush=True)
+    beside(url)
+    gc.freeze()
+    gc.enable()
+    if len(listeners) > 1:
+        return serve_by_workers(app, listeners)
+    serve(app, listeners[0])
     return 0
 
 
-def _greeting(url: str, settings: Settings, dialects: Sequence[str]) -> str:
-    latency = f"latency {settings.latency}, edition {settings.edition}, seed {settings.seed}"
-    if settings.dialect:
-        return f"mockserver {__version__} on {url} speaks {settings.dialect} ({latency})"
-    paths = "".join(f"\n  {url}/{name}" for name in dialects)
-    return f"mockserver {__version__} on {url} ({latency}){paths}\nRoutes: {url}/_mockserver/routes"
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """What a signal means before anything is served, and once all is over: the end, at once, and a good one.
+
+    Nobody else would see to it where this is the first process, as in a container: the system shields that one from
+    signals that it does not expect.
+    """
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _routes(options: argparse.Namespace) -> int:
@@ -134,16 +213,22 @@ def _routes(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     settings = settle(_file(options.config))
-    _check_names(settings)
-    print(f"{options.config}: fine, with {len(settings.routes)} routes of its own")
+    stubs = _check_names(settings)
+    prepared = f" and {len(stubs)} stubs" if stubs else ""
+    print(f"{options.config}: fine, with {len(settings.routes)} routes of its own{prepared}")
     return 0
 
 
-def _check_names(settings: Settings) -> None:
+def _check_names(settings: Settings) -> tuple[Stub, ...]:
+    """Check the names that settings say; the answer is the stubs that they lead to."""
     from mockserver.control.routing import operations_of
     from mockserver.dialects import load_dialects
+    from mockserver.serving.stub_files import standing_stubs
 
-    check_names(settings, operations_of(load_dialects()))
+    dialects = load_dialects()
+    check_names(settings, operations_of(dialects))
+    check_tiers(settings, dialects)
+    return standing_stubs(settings, dialects)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -155,7 +240,7 @@ def _plan(options: argparse.Namespace) -> int:
     from mockserver.dialects import load_dialects
 
     settings = replace(_settings(options), auth="off")
-    _check_names(settings)
+    stubs = _check_names(settings)
     if settings.dialect is None:
         raise ConfigError("plan: say whose request it is: --dialect NAME")
     dialect = load_dialects()[settings.dialect]
@@ -167,7 +252,7 @@ def _plan(options: argparse.Namespace) -> int:
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
-    timeline = respond(heard, decide(heard, Namespace(""), 0.0)).timeline
+    timeline = respond(decide(heard, Namespace(""), 0.0, stubs=stubs)).timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")
@@ -187,26 +272,62 @@ def _request_bytes(path: Path) -> bytes:
 
 
 def _presets(options: argparse.Namespace) -> int:
+    from mockserver.latency.notation import NotationError, read_profile
+    from mockserver.latency.pictures import PROMPT_TOKENS, picture
     from mockserver.latency.profiles import OFF, PRESETS, REALISTIC
 
-    print(f"{OFF:10} nothing waits\n{REALISTIC:10} each dialect's own preset")
+    if options.latency is not None:
+        try:
+            print("\n".join(picture(read_profile(options.latency))))
+        except NotationError as error:
+            raise ConfigError(f"--latency {options.latency!r}: {error}") from None
+        return 0
+    print(f"{OFF}: nothing waits\n{REALISTIC}: each dialect's own preset")
     for name, profile in PRESETS.items():
-        print(f"{name:10} {profile.summary}")
+        print(f"\n{name}: {profile.summary}")
+        for line in picture(profile):
+            print(f"  {line}")
+    print(f"\nThe first token is that of a prompt of {PROMPT_TOKENS} tokens; axes are logarithmic.")
     return 0
 
 
-def _health(options: argparse.Namespace) -> int:
-    from urllib.error import URLError
-    from urllib.request import urlopen
+def _certs(options: argparse.Namespace) -> int:
+    from mockserver.dialects import load_dialects
+    from mockserver.serving.certificates import ensure_certificates, names_of
 
-    from mockserver.serving.server import url_at
+    vendors = [host for dialect in load_dialects().values() for host in dialect.hosts]
+    bundle, new = ensure_certificates(options.out, [*vendors, *options.host])
+    names = ", ".join(sorted(names_of(bundle.certificate)))
+    print(f"{'Made' if new else 'Kept, for they are still good'}, for {names}:")
+    print(f"  {bundle.authority}  the authority that clients have to trust; its key is gone")
+    print(f"  {bundle.certificate}, {bundle.key}  for the server")
+    print(f"Serve: mockserver serve --tls-cert {bundle.certificate} --tls-key {bundle.key}")
+    print(f"Trust: SSL_CERT_FILE={bundle.authority} (Python), NODE_EXTRA_CA_CERTS={bundle.authority} (Node)")
+    return 0
+
+
+def _verdict(options: argparse.Namespace) -> int:
+    import json
+
+    from mockserver.control.verdict import Declaration, DeclarationError
+    from mockserver.testing.judging import verdict_on
+
+    try:
+        declared = Declaration(options.handles, options.outcome, options.patience)
+    except DeclarationError as error:
+        raise ConfigError(f"verdict: {error}") from None
+    token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
+    clean, words, told = verdict_on(options.source, declared, options.namespace, token)
+    print(json.dumps(told, indent=2) if options.json else words)
+    return 0 if clean else 1
+
+
+def _health(options: argparse.Namespace) -> int:
+    from mockserver.serving.addresses import url_at
+    from mockserver.serving.asking import ask
 
     settings = _settings(options)
-    url = (options.url or url_at(settings.host, settings.port)).rstrip("/")
-    try:
-        with urlopen(f"{url}/_mockserver/health", timeout=5) as answer:
-            print(f"{url}: {json.load(answer)['status']}")
-            return 0
-    except (URLError, ValueError, KeyError, OSError) as error:
-        print(f"{url}: {getattr(error, 'reason', error)}", file=sys.stderr)
-        return 1
+    url = (options.url or url_at(settings.host, settings.port, secure=settings.tls_cert is not None)).rstrip("/")
+    well, said = ask(url, ready=options.ready)
+    print(f"{url}: {said}", file=sys.stdout if well else sys.stderr)
+    return 0 if well else 1

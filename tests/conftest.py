@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.server import MockServer
 from tests.support.asking import FROZEN
 
 
@@ -22,6 +22,6 @@ def server() -> Iterator[MockServer]:
 
 @pytest.fixture(scope="session")
 def frozen_server() -> Iterator[MockServer]:
-    """The same, with the clock of its answers frozen: every byte is decided by the request."""
-    with MockServer(Settings(port=0, latency="off", log_level="warning", created=FROZEN)) as running:
+    """The same, with the clock of its answers frozen, and CORS as the vendor has it: the request decides every byte."""
+    with MockServer(Settings(port=0, latency="off", log_level="warning", created=FROZEN, cors="vendor")) as running:
         yield running

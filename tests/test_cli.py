@@ -6,12 +6,17 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.cli import main
-from mockserver.serving.server import MockServer
+from mockserver.latency.profiles import PRESETS
+from tests.support.http import exchange
 
 
 def test_plan_shows_the_answer_and_its_timing_without_serving(
@@ -34,11 +39,22 @@ def test_routes_lists_every_dialect_at_its_prefix(capsys: pytest.CaptureFixture[
     assert all(f"/{name}/" in printed for name in ("cerebras", "friendli", "ovms", "upstash", "yandex"))
 
 
-def test_presets_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+def test_presets_names_and_draws_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets"]) == 0
-    printed = capsys.readouterr().out
-    assert printed.startswith("off ")
-    assert "cerebras" in printed
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "off: nothing waits"
+    for name, profile in PRESETS.items():
+        place = lines.index(f"{name}: {profile.summary}")
+        assert [line.split()[0] for line in lines[place + 1 : place + 3]] == ["first", "gap"]
+    assert max(map(len, lines)) <= 80
+
+
+def test_presets_draws_a_latency_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["presets", "--latency", "ttft=50ms, itl=5ms"]) == 0
+    first, gap = capsys.readouterr().out.splitlines()
+    assert (first.split()[-3:], gap.split()[-3:]) == (["always", "50", "ms"], ["always", "5", "ms"])
+    assert main(["presets", "--latency", "ttft=soon"]) == 2
+    assert "--latency 'ttft=soon': column 6: 'soon' is no duration" in capsys.readouterr().err
 
 
 def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
@@ -96,3 +112,70 @@ def test_serve_prints_its_address_and_ends_cleanly_when_told_to() -> None:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=10)
     assert (process.returncode in (0, -signal.SIGTERM), errors) == (True, "")
+
+
+def test_ready_is_more_than_health(server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["health", "--ready", server.url]) == 0
+    assert capsys.readouterr().out == f"{server.url}: ready\n"
+    for what, complaint in (("ftp://x", "'ftp://x' is no URL, such as http://127.0.0.1:8000"), (server.url + "/x", "")):
+        assert main(["health", what]) == 1
+        assert complaint in capsys.readouterr().err
+
+
+def test_a_changed_config_with_a_mistake_is_not_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "mock.toml"
+    config.write_text(
+        'latency = "off"\n[[fault]]\nkind = "cut"\nafter_event = 3\nshare = 0.5\n[[quota]]\ntier = "free"\n'
+    )
+    with _serving("--config", str(config), "--log-level", "error") as (_, said):
+        url = said[0].split()[3]
+        assert said[-3:] == [
+            f"Config: {config}, whose changes are taken up\n",
+            "Fault: cut, after_event=3, share=0.5\n",
+            "Quota: free\n",
+        ]
+        config.write_text("seed = [")
+        deadline = time.monotonic() + 10
+        while main(["health", "--ready", url]) == 0:
+            assert time.monotonic() < deadline
+        assert f"{url}: {config}: " in capsys.readouterr().err
+        assert main(["health", url]) == 0
+
+
+def test_strange_variables_are_named_and_those_of_a_platform_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOCKSERVER_LATENCI", "off")
+    monkeypatch.setenv("MOCKSERVER_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("MOCKSERVER_PORT", "tcp://10.0.0.1:8000")
+    monkeypatch.setenv("MOCKSERVER_PORT_8000_TCP_PORT", "8000")
+    with _serving("--port", "0") as (process, _):
+        process.send_signal(signal.SIGTERM)
+        _, complaints = process.communicate(timeout=10)
+    [line] = complaints.splitlines()
+    assert "unknown variable 'MOCKSERVER_LATENCI'. Did you mean 'MOCKSERVER_LATENCY'?" in line
+
+
+def test_in_json_every_line_is_an_object() -> None:
+    with _serving("--log-format", "json", "--fault", "error") as (process, said):
+        greeting = json.loads(said[0])
+        exchange(greeting["url"], "GET", "/ovms/v2/health/live")
+        process.send_signal(signal.SIGTERM)
+        rest, errors = process.communicate(timeout=10)
+    assert (greeting["faults"], greeting["workers"], rest) == ([greeting["faults"][0]], 1, "")
+    assert [json.loads(line)["dialect"] for line in errors.splitlines()] == ["ovms"]
+
+
+@contextmanager
+def _serving(*options: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
+    """A server in a process of its own, and what it said at its start."""
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline()]
+        last = ("{", "Quota: ") if "--config" in options else ("{", "Live page: ")
+        while not said[-1].startswith(last):
+            said.append(process.stdout.readline())
+            assert said[-1], process.communicate()
+        try:
+            yield process, said
+        finally:
+            process.kill()

@@ -8,7 +8,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mockserver.serving.server import MockServer
+from mockserver import MockServer
 from tests.support.http import exchange
 from tests.support.shapes import SHAPES, Shape
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.serving.server import MockServer
+from mockserver import MockServer
 from tests.support.http import Transcript, exchange
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"

@@ -12,6 +12,7 @@ LAYERS = (
     {"dialects"},
     {"control"},
     {"serving", "ui"},
+    {"testing"},
     {"cli", "pytest_plugin"},
 )
 PURE = {"core", "generation", "latency", "faults", "dialects", "control"}

@@ -1,33 +1,73 @@
 """What decides an answer: the request meets the state of its namespace.
 
-decide:  question, namespace, now -> decision     (counts, draws, charges: the only step that changes state)
-respond: question, decision -> plan               (pure)
+decide:  question, namespace, now -> decision     (counts, draws and charges)
+respond: question, decision -> plan               (pure, but for the seat that it takes at a busy engine)
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mockserver.control.faults import strike
+from mockserver.control.admission import admit
+from mockserver.control.choosing import Chosen, choose, facts_of, told_by
+from mockserver.control.load import Counter
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, answer
+from mockserver.control.plan import Plan, Question, WishError
+from mockserver.control.quotas import Ticket
+from mockserver.control.replies import perform
+from mockserver.control.stubs import Stub
 from mockserver.faults.rules import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a namespace has in store for one request: the faults that strike it."""
+    """What a namespace has in store for a request: what its quotas make of it, the faults that strike it, the engine
+    that it waits for, and what is chosen for it. A `ticket` of the quotas has to leave again when the answer has ended.
+    """
 
+    heard: Question | Plan
     faults: tuple[Fault, ...] = ()
+    counter: Counter | None = None
+    ticket: Ticket | None = None
+    chosen: Chosen | None = None
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether what is prepared may take more than some milliseconds to say."""
+        return self.chosen is not None and self.chosen.takes_long
 
 
-def decide(heard: Question | Plan, namespace: Namespace, now: float, since: float = 0.0) -> Decision:
+def decide(
+    heard: Question | Plan, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()
+) -> Decision:
     """The decision on a request that arrives at the instant `now`; rules of the settings count from `since`.
 
-    Raises WishError when the request's own headers ask for what cannot be.
+    `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
     """
-    return Decision(namespace.faults.pick(heard, now, since))
+    facts = facts_of(heard, namespace)
+    faults = namespace.faults.pick(heard, now, since, facts)
+    if not isinstance(heard, Question):
+        return Decision(heard, faults, chosen=choose(heard, facts, namespace, stubs))
+    admitted, ticket = admit(heard, namespace.quotas, now)
+    if not isinstance(admitted, Question):
+        return Decision(admitted)
+    try:
+        chosen = choose(admitted, facts, namespace, stubs)
+    except WishError:
+        if ticket is not None:
+            namespace.quotas.leave(ticket)
+        raise
+    told = told_by(admitted, chosen)
+    if chosen.is_body:
+        return Decision(told, faults, None, ticket, chosen)
+    visit = told.visit
+    counter = namespace.engines.counter(visit.landing.dialect.name, told.request, visit.profile, now)
+    return Decision(told, faults, counter, ticket, chosen)
 
 
-def respond(heard: Question | Plan, decision: Decision) -> Plan:
+def respond(decision: Decision) -> Plan:
     """The plan of what was heard, as it was decided."""
-    made = answer(heard, decision.faults) if isinstance(heard, Question) else heard
-    return strike(made, decision.faults) if decision.faults else made
+    heard, chosen = decision.heard, decision.chosen
+    if chosen is not None:
+        return perform(heard, chosen, decision.faults, decision.counter)
+    assert isinstance(heard, Plan), "for every question something is chosen"
+    return heard

@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import NamedTuple
 
+from mockserver.control.facts import RequestFacts
 from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
-from mockserver.core.calls import Call
+from mockserver.core.criteria import ANYTHING, Facts, matches
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive, fingerprint
 from mockserver.core.timeline import RawHeaders, Run, Timeline
-from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.notation import FaultError, read_faults
-from mockserver.faults.rules import Chance, Fault, Match
+from mockserver.faults.rules import Chance, Fault, holds, strikes
 
 # What tells the counters of armed rules from those of the settings and the routes.
 _ARMED = "armed "
@@ -71,27 +72,32 @@ class FaultDesk:
         """The faults that are armed, each with its name and what it has seen."""
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
-    def pick(self, heard: Question | Plan, now: float, since: float = 0.0) -> tuple[Fault, ...]:
+    def pick(
+        self, heard: Question | Plan, now: float, since: float = 0.0, facts: Facts | None = None
+    ) -> tuple[Fault, ...]:
         """The faults that strike a request: those of its route, of the settings, armed ones, and its header's.
 
-        The time of the settings' and the routes' rules runs from `since`. Raises WishError when the request's own
-        header asks for a fault that cannot be.
+        The time of the settings' and the routes' rules runs from `since`; `facts` are those of the request. Raises
+        WishError when the request's own header asks for a fault that cannot be.
         """
         rules = (*_standing(heard.visit, since), *self._armed.values())
-        matching = [rule for rule in rules if _matches(rule.fault.match, heard) and _fits(rule.fault, heard)]
+        if not rules:
+            return _wished(heard)
+        facts = facts or RequestFacts(heard)
+        matching = [rule for rule in rules if matches(rule.fault.match, facts) and _fits(rule.fault, heard)]
         struck = [rule.fault for rule in matching if self._count_and_draw(heard.visit, rule, now)]
         return (*struck, *_wished(heard))
 
     def _count_and_draw(self, visit: Visit, rule: Rule, now: float) -> bool:
-        """Count the request, and say whether it is struck."""
-        chance, count = rule.fault.chance, self._counts.setdefault(rule.name, Count())
+        """Count the request, if the rule's time has come and has not gone by, and say whether it is struck."""
+        chance, elapsed = rule.fault.chance, now - rule.armed_at
+        if not holds(chance, elapsed):
+            return False
+        count = self._counts.setdefault(rule.name, Count())
         count.matched += 1
-        turn = count.matched - chance.skip - 1
-        if turn < 0 or turn % chance.every or (chance.times is not None and count.struck >= chance.times):
-            return False
-        if chance.seconds is not None and now - rule.armed_at > chance.seconds:
-            return False
-        struck = chance.share == 1 or _draw(visit, rule.name) < chance.share
+        # A rule that strikes all alike needs no draw.
+        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, rule.name)
+        struck = strikes(chance, count.matched, count.struck, elapsed, draw)
         count.struck += struck
         return struck
 
@@ -99,6 +105,8 @@ class FaultDesk:
 def _standing(visit: Visit, since: float) -> Iterator[Rule]:
     """The rules of the request's route and those of the settings."""
     route, settings = visit.landing.route, visit.settings
+    if route is None and not settings.fault:
+        return
     places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
     for place, faults in places:
         yield from (Rule(f"{place} {number}", fault, since) for number, fault in enumerate(faults))
@@ -112,10 +120,17 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
         # What an earlier fault has turned into a plain answer is no stream any more.
         if kind.streams and not timeline.streamed:
             continue
+        if (kind.calls and not _calls(plan)) or (kind.needs is not None and not kind.needs(timeline)):
+            continue
         if kind.apply is not None:
             timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
         struck.append(fault.kind)
     return replace(plan, timeline=timeline, faults=tuple(struck))
+
+
+def _calls(plan: Plan) -> bool:
+    """Whether an answer calls any tool."""
+    return plan.generation is not None and any(choice.calls for choice in plan.generation.choices)
 
 
 def _wished(heard: Question | Plan) -> tuple[Fault, ...]:
@@ -128,11 +143,10 @@ def _wished(heard: Question | Plan) -> tuple[Fault, ...]:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
         if not _fits(fault, heard):
-            what = "streams, and this request asks for none" if FAULTS[fault.kind].streams else "what a model says"
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {what}")
-        if fault.chance != Chance() or fault.match != Match():
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(FAULTS[fault.kind])}")
+        if fault.chance != Chance() or fault.match != ANYTHING:
             raise WishError(
-                "X-Mockserver-Fault: times, every, skip, share, for and match are for rules, not for a request"
+                "X-Mockserver-Fault: times, every, skip, share, from, for and match are for rules, not for a request"
             )
     return faults
 
@@ -140,35 +154,18 @@ def _wished(heard: Question | Plan) -> tuple[Fault, ...]:
 def _fits(fault: Fault, heard: Question | Plan) -> bool:
     """Whether a fault can strike the answer at all: some strike streams alone, some only what a model says."""
     kind = FAULTS[fault.kind]
+    if kind.listens:
+        return False
     if isinstance(heard, Question):
         return heard.request.output.stream or not kind.streams
     return not kind.streams and kind.says is None
 
 
-def _matches(match: Match, heard: Question | Plan) -> bool:
-    visit, request = heard.visit, heard.request if isinstance(heard, Question) else None
-    landing, call = visit.landing, visit.call
-    facts = (
-        (match.dialect, landing.dialect.name),
-        (match.operation, landing.operation and landing.operation.name),
-        (match.path, landing.route.path if landing.route else call.path),
-        (match.model, request and request.model),
-        (match.stream, request is not None and request.output.stream),
-        (match.key, landing.dialect.credentials and landing.dialect.credentials(call)),
-    )
-    if any(wanted is not None and wanted != found for wanted, found in facts):
-        return False
-    if match.header is not None and not _has_header(match.header, call):
-        return False
-    prompts = request.prompts if request is not None else ()
-    return match.prompt is None or any(match.prompt in prompt.text for prompt in prompts)
-
-
-def _has_header(wanted: str, call: Call) -> bool:
-    """Whether the request has a header: `name`, or `name: value`."""
-    name, colon, value = wanted.partition(":")
-    found = call.headers.get(name.strip().lower())
-    return found is not None and (not colon or found == value.strip())
+def _target(kind: Kind) -> str:
+    """What a kind of fault strikes, where it cannot strike a request."""
+    if kind.listens:
+        return "the listener, and so everybody: arm it with --fault, in a config, or by the admin API"
+    return "streams, and this request asks for none" if kind.streams else "what a model says"
 
 
 def _draw(visit: Visit, name: str) -> float:

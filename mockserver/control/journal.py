@@ -32,7 +32,8 @@ class Denial:
 class Exchange:
     """One request and its answer. `number` counts within the namespace from 1, `path` is the path as it came.
 
-    What was answered is a `plan`, or else a `denial`; the record says how far the answer has got.
+    What was answered is a `plan`, or else a `denial`; the record says how far the answer has got. It came at the
+    instant `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
     """
 
     number: int
@@ -41,7 +42,15 @@ class Exchange:
     call: Call
     plan: Plan | None = None
     denial: Denial | None = None
+    arrived: float = 0.0
+    ahead: float = 0.0
     record: Record = field(default_factory=Record)
+
+    @property
+    def is_question(self) -> bool:
+        """Whether a model was asked. What nobody serves counts as one: somebody meant to ask."""
+        operation = self.plan.visit.landing.operation if self.plan is not None else None
+        return operation is None or operation.answer is None
 
     @property
     def weight(self) -> int:
@@ -86,11 +95,19 @@ class Journal:
         return next((exchange for exchange in self.exchanges() if exchange.number == number), None)
 
     def open(
-        self, namespace: str, path: str, call: Call, plan: Plan | None = None, denial: Denial | None = None
+        self,
+        namespace: str,
+        path: str,
+        call: Call,
+        plan: Plan | None = None,
+        denial: Denial | None = None,
+        *,
+        arrived: float = 0.0,
+        ahead: float = 0.0,
     ) -> Exchange:
         """Note an exchange whose answer is decided."""
         self._opened += 1
-        exchange = Exchange(self._opened, namespace, path, call, plan, denial)
+        exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
         weight = exchange.weight
         self._exchanges.append(exchange)
         self._weights.append(weight)

@@ -4,10 +4,16 @@ A path, a header or an API key names one; the first that does counts.
 """
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mockserver.control.faults import FaultDesk
 from mockserver.control.journal import Budget, Journal
+from mockserver.control.load import Engines
+from mockserver.control.quotas import QuotaDesk
+from mockserver.control.retries import Retries
+from mockserver.control.stubs import StubBook
 from mockserver.core.calls import Headers
 
 DEFAULT = ""
@@ -19,17 +25,29 @@ _MOST_NAMESPACES = 4096
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Namespace:
-    """All that a server remembers for one namespace. `shift` is how far its clock has been put forward, in seconds."""
+    """All that a server remembers for one namespace. `shift` is how far its clock has been put forward, in seconds.
+
+    `own` are settings of the namespace's own, by their names: they stand instead of the server's.
+    """
 
     name: str
     faults: FaultDesk = field(default_factory=FaultDesk)
     journal: Journal = field(default_factory=Journal)
+    engines: Engines = field(default_factory=Engines)
+    quotas: QuotaDesk = field(default_factory=QuotaDesk)
+    stubs: StubBook = field(default_factory=StubBook)
+    retries: Retries = field(default_factory=Retries)
     shift: float = 0.0
+    own: Mapping[str, Any] = field(default_factory=dict)
 
     def reset(self) -> None:
-        """Forget everything but the time."""
+        """Forget everything but the time and the settings."""
         self.faults.reset()
         self.journal.clear()
+        self.engines.reset()
+        self.quotas.reset()
+        self.stubs.reset()
+        self.retries.reset()
 
 
 class Namespaces:
@@ -57,6 +75,11 @@ class Namespaces:
     def all(self) -> list[Namespace]:
         """The namespaces in use, the one used last at the end."""
         return list(self._known.values())
+
+    @property
+    def weight(self) -> tuple[int, int]:
+        """What all journals hold, and what they may hold at the most, in bytes."""
+        return self._budget.held, self._budget.most
 
     def trim(self) -> None:
         """Let the oldest exchanges of the quietest namespaces go, while all journals together hold too much."""

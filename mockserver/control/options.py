@@ -11,10 +11,13 @@ from dataclasses import dataclass, fields, replace
 from math import nan
 from typing import Any, get_args
 
+from mockserver.control.quota_rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
-from mockserver.core.dialects import Edition
+from mockserver.control.stub_notation import Files, StubError, read_stubs
+from mockserver.core.criteria import said_outright
+from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown
-from mockserver.faults.notation import read_fault, read_faults
+from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC
@@ -102,7 +105,7 @@ def _latency(value: Any) -> str:
     text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else _text(value)
     if text not in (OFF, REALISTIC):
         try:
-            read_profile(text)
+            read_profile(text, realistic="fast")
         except NotationError as error:
             raise ValueError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
     return text
@@ -118,7 +121,7 @@ def _faults(value: Any) -> tuple[Fault, ...]:
 def _fault(value: Any) -> tuple[Fault, ...]:
     if isinstance(value, Fault):
         return (value,)
-    return read_faults(value) if isinstance(value, str) else (read_fault(value),)
+    return read_faults(value) if isinstance(value, str) else read_table(value)
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -135,17 +138,45 @@ OPTIONS: tuple[Option, ...] = (
         "FAULT",
         often=True,
     ),
+    Option(
+        "quota",
+        read_quotas,
+        "off, vendor, a tier, or limits such as 'requests=30/min, tokens=60k/min, concurrent=10, dialect=cerebras'",
+        "QUOTA",
+        often=True,
+    ),
+    Option("stubs", _text, "a folder of stub files (*.toml, *.json)", "DIR"),
+    Option(
+        "unmatched",
+        _choice("generate", "refuse"),
+        "how a request is answered that no stub matches, where there are some",
+        "KIND",
+    ),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
+    Option(
+        "cors",
+        _choice("on", "vendor"),
+        "on (pages of any origin may read the answers), or as the vendor has it",
+        "KIND",
+    ),
     Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
     Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
     Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
     Option("max_body", _whole(1, 2**40), "largest request body, in bytes", "BYTES"),
     Option("journal", _whole(0, 1_000_000), "how many exchanges each namespace keeps", "NUMBER"),
+    Option("tls_cert", _text, "serve HTTPS with this certificate, a PEM file", "FILE"),
+    Option("tls_key", _text, "the certificate's key, a PEM file; left out where the certificate's file has it", "FILE"),
     Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
     Option("log_level", _choice("debug", "info", "warning", "error"), "how much the server says", "LEVEL"),
+    Option("log_format", _choice("text", "json"), "how it says it: text for people, or a JSON object a line", "FORMAT"),
+    Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
 )
 _BY_NAME = {option.name: option for option in OPTIONS}
+# Container platforms describe a service that is called `mockserver` in variables that look like ours, such as
+# MOCKSERVER_PORT=tcp://10.0.0.7:8000.
+_LINKED = re.compile(r"(tcp|udp|sctp)://")
+_LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
 _ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
 
 
@@ -156,27 +187,44 @@ def from_texts(values: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
     """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
-    given = {option.name: environ[option.variable] for option in OPTIONS if environ.get(option.variable)}
+    texts = {option.name: environ.get(option.variable) for option in OPTIONS}
+    given = {name: text for name, text in texts.items() if text and not _LINKED.match(text)}
     return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable) for name, value in given.items()}
 
 
-def from_toml(text: str, name: str) -> dict[str, Any]:
-    """Settings from a config file's text; `name` is what errors call it."""
+def strange_variables(environ: Mapping[str, str]) -> list[str]:
+    """A sentence for each `MOCKSERVER_*` variable that means nothing, with the nearest that does."""
+    known = ("MOCKSERVER_CONFIG", *(option.variable for option in OPTIONS))
+    strange = (name for name in sorted(environ) if name.startswith("MOCKSERVER_") and name not in known)
+    return [
+        f"{unknown('variable', name, known)}. It is ignored"
+        for name in strange
+        if not (_LINKED.match(environ[name]) or _LINKS.match(name))
+    ]
+
+
+def from_toml(text: str, name: str, files: Files | None = None) -> dict[str, Any]:
+    """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: {error}") from None
-    return dict(_setting(key, value, f"{name}, {_line(text, key)}: {key}") for key, value in document.items())
+    return dict(_setting(key, value, f"{name}, {_line(text, key)}: {key}", files) for key, value in document.items())
 
 
-def _setting(key: str, value: Any, place: str) -> tuple[str, Any]:
+def _setting(key: str, value: Any, place: str, files: Files | None) -> tuple[str, Any]:
     """A key of a config file as a field of Settings, with its value."""
+    if key == "stub":
+        try:
+            return key, read_stubs(value, place, files, "config")
+        except StubError as error:
+            raise ConfigError(str(error)) from None
     if key == "route":
         return "routes", _routes(value, place)
     if key in ("bare", "models"):
         return key, _table(value, place, lists=key == "models")
     if key not in _BY_NAME:
-        raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route'))}")
+        raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route', 'stub'))}")
     return key, _read(_BY_NAME[key], value, place)
 
 
@@ -210,8 +258,17 @@ def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterab
             raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
     for fault in (*settings.fault, *(fault for route in settings.routes for fault in route.faults)):
         known = [each for paths in operations.values() for each in paths]
-        if fault.match.operation is not None and fault.match.operation not in known:
-            raise ConfigError(f"fault.match: {unknown('operation', fault.match.operation, dict.fromkeys(known))}")
+        for operation in said_outright(fault.match, "operation"):
+            if operation not in known:
+                raise ConfigError(f"fault.match: {unknown('operation', operation, dict.fromkeys(known))}")
+
+
+def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError where a quota is for a dialect that has none, or names a tier that no dialect has."""
+    try:
+        check_quotas(settings.quota, dialects)
+    except QuotaError as error:
+        raise ConfigError(f"quota: {error}") from None
 
 
 def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
@@ -228,7 +285,7 @@ def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
     named += [(f"bare {path}", name) for path, name in settings.bare.items()]
     named += [("models", name) for name in settings.models]
     faults = (*settings.fault, *(fault for route in settings.routes for fault in route.faults))
-    named += [("fault.match", fault.match.dialect) for fault in faults if fault.match.dialect is not None]
+    named += [("fault.match", str(name)) for fault in faults for name in said_outright(fault.match, "dialect")]
     return named + ([("dialect", settings.dialect)] if settings.dialect else [])
 
 

@@ -12,23 +12,28 @@ from functools import lru_cache
 
 import orjson
 
+from mockserver.control import recall
+from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
 from mockserver.control.settings import RouteSettings, Settings
+from mockserver.control.stubs import Near
 from mockserver.core.calls import Call
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, fingerprint, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
-from mockserver.generation.generate import generate
+from mockserver.generation.prepared import Speech, delayed, speak
+from mockserver.generation.refusals import in_words
 from mockserver.generation.subject import brief
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import instant, pace
-from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
+from mockserver.latency.profiles import OFF, REALISTIC, Profile
 
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
@@ -40,18 +45,23 @@ class WishError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A call, and all that is decided about it before its body is read. Without a profile latency is off."""
+    """A call, and all that is decided about it before its body is read. Without a profile `latency` is off."""
 
     call: Call
     landing: Landing
     settings: Settings
     site: Site
     profile: Profile | None
+    latency: str = OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will be answered, and why: the timeline, the facts that explain it, and the faults that struck it."""
+    """What will be answered, and why: the timeline, the facts that explain it, and the faults that struck it.
+
+    `rule` is the stub that decided it; `nearest` are the stubs that came nearest where none of them matched; `attempt`
+    counts the tries of the same request, and `trouble` is what a function of the user's has raised.
+    """
 
     timeline: Timeline
     visit: Visit
@@ -59,7 +69,12 @@ class Plan:
     pace: Pace | None = None
     generation: Generation | None = None
     rejection: Rejection | None = None
+    seat: Seat | None = None
     faults: tuple[str, ...] = ()
+    rule: str | None = None
+    nearest: tuple[Near, ...] | None = None
+    attempt: int = 1
+    trouble: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +83,21 @@ class Question:
 
     visit: Visit
     request: GenerationRequest
+
+    def again(self, call: Call) -> "Question":
+        """The same question, asked by another call that differs in nothing but its time."""
+        visit, site = self.visit, self.visit.site
+        site = Site(
+            site.edition,
+            call.received_at if visit.settings.created is None else site.now,
+            site.seed,
+            site.identity,
+            site.models,
+            site.closed_catalogue,
+            site.variables,
+        )
+        visit = Visit(call, visit.landing, visit.settings, site, visit.profile, visit.latency)
+        return Question(visit, self.request)
 
     @property
     def weight(self) -> int:
@@ -81,13 +111,33 @@ class Question:
         return max(most, limits.min_tokens) * choices * (1 + (request.output.logprobs or 0))
 
 
-def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Question | Plan:
+# Calls heard lately that are no longer than so many bytes, by all that may differ between equal ones but the time.
+_heard: recall.Memory[tuple[object, ...], Question] = recall.Memory("heard")
+_LONGEST_REMEMBERED = 16_384
+
+
+def hear(
+    call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+) -> Question | Plan:
     """The question that a call asks, or the plan at once where none is asked.
 
-    `salt` sets apart the ids of equal calls, where the settings want them unique. Raises WishError when a header of
-    our own cannot be obeyed.
+    `salt` sets apart the ids of equal calls, where the settings want them unique; `standings` are the caller's quotas.
+    Raises WishError when a header of our own cannot be obeyed.
     """
-    visit = _visit(call, landing, settings, salt)
+    if salt or standings or len(call.body) > _LONGEST_REMEMBERED:
+        return _hear(_visit(call, landing, settings, salt, standings))
+    key = (id(landing), call.method, call.query, call.headers.raw, call.body)
+    known = _heard.find(key)
+    if known is not None and known.visit.landing is landing and known.visit.settings is settings:
+        return known.again(call)
+    heard = _hear(_visit(call, landing, settings))
+    if isinstance(heard, Question):
+        _heard.keep(key, heard)
+    return heard
+
+
+def _hear(visit: Visit) -> Question | Plan:
+    call, landing = visit.call, visit.landing
     operation = landing.operation
     if operation is None:
         return _settle(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
@@ -97,26 +147,66 @@ def hear(call: Call, landing: Landing, settings: Settings, salt: int = 0) -> Que
     if operation.answer is not None:
         return _settle(operation.answer(call, visit.site), visit)
     request = operation.read(call, visit.site)
-    return refuse(request, visit) if isinstance(request, Rejection) else Question(visit, request)
+    if isinstance(request, Rejection):
+        return refuse(request, visit)
+    return Question(_paced(visit, request.model), request)
 
 
-def answer(question: Question, faults: Sequence[Fault] = ()) -> Plan:
-    """The plan of an answer: generate, pace, write. Faults of the model itself strike here."""
+def answer(
+    question: Question, faults: Sequence[Fault] = (), counter: Counter | None = None, speech: Speech | None = None
+) -> Plan:
+    """The plan of an answer: generate, pace, write. Faults of the model itself strike here.
+
+    At the `counter` a seat is taken, where the engine has so many and no more. A `speech` is what the model is made to
+    say instead of its own words.
+    """
     visit, request = question.visit, question.request
     seed = visit.site.seed
-    generation = generate(request, seed)
+    generation = recall.said(request, seed) if speech is None else speak(request, speech, seed)
     for fault in faults:
         says = FAULTS[fault.kind].says
         if says is not None:
             generation = said_otherwise(generation, fault, says)
+    generation = in_words(generation)
     key = derive(seed, "pace", generation.fingerprint)
-    timing = pace(visit.profile, generation.steps, request.prompt_tokens, key)
+    unseen = generation.usage.unseen
+    thinking = unseen.reasoning if unseen is not None else 0
+    timing, seat = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
+    if speech is not None:
+        timing = delayed(timing, speech, generation)
+    if counter is not None:
+        taken = counter.take(timing)
+        if isinstance(taken, Rejection):
+            return refuse(taken, visit, request)
+        timing, seat = taken
     operation = visit.landing.operation
     assert operation is not None, "a question is asked of an operation"
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
         return refuse(written, visit, request)
-    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation)
+    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, seat=seat)
+
+
+def answer_as(reply: Reply, heard: Question | Plan) -> Plan:
+    """The plan of an answer that is given as it is, at the pace at which its events would have come as tokens."""
+    visit, request = heard.visit, heard.request
+    steps = sum(len(frames.data) for frames in reply.frames)
+    key = derive(visit.site.seed, "pace", visit.site.identity)
+    timing = instant(steps) if request is None else pace(visit.profile, steps, request.prompt_tokens, key)
+    headed = _headed(reply, visit)
+    # What the answer says itself stands instead of what the vendor would say.
+    headers = tuple(reversed(dict(reversed(headed.headers)).items()))
+    return Plan(assemble(replace(headed, headers=headers), timing), visit, request, timing)
+
+
+def retold(visit: Visit, seed: int | None, latency: str | None) -> Visit:
+    """The visit under another seed and latency, where these are told and the request's own headers say none."""
+    headers, site = visit.call.headers, visit.site
+    if seed is not None and not headers.get("x-mockserver-seed"):
+        site = replace(site, seed=seed, identity=derive(seed, "retold", site.identity))
+    if latency is not None and not headers.get("x-mockserver-latency"):
+        return replace(visit, site=site, profile=_profile(latency, visit.landing.dialect.realistic), latency=latency)
+    return replace(visit, site=site)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
@@ -124,7 +214,9 @@ def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: S
     return refuse(rejection, _visit(call, landing, settings, 0))
 
 
-def _visit(call: Call, landing: Landing, settings: Settings, salt: int) -> Visit:
+def _visit(
+    call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+) -> Visit:
     """What the request's own headers say, else its route, else the server's settings."""
     route, wish = landing.route, call.headers.get
     told = _told(settings, route)
@@ -134,7 +226,19 @@ def _visit(call: Call, landing: Landing, settings: Settings, salt: int) -> Visit
         edition = landing.operation.edition or edition
     latency = wish("x-mockserver-latency") or told.latency
     profile = _profile(latency, landing.dialect.realistic)
-    return Visit(call, landing, settings, _site(call, landing, settings, seed, edition, salt), profile)
+    site = _site(call, landing, settings, seed, edition, salt)
+    if standings:
+        site = replace(site, standings=standings)
+    return Visit(call, landing, settings, site, profile, latency)
+
+
+def _paced(visit: Visit, model: str) -> Visit:
+    """The visit at the pace of the model that is asked for, where latency is realistic and its dialect tells models
+    apart."""
+    preset_of = visit.landing.dialect.preset_of
+    if preset_of is None or not visit.latency.startswith(REALISTIC):
+        return visit
+    return replace(visit, profile=_profile(visit.latency, preset_of(model)))
 
 
 def _told(settings: Settings, route: RouteSettings | None) -> Settings:
@@ -232,6 +336,6 @@ def _profile(text: str, realistic: str) -> Profile | None:
     if text == OFF:
         return None
     try:
-        return PRESETS[realistic] if text == REALISTIC else read_profile(text)
+        return read_profile(text, realistic)
     except NotationError as error:
         raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None

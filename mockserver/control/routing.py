@@ -13,6 +13,8 @@ from difflib import get_close_matches
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
 
+_MOST_LANDINGS = 1024
+
 # Only paths that several dialects share need a line.
 DEFAULT_BARE = {
     "/v1/completions": "cerebras",
@@ -90,6 +92,8 @@ class Router:
         self._dialects = dialects
         self._alone = dialects[settings.dialect] if settings.dialect else None
         self._root = _Table()
+        # Landings found lately: the same few paths are asked for again and again.
+        self._landings: dict[tuple[str, str, str], Landing] = {}
         self._by_host = {host: dialect for dialect in dialects.values() for host in dialect.hosts}
         self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
         for route in settings.routes:
@@ -101,6 +105,17 @@ class Router:
 
     def find(self, method: str, path: str, host: str = "") -> Landing | None:
         """Where a request lands; None when its path belongs to no dialect. One dialect alone has every path."""
+        key = (method, path, host)
+        landing = self._landings.get(key)
+        if landing is None:
+            landing = self._find(method, path, host)
+            if landing is not None:
+                if len(self._landings) >= _MOST_LANDINGS:
+                    self._landings.clear()
+                self._landings[key] = landing
+        return landing
+
+    def _find(self, method: str, path: str, host: str) -> Landing | None:
         vendor = self._by_host.get(host.partition(":")[0].lower())
         if vendor is not None:
             return self._within(vendor, method, path)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mockserver.control.quota_rules import Quota
+from mockserver.control.stubs import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
 from mockserver.latency.profiles import REALISTIC
@@ -29,9 +31,12 @@ class RouteSettings:
 class Settings:
     """All that a server can be told. `created` freezes the clock of the answers, in Unix seconds.
 
-    `auth` is "any", "off" or the accepted keys; `ids` "derived" (from the request) or "unique" (per call); `writes`
-    "joined" (events due at the same instant leave together) or "single"; `journal` how many exchanges each namespace
-    keeps; `models` closes a dialect's catalogue;
+    `auth` is "any", "off" or the accepted keys; `cors` "on" (pages of any origin may read the answers) or "vendor";
+    `ids` "derived" (from the request) or "unique" (per call); `writes` "joined" (events due at the same instant leave
+    together) or "single"; `journal` how many exchanges each namespace keeps; `models` closes a dialect's catalogue; of
+    the rules of `quota` the first that is for a request counts;
+    `stubs` is a folder of stub files, and `stub` those of the config file; a request that no stub matches is answered
+    as `unmatched` says: "generate" or "refuse";
     `pinned` names what the command line or the environment has said, which no route of a config file undoes.
     """
 
@@ -42,16 +47,25 @@ class Settings:
     edition: Edition = "documented"
     auth: str | tuple[str, ...] = "any"
     dialect: str | None = None
+    cors: str = "on"
     strict: bool = False
     created: float | None = None
     ids: str = "derived"
     writes: str = "joined"
     max_body: int = 64 * 1024 * 1024
     journal: int = 1000
+    tls_cert: str | None = None
+    tls_key: str | None = None
     admin_token: str | None = None
     log_level: str = "info"
+    log_format: str = "text"
+    workers: int = 1
     bare: Mapping[str, str] = field(default_factory=dict)
     models: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     routes: tuple[RouteSettings, ...] = ()
     fault: tuple[Fault, ...] = ()
+    quota: tuple[Quota, ...] = ()
+    stubs: str | None = None
+    stub: tuple[Stub, ...] = ()
+    unmatched: str = "generate"
     pinned: frozenset[str] = frozenset()

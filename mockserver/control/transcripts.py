@@ -4,7 +4,8 @@
 """
 
 import base64
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -15,6 +16,7 @@ from mockserver import __version__
 from mockserver.control.journal import Exchange
 from mockserver.control.plan import Plan
 from mockserver.core.calls import Call, Headers
+from mockserver.core.seeding import fingerprint
 from mockserver.core.timeline import Record, Run, Timeline
 
 # What a header may hold that nobody else should read.
@@ -30,8 +32,11 @@ def told(exchange: Exchange) -> dict[str, Any]:
         "number": exchange.number,
         "namespace": exchange.namespace,
         "at": call.received_at,
+        "arrived": exchange.arrived,
+        "ahead": exchange.ahead,
         "method": call.method,
         "path": exchange.path,
+        "question": exchange.is_question,
         **(_planned(plan) if plan is not None else {}),
         "decision": _decision(exchange),
         "timing": _timing(exchange),
@@ -45,7 +50,12 @@ def told(exchange: Exchange) -> dict[str, Any]:
 def told_whole(exchange: Exchange) -> dict[str, Any]:
     """An exchange with its request, its answer and every event, planned and sent."""
     call, plan = exchange.call, exchange.plan
-    request = {"headers": masked(call.headers), "query": call.query, **_body("body", call.body)}
+    request = {
+        "headers": masked(call.headers),
+        "query": call.query,
+        "credentials": _digest(call.headers),
+        **_body("body", call.body),
+    }
     if plan is None:
         assert exchange.denial is not None, "an exchange without a plan has been denied"
         return {**told(exchange), "request": request, "answer": {"status": exchange.denial.status, "headers": {}}}
@@ -62,10 +72,10 @@ def masked(headers: Headers) -> dict[str, str]:
     return {name: _mask(value) if name in _SECRET else value for name, value in _headers(headers.raw).items()}
 
 
-def har(exchanges: Iterable[Exchange]) -> dict[str, Any]:
-    """Exchanges as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
+def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """An HTTP Archive (HAR 1.2), which browsers and proxies read, of entries made by `har_entry`."""
     creator = {"name": "mockserver", "version": __version__}
-    return {"log": {"version": "1.2", "creator": creator, "entries": [_har_entry(each) for each in exchanges]}}
+    return {"log": {"version": "1.2", "creator": creator, "entries": entries}}
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
@@ -103,7 +113,18 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
         return {"by": "denial", "kind": denial.kind, "message": denial.message, "faults": []}
     by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
     refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
-    return {"by": by, **refused, "faults": list(plan.faults)}
+    return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
+
+
+def _stubbed(plan: Plan) -> dict[str, Any]:
+    """What stubs had to do with it: the one that matched, or those that came nearest, field by field."""
+    line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
+    if plan.nearest is not None:
+        line["nearest"] = [
+            {"name": near.name, "differences": [asdict(difference) for difference in near.differences]}
+            for near in plan.nearest
+        ]
+    return line if plan.trouble is None else {**line, "handler_error": plan.trouble}
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
@@ -116,7 +137,8 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
-    return {**stated, **due, "ttft": first}
+    waited = {"position": plan.seat.turn.position, "waited": plan.seat.turn.wait} if plan and plan.seat else {}
+    return {**stated, **due, **waited, "ttft": first}
 
 
 def _outcome(record: Record) -> dict[str, Any]:
@@ -158,12 +180,19 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return told
 
 
+def _digest(headers: Headers) -> str:
+    """What tells whether two requests bring the same credentials, and nothing more of them."""
+    secrets = (value.strip() for name, value in headers.raw if name.decode("latin-1") in _SECRET and name != b"cookie")
+    return fingerprint(b"\n".join(secrets))[:8]
+
+
 def _mask(value: str) -> str:
     scheme, blank, secret = value.rpartition(" ")
     return f"{scheme}{blank}****{secret[-4:] if len(secret) > 8 else ''}"
 
 
-def _har_entry(exchange: Exchange) -> dict[str, Any]:
+def har_entry(exchange: Exchange) -> dict[str, Any]:
+    """An exchange as an entry of an HTTP Archive."""
     call, record, plan = exchange.call, exchange.record, exchange.plan
     status = plan.timeline.status if plan is not None else exchange.denial.status if exchange.denial else 0
     answered = plan.timeline.headers if plan is not None else ()

@@ -8,18 +8,16 @@ from urllib.parse import parse_qsl
 class Headers:
     """Request headers as they came, looked up by lower-case name; the first of equal names counts."""
 
-    __slots__ = ("raw",)
+    __slots__ = ("_first", "raw")
 
     def __init__(self, raw: Iterable[tuple[bytes, bytes]] = ()) -> None:
         self.raw = tuple(raw)
+        self._first = dict(reversed(self.raw))
 
     def get(self, name: str) -> str | None:
         """The value of the header, or None. `name` in lower case."""
-        wanted = name.encode("latin-1")
-        for key, value in self.raw:
-            if key == wanted:
-                return value.decode("latin-1")
-        return None
+        value = self._first.get(name.encode("latin-1"))
+        return None if value is None else value.decode("latin-1")
 
 
 @dataclass(frozen=True, slots=True)

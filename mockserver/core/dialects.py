@@ -12,6 +12,7 @@ from typing import Any, Literal
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.quotas import QuotaPolicy, Standing
 from mockserver.core.timeline import Pace, RawHeaders, Reply
 
 Edition = Literal["documented", "observed"]
@@ -35,7 +36,7 @@ class Site:
 
     `now` is the arrival in Unix seconds (frozen when the settings say so), `seed` decides everything that is random,
     `identity` the ids that are this call's own. `models` are the models on offer, and with `closed_catalogue` no
-    others exist. `variables` are the path's.
+    others exist. `variables` are the path's. `standings` are the quotas of whoever asks, none where they are off.
     """
 
     edition: Edition
@@ -45,6 +46,7 @@ class Site:
     models: tuple[Model, ...] = ()
     closed_catalogue: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
+    standings: tuple[Standing, ...] = ()
 
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else any name at all unless the catalogue is closed."""
@@ -84,6 +86,7 @@ class Operation:
 
     The first of `paths` is the one that documents it; `{name}` in a path stands for anything, slashes included.
     `edition` fixes the edition where the path itself decides it. `secured` operations want the vendor's credentials.
+    Those that know tools say so by `calls_tools`.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Operation:
     answer: Answer | None = None
     edition: Edition | None = None
     secured: bool = True
+    calls_tools: bool = False
     summary: str = ""
 
 
@@ -128,13 +132,30 @@ def error_event(status: int, body: object) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Clients:
+    """How clients are led to a dialect: what follows its URL in a base URL, and the environment variables they read.
+
+    `native` is what the vendor's own client wants there, `openai` what the openai client wants; `urls` are variables
+    for the native base URL, `keys` for the API key, and `more` those that only have to be there.
+    """
+
+    native: str = ""
+    openai: str = "/v1"
+    urls: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    more: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """A vendor's API.
 
     `hosts` are the vendor's own host names. `contract` maps an edition to its OpenAPI components. `credentials` tells
     the key that a call carries, None when it carries none; a dialect without credentials needs none. `headers` are
-    what the vendor puts on every answer, errors included; `realistic` names the latency preset.
-    `stream_error` is what a stream says, given the status and the body that its refusal would have had.
+    what the vendor puts on every answer, errors included; `realistic` names the latency preset, and `preset_of` that of
+    a model, where models differ.
+    `stream_error` is what a stream says, given the status and the body that its refusal would have had. A dialect
+    without `quotas` refuses nobody for asking too much.
     """
 
     name: str
@@ -148,5 +169,8 @@ class Dialect:
     credentials: Callable[[Call], str | None] | None = None
     unrouted: Callable[[Call, Site, tuple[str, ...]], Reply | Rejection] = unrouted
     stream_error: Callable[[int, object], bytes] = error_event
+    quotas: QuotaPolicy | None = None
+    clients: Clients = Clients()
     error_schema: str = "ErrorResponse"
     realistic: str = "fast"
+    preset_of: Callable[[str], str] | None = None

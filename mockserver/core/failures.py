@@ -54,7 +54,8 @@ class Rejection:
 
     An empty `message` leaves the wording to the dialect's error table; `param` names the field to blame,
     `key` the credentials that came; `status` overrides the table's HTTP status where one kind has several on the wire.
-    `streamed` says that the vendor answers as if the refusal were a stream; `headers` go out beside the table's own.
+    `streamed` says that the vendor answers as if the refusal were a stream; `headers` go out beside the table's own;
+    `code` stands for the table's where one kind has several.
     """
 
     kind: FailureKind
@@ -65,3 +66,4 @@ class Rejection:
     status: int | None = None
     streamed: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    code: str | None = None

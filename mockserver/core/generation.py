@@ -1,10 +1,11 @@
 """What is asked of a model, and what it says: requests and generations in no vendor's words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,35 +56,49 @@ class Stops:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. `seeds` are the request's own, one per choice (the last serves the rest); none: derived."""
+    """How tokens are drawn. `seeds` are the request's own, one per choice (the last serves the rest); none: derived.
+
+    `top_k` 0 stands for all tokens; `no_repeat_ngram` below 2 for none. `bad_words` and `bad_tokens` are texts and
+    token sequences that must not appear. `beams` above 1 searches: the best by log-probability over
+    length ** `length_penalty` is taken, among the first to end where `early_stopping` is set.
+    """
 
     seeds: tuple[int, ...] = ()
     temperature: float = 1.0
     top_p: float = 1.0
     top_k: int = 0
+    min_p: float = 0.0
+    xtc_threshold: float = 0.5
+    xtc_probability: float = 0.0
     beams: int = 1
+    length_penalty: float = 1.0
+    early_stopping: bool = True
     frequency_penalty: float = 0.0
     presence_penalty: float = 0.0
     repetition_penalty: float = 1.0
+    no_repeat_ngram: int = 0
     logit_bias: tuple[tuple[int, float], ...] = ()
-
-    @property
-    def greedy(self) -> bool:
-        """Whether the most likely token is always taken, so that no seed matters."""
-        return self.temperature == 0 or self.top_k == 1
+    bad_words: tuple[str, ...] = ()
+    bad_tokens: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`."""
+    """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`.
 
-    kind: Literal["json_object", "json_schema", "regex", "grammar"]
+    To be `json_complete` is to keep to a JSON Schema with every property that it names, the optional ones too.
+    """
+
+    kind: Literal["json_object", "json_schema", "json_complete", "regex", "grammar"]
     schema: object = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool that the model may call. `parameters` is its JSON Schema, None for a custom tool's free text."""
+    """A tool that the model may call.
+
+    `parameters` is the JSON Schema of a function's arguments, or the constraint on a custom tool's text, None for free.
+    """
 
     name: str
     description: str = ""
@@ -116,7 +131,9 @@ class Output:
 class GenerationRequest:
     """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
 
-    `wishes` is a value of the dialect's own, for what only its writer understands.
+    `effort` is how hard it thinks before it speaks, None where nobody asks; `prediction` a text that is expected.
+    `patience` is how long it would wait for an engine that is busy, in seconds, None for ever. `wishes` is a value of
+    the dialect's own, for what only its writer understands.
     """
 
     model: str
@@ -130,6 +147,9 @@ class GenerationRequest:
     tool_choice: ToolChoice = ToolChoice()
     n: int = 1
     best_of: int = 1
+    effort: Effort | None = None
+    prediction: str | None = None
+    patience: float | None = None
     wishes: object = None
 
     @property
@@ -142,11 +162,13 @@ class GenerationRequest:
 class Position:
     """The log-probability of one token, and of its likeliest rivals (best first), in natural logarithms.
 
-    `top` holds (id, text, logprob); the chosen token is among them unless it was less likely than all of them.
+    `top` holds (id, text, logprob); the chosen token is among them unless it was less likely than all of them. `rank`
+    is its place among all tokens, 0 for the likeliest.
     """
 
     logprob: float
     top: tuple[tuple[int, str, float], ...] = ()
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +192,21 @@ class ToolCall:
     def steps(self) -> int:
         """How many decoding steps it takes."""
         return 1 + len(self.ids)
+
+    def beginning(self, count: int) -> "ToolCall":
+        """The call as far as the first `count` tokens of its arguments."""
+        return replace(self, ids=self.ids[:count], texts=self.texts[:count])
+
+
+def first_steps(calls: Sequence[ToolCall], steps: int) -> tuple[ToolCall, ...]:
+    """What has come of calls after so many decoding steps."""
+    kept: list[ToolCall] = []
+    for call in calls:
+        if steps <= 0:
+            break
+        kept.append(call.beginning(steps - 1))
+        steps -= call.steps
+    return tuple(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +249,28 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """Completion tokens that no text shows: those of thinking, and of a prediction that did not come true.
+
+    `accepted` are the tokens of the prediction that did; those are in the text.
+    """
+
+    reasoning: int = 0
+    accepted: int = 0
+    rejected: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
-    """What the answer cost, in tokens."""
+    """What the answer cost, in tokens. `unseen` tells apart what of the completion is not text, where that was asked.
+
+    The completion counts what is unseen too.
+    """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    unseen: Unseen | None = None
 
     @property
     def total_tokens(self) -> int:
@@ -227,12 +280,19 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """All that the model says to one request, before any vendor's format."""
+    """All that the model says to one request, before any vendor's format; `prepared` is what it is made to say."""
 
     request: GenerationRequest
     choices: tuple[Choice, ...]
     usage: Usage
     fingerprint: int = 0
+    prepared: bool = False
+
+    def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
+        """The generation with other choices, and the usage that these make."""
+        more = sum(choice.steps for choice in choices) - sum(choice.steps for choice in self.choices)
+        usage = replace(self.usage, completion_tokens=self.usage.completion_tokens + more)
+        return replace(self, choices=choices, usage=usage)
 
     @property
     def steps(self) -> int:

@@ -16,13 +16,13 @@ _MASK = (1 << 64) - 1
 def derive(seed: int, *parts: str | int) -> int:
     """A 64-bit number that depends on the seed and on each part, and on nothing else."""
     data = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(data, digest_size=8, key=(seed & _MASK).to_bytes(8, "big")).digest(), "big")
+    return int.from_bytes(blake2b(data, digest_size=8, key=(seed & _MASK).to_bytes(8)).digest())
 
 
 def hex_digits(seed: int, count: int, *parts: str | int) -> str:
     """`count` (at most 128) lower-case hexadecimal digits derived like `derive`."""
     data = "\x1f".join(map(str, parts)).encode("utf-8", "surrogatepass")
-    return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8, "big")).hexdigest()[:count]
+    return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8)).hexdigest()[:count]
 
 
 def fingerprint(data: bytes) -> str:
@@ -63,4 +63,4 @@ class Draws:
 
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items; IndexError when there are none."""
-        return items[self.below(len(items))]
+        return items[(self.bits() * len(items)) >> 64]

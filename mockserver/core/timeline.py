@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 Item = TypeVar("Item", covariant=True)
 
@@ -17,6 +17,49 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 RUN_LENGTH = 256
 OPENING = -1
+
+
+class Wrapped(Sequence[bytes]):
+    """Frames that have all but one text in common: `before`, the text, `after`.
+
+    A frame costs little until somebody looks at it alone; `joined` tells many of them at once, at a fraction of the
+    price.
+    """
+
+    __slots__ = ("_after", "_before", "_made", "_texts")
+
+    def __init__(self, before: bytes, texts: Sequence[bytes], after: bytes) -> None:
+        self._before, self._texts, self._after = before, texts, after
+        self._made: list[bytes] | None = None
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        return self._frames()[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._frames())
+
+    def _frames(self) -> list[bytes]:
+        if self._made is None:
+            before, after = self._before, self._after
+            self._made = [before + text + after for text in self._texts]
+        return self._made
+
+    def sizes(self) -> Iterator[int]:
+        """How many bytes each frame has."""
+        around = len(self._before) + len(self._after)
+        return map(around.__add__, map(len, self._texts))
+
+    def joined(self, start: int, stop: int) -> bytes:
+        """The frames from `start` up to `stop` (one at least) as one piece."""
+        between = self._after + self._before
+        return b"".join((self._before, between.join(self._texts[start:stop]), self._after))
 
 
 class Frames(NamedTuple):
@@ -85,11 +128,12 @@ class Pace:
 class Ending:
     """How an answer ends when it does not end well.
 
-    After its frames the bytes `raw` go out behind the back of HTTP; then the connection is reset, closed, or held
-    without another word. With `head` the answer's head goes out even when none of its frames does.
+    After its frames the bytes `raw` go out behind the back of HTTP; then the connection is reset, closed, held without
+    another word, or dead without the client's knowing (`half_open`: whatever it sends is answered by a reset). With
+    `head` the answer's head goes out even when none of its frames does.
     """
 
-    how: Literal["reset", "close", "hang"]
+    how: Literal["reset", "close", "hang", "half_open"]
     raw: bytes = b""
     head: bool = False
 
@@ -109,13 +153,14 @@ class Timeline:
 class Record:
     """How a timeline is being played: what has gone out so far, and when.
 
-    Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`.
-    `closed_by` says who ended the answer, None while nobody has, and `seconds` when. All of it is written before the
-    client can see what it tells of.
+    Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`; those
+    that brought tokens went out at `token_instants`. `closed_by` says who ended the answer, None while nobody has, and
+    `seconds` when. All of it is written before the client can see what it tells of.
     """
 
     instants: "array[float]" = field(default_factory=lambda: array("d"))
     sent: "array[int]" = field(default_factory=lambda: array("q"))
+    token_instants: "array[float]" = field(default_factory=lambda: array("d"))
     tokens_sent: int = 0
     closed_by: Literal["server", "client"] | None = None
     seconds: float = 0.0
@@ -125,11 +170,18 @@ class Record:
         """How many events have gone out."""
         return self.sent[-1] if self.sent else 0
 
-    def wrote(self, events: int, tokens: int, instant: float) -> None:
-        """Note a write of some events, which carry some tokens."""
-        self.instants.append(instant)
-        self.sent.append(self.events_sent + events)
-        self.tokens_sent += tokens
+    def wrote(self, events: int, tokens: int, instant: float, writes: int = 1) -> None:
+        """Note a write of some events, which carry some tokens; or as many writes, of one event each."""
+        before = self.sent[-1] if self.sent else 0
+        if writes == 1:
+            self.instants.append(instant)
+            self.sent.append(before + events)
+        else:
+            self.instants.extend([instant] * writes)
+            self.sent.extend(range(before + 1, before + events + 1))
+        if tokens:
+            self.token_instants.append(instant)
+            self.tokens_sent += tokens
 
     def sent_at(self, event: int) -> float | None:
         """When an event (from 0) went out, in seconds after arrival; None when it did not."""

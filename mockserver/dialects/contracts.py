@@ -7,6 +7,7 @@ reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edi
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, cached_property
+from itertools import islice
 from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,10 @@ def components(package: str, name: str) -> Callable[[], Components]:
     return load
 
 
+# Nobody reads more, and a body may have one for each of a hundred thousand tokens.
+_MOST_ERRORS = 200
+
+
 class Contract:
     """One named schema of a dialect's contract, compiled when it is first used."""
 
@@ -53,12 +58,13 @@ class Contract:
         return Draft202012Validator(self.schema).is_valid
 
     def violations(self, value: object) -> tuple[Violation, ...]:
-        """Every way in which the value breaks the contract, in the order of the fields; none when it keeps to it."""
+        """The ways in which the value breaks the contract (of very many some hundred), in the order of the fields; none
+        when it keeps to it."""
         if self.accepts(value):
             return ()
         from jsonschema import Draft202012Validator  # slow to import, and seldom needed
 
-        errors = Draft202012Validator(self.schema).iter_errors(value)
+        errors = islice(Draft202012Validator(self.schema).iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
         return tuple(violation for error in found for violation in _violations(error))
 

@@ -12,8 +12,8 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Choice, Generation, Position, Prompt, Usage
-from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply
+from mockserver.core.generation import Choice, Generation, Message, Position, Prompt, Usage
+from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
 from mockserver.generation import tokens
 
 JSON = b"application/json"
@@ -22,6 +22,10 @@ DONE = b"data: [DONE]\n\n"
 
 # Texts of so many characters are short.
 _SHORT_TEXT = 8_192
+
+# How many ranks a chat looks for a token in, and the log-probability that it states of one which is in none of them.
+_RANKS = 20
+_UNLIKELY = -9999.0
 
 # How many levels deep a body may be nested.
 _DEEPEST = 100
@@ -89,6 +93,15 @@ def whole(value: float | None) -> int | None:
     return None if value is None else int(value)
 
 
+def token_biases(value: Mapping[str, float] | None) -> tuple[tuple[int, float], ...]:
+    """A `logit_bias` field as (token, bias); a key that is no token's id says nothing."""
+    return tuple((int(key), float(bias)) for key, bias in (value or {}).items() if _is_token(key))
+
+
+def _is_token(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < 10 and int(key) < tokens.VOCABULARY_SIZE
+
+
 def text_prompt(value: str | Sequence[int]) -> Prompt:
     """A prompt to be continued, given as text or as token ids."""
     if isinstance(value, str):
@@ -111,18 +124,64 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
     topic = next((text for role, text in reversed(lines) if role == "user"), lines[-1][1] if lines else "")
     text = "\n".join(f"{role}: {said}" for role, said in lines)
     count = sum(token_count(said) + _MESSAGE_OVERHEAD for _, said in lines) + _ANSWER_OVERHEAD
-    return Prompt(text, topic, count, chat=True)
+    return Prompt(text, topic, count, chat=True, messages=tuple(_history(messages)))
+
+
+def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
+    """The conversation in neutral words; a tool's result names the tool by the call that it answers."""
+    names: dict[str, str] = {}
+    for message in messages:
+        calls = called(message)
+        names.update((id_, name) for id_, name in calls if id_)
+        role, answers = str(message.get("role", "")), None
+        if role == "tool":
+            id_ = str(message.get("tool_call_id", ""))
+            answers = names.get(id_, id_)
+        elif role == "function":
+            answers = str(message.get("name", ""))
+        yield Message(role, content_text(message), answers, tuple(name for _, name in calls))
+
+
+def called(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The tools that a message calls, as (id, name); a function of the older form has no id."""
+    return [(id_, str(call["name"])) for id_, call in _call_rows(message) if "name" in call]
+
+
+def _call_rows(message: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """The calls of a message with their ids: what is called, and with what."""
+    found = message.get("tool_calls")
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    calls = [(str(row.get("id", "")), row.get("function") or row.get("custom")) for row in rows]
+    calls.append(("", message.get("function_call")))
+    return [(id_, call) for id_, call in calls if isinstance(call, dict)]
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    written = call.get("arguments", call.get("input", ""))
+    return written if isinstance(written, str) else orjson.dumps(written).decode()
+
+
+def content_text(message: Mapping[str, Any]) -> str:
+    """What a message says in words: its text, or the texts of its parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        return "".join(filter(None, map(_part_text, content)))
+    return content if isinstance(content, str) else ""
+
+
+def _part_text(part: Any) -> str | None:
+    text = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else None
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """All that a message says: its text or the texts of its parts, its refusal, the tools and functions it calls."""
-    content, calls = message.get("content"), message.get("tool_calls")
-    said = [content]
-    if isinstance(content, list):
-        said = [part.get("text") or part.get("refusal") for part in content if isinstance(part, dict)]
-    called = [*(calls if isinstance(calls, list) else ()), message.get("function_call")]
-    said += [orjson.dumps(call).decode() for call in called if call]
-    return "".join(part for part in (*said, message.get("refusal")) if isinstance(part, str))
+    """All that a message says: its text or the texts of its parts, the tools and functions it calls, its refusal.
+
+    The ids of calls are nothing that a model reads, and the order of their keys is not either.
+    """
+    calls = "".join(f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message))
+    refusal = message.get("refusal")
+    return content_text(message) + calls + (refusal if isinstance(refusal, str) else "")
 
 
 # --- writing -----------------------------------------------------------------------------------------------------
@@ -197,13 +256,18 @@ def choice_frames(
     """One event per token, after the events that open the choice and before those that close it."""
     if first:
         yield at_step(OPENING, first)
-    before, after = around
-    for start in range(0, len(choice.texts), RUN_LENGTH):
-        texts = choice.texts[start : start + RUN_LENGTH]
-        data = [before + json_texts[text] + after for text in texts]
-        yield Frames(data, range(start, start + len(data)), (1,) * len(data))
+    yield from token_frames(choice.texts, around)
     if last:
         yield at_step(choice.last_step, last)
+
+
+def token_frames(texts: Sequence[str], around: Template, step: int = 0) -> Iterator[Frames]:
+    """One event per token; the first leaves with a decoding step, the others with those after it."""
+    written = json_texts.__getitem__
+    for start in range(0, len(texts), RUN_LENGTH):
+        said = [*map(written, texts[start : start + RUN_LENGTH])]
+        data = Wrapped(around.before, said, around.after)
+        yield Frames(data, range(step + start, step + start + len(said)), (1,) * len(said))
 
 
 def at_step(step: int, events: Sequence[bytes]) -> Frames:
@@ -256,9 +320,14 @@ def chat_logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> li
     """Log-probabilities as chats have them: one object per token of a stretch, with its bytes and rivals."""
     kept = slice(start, stop)
     return [
-        {**_chat_logprob(token, text, position.logprob), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
+        {**_chat_logprob(token, text, _told(position)), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
         for token, text, position in zip(choice.ids[kept], choice.texts[kept], choice.positions[kept], strict=True)
     ]
+
+
+def _told(position: Position) -> float:
+    """The log-probability "if it is within the top 20 most likely tokens. Otherwise, the value -9999.0"."""
+    return position.logprob if position.rank < _RANKS else _UNLIKELY
 
 
 def _chat_logprob(token: int, text: str, logprob: float) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.core.timeline import Timeline
-from mockserver.faults import answers, connections, streams
+from mockserver.faults import answers, connections, fields, streams
 from mockserver.faults.events import Words
 from mockserver.faults.rules import Fault
-from mockserver.faults.speech import Change, finish, repeat, silence
+from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
 
 # Where a fault within an answer can strike.
 PLACES = ("after_event", "after_token", "after_bytes", "at")
@@ -31,8 +31,9 @@ class Setting:
 class Kind:
     """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
 
-    Kinds that need `streams` strike these alone; `places` are the keys by which one can be told where to
-    strike.
+    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, and
+    those of `calls` only answers that call a tool; `places` are the keys by which one can be told where to strike. A
+    kind that `listens` strikes no answer: it is the listener that fails, for everybody.
     """
 
     apply: Callable[[Timeline, Fault, Words], Timeline] | None
@@ -41,6 +42,9 @@ class Kind:
     streams: bool = False
     places: tuple[str, ...] = ()
     says: Change | None = None
+    needs: Callable[[Timeline], bool] | None = None
+    calls: bool = False
+    listens: bool = False
 
 
 _SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
@@ -83,13 +87,34 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.half_event), "a stream that ends within an event", streams=True, places=PLACES
     ),
     "malformed": Kind(streams.over(streams.malformed), "an event that is no JSON", streams=True, places=PLACES),
+    "no_finish": Kind(fields.no_finish, "a stream that never says why it ended", streams=True, needs=fields.has_finish),
+    "no_usage": Kind(
+        fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage
+    ),
     "drop": Kind(streams.over(streams.drop), "an event is missing", streams=True, places=PLACES),
     "duplicate": Kind(streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES),
     "swap": Kind(streams.over(streams.swap), "two events come in the wrong order", streams=True, places=PLACES),
     "stall": Kind(streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES),
+    "keep_alive": Kind(
+        streams.over(streams.keep_alive),
+        "nothing but comment lines for a while",
+        {
+            "seconds": Setting((int, float), 1.0, "seconds from one to the next"),
+            "count": Setting(int, 3, "how many of them"),
+            "text": Setting(str, "keep-alive", "the comment"),
+        },
+        streams=True,
+        places=PLACES,
+    ),
+    "burst": Kind(
+        streams.over(streams.burst),
+        "several events in one write",
+        {"events": Setting(int, 4, "how many events leave together, with the last of them")},
+        streams=True,
+    ),
     "split": Kind(
         streams.over(streams.split),
-        "events in pieces, even within a character",
+        "events in pieces, within a character where there is one to cut",
         {
             "pieces": Setting(int, 3, "how many pieces an event is cut in"),
             "gap": Setting((int, float), 0.002, "seconds between them"),
@@ -107,7 +132,7 @@ FAULTS: dict[str, Kind] = {
     "encoding": Kind(
         streams.over(streams.encoding),
         "bytes in another encoding",
-        {"name": Setting(str, "utf-16-le", "Python's name of it")},
+        {"charset": Setting(str, "utf-16-le", "Python's name of it")},
     ),
     "late_done": Kind(
         streams.over(streams.late_done), "the last event, the terminator, comes late", _SECONDS, streams=True
@@ -122,12 +147,24 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
     ),
+    "half_chunk": Kind(
+        connections.half_chunk, "a connection that is closed within a chunk", streams=True, places=PLACES
+    ),
+    "half_open": Kind(
+        connections.broken_off("half_open"),
+        "the server is gone without a word: silence, and a reset for whoever sends on",
+        places=PLACES,
+    ),
     "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP"),
     "bad_status": Kind(
         connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"),
         "a status line that is none",
     ),
-    "half_head": Kind(connections.instead(connections.HEAD[:32], "hang"), "half a head, and then nothing"),
+    "half_head": Kind(
+        connections.half_head,
+        "half a head, and then nothing",
+        {"then": Setting(str, "hang", "what comes then: hang, reset or close")},
+    ),
     "two_lengths": Kind(
         connections.instead(connections.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
@@ -145,6 +182,21 @@ FAULTS: dict[str, Kind] = {
     ),
     "silence": Kind(None, "the model says nothing at all", says=silence),
     "repeat": Kind(None, "the model is stuck with one token", places=("after_token",), says=repeat),
+    "whitespace": Kind(
+        None,
+        "the model writes line ends until it may not go on, as JSON modes do that were not told to write JSON",
+        {"tokens": Setting(int, 4096, "how many, where the request allows more")},
+        places=("after_token",),
+        says=whitespace,
+    ),
+    "refusal": Kind(None, "the model declines to answer", says=decline),
+    "broken_tool_call": Kind(
+        None,
+        "the model calls a tool in a way that nobody can use",
+        {"how": Setting(str, "json", "json: it breaks off; name: no such tool; schema: a list, not an object")},
+        says=break_calls,
+        calls=True,
+    ),
     "bandwidth": Kind(
         streams.over(connections.bandwidth),
         "a slow line, in small pieces",
@@ -152,6 +204,12 @@ FAULTS: dict[str, Kind] = {
             "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second"),
             "piece": Setting(int, 16, "how many bytes leave at a time"),
         },
-        streams=True,
     ),
+    "drip": Kind(
+        streams.over(connections.drip),
+        "an answer byte by byte",
+        {"bytes_per_second": Setting((int, float), 100, "how many bytes leave in a second")},
+    ),
+    "refuse": Kind(None, "connections are refused: nobody listens", listens=True),
+    "accept_nothing": Kind(None, "connections are made, and nobody ever answers", listens=True),
 }

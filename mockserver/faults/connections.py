@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import Literal
 
 from mockserver.core.timeline import Ending, Timeline
-from mockserver.faults.events import Event, Events, Words, changed, parted
+from mockserver.faults.events import Event, Events, Words, changed, events_of, parted
 from mockserver.faults.rules import Fault, Place
 
-How = Literal["reset", "close", "hang"]
+How = Literal["reset", "close", "hang", "half_open"]
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
@@ -34,9 +34,33 @@ def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words]
     return lambda timeline, fault, words: replace(timeline, runs=(), ending=Ending(how, raw))
 
 
+def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    """The beginning of a head, and then what the fault says."""
+    return replace(timeline, runs=(), ending=Ending(fault.settings["then"], HEAD[:32]))
+
+
+def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
+    """The events before the place, and then a chunk that is shorter than its size says, and the end."""
+    before, after = parted(events_of(timeline), fault.place)
+    for _ in before:
+        pass
+    data = next((event.data for event in after), b"data: ")
+    begun = changed(timeline, lambda events: parted(events, fault.place)[0])
+    return replace(begun, ending=Ending("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True))
+
+
 def bandwidth(events: Events, fault: Fault) -> Events:
-    """No byte leaves before the ones ahead of it have been carried at the rate."""
-    rate, piece, free = fault.settings["bytes_per_second"], fault.settings["piece"], 0.0
+    """So many bytes at a time, and none before the ones ahead of it have been carried at the rate."""
+    return _carried(events, fault.settings["bytes_per_second"], fault.settings["piece"])
+
+
+def drip(events: Events, fault: Fault) -> Events:
+    """Byte by byte, at a rate."""
+    return _carried(events, fault.settings["bytes_per_second"], 1)
+
+
+def _carried(events: Events, rate: float, piece: int) -> Events:
+    free = 0.0
     for event in events:
         for start in range(0, len(event.data), piece):
             data = event.data[start : start + piece]

@@ -23,11 +23,17 @@ Events = Iterator[Event]
 Words = Callable[[Fault], Timeline]
 
 
+def events_of(timeline: Timeline) -> Events:
+    """The events of a timeline, one by one."""
+    for run in timeline.runs:
+        yield from map(Event, run.data, run.due, run.tokens)
+
+
 def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:
     """The timeline with its events changed, lazily."""
 
     def runs() -> Iterator[Run]:
-        events = change(_events(timeline))
+        events = change(events_of(timeline))
         while batch := list(islice(events, RUN_LENGTH)):
             yield Run(*zip(*batch, strict=True))
 
@@ -72,8 +78,3 @@ def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:
     if place.at is not None:
         return event.due >= place.at
     return place.after_bytes is None
-
-
-def _events(timeline: Timeline) -> Events:
-    for run in timeline.runs:
-        yield from map(Event, run.data, run.due, run.tokens)

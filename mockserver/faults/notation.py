@@ -2,26 +2,44 @@
 
     { kind = "error", error = "rate_limit", retry_after = 2, times = 2 }
     { kind = "cut", after_event = 5, share = 0.01, match = { dialect = "cerebras" } }
+    { kind = "html", from = 10, for = 30, share = [0, 0.5] }
+    { scenario = "outage", for = 30 }
 
-A bare name stands for a table with that kind alone. A mistake raises `FaultError`, which names the key.
+A bare name stands for a table with that kind alone, `scenario:` and a name for one with that scenario. A mistake raises
+`FaultError`, which names the key.
 """
 
 import tomllib
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
+from mockserver.core.criteria import Criteria, Criterion, Equals, Exists
+from mockserver.core.criteria_notation import CriteriaError, read_criteria
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
 from mockserver.faults.catalogue import FAULTS, Kind
-from mockserver.faults.rules import Chance, Fault, Match, Place
+from mockserver.faults.rules import Chance, Fault, Place
+from mockserver.faults.scenarios import SCENARIOS, acts
 
 _PLACE = {"after_event": int, "after_token": int, "after_bytes": int, "at": (int, float)}
-_CHANCE = {"times": int, "every": int, "skip": int, "share": (int, float), "for": (int, float)}
-_MATCH = {item.name: bool if item.name == "stream" else str for item in fields(Match)}
+_NUMBER = (int, float)
+_WINDOW = {"from": _NUMBER, "for": _NUMBER}
+_CHANCE = {"times": int, "every": int, "skip": int, **_WINDOW}
 
-
+# Another word for a failure, as its status is called.
+_OTHER_WORDS = {"not_found": "unknown_model"}
+# What some numbers are at the least; any other is from 0 on.
+_LEAST = {"pieces": 2, "events": 2, "count": 1, "piece": 1, "bytes_per_second": 1}
+_CHOICES = {
+    "retry_after_as": ("seconds", "ms", "date"),
+    "then": ("hang", "reset", "close"),
+    "how": ("json", "name", "schema"),
+    "reason": get_args(FinishReason)[:3],
+}
+# How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
+_LISTENER_FAILS = 5.0
 # No count, time or rate that is meant goes beyond this.
 _MOST = 1e9
 
@@ -31,16 +49,23 @@ class FaultError(ValueError):
 
 
 def read_faults(text: str) -> tuple[Fault, ...]:
-    """The faults of a text: one table, a list of tables, or the names of kinds parted by commas."""
+    """The faults of a text: one table, a list of tables, or names of kinds and scenarios parted by commas."""
     stripped = text.strip()
     if not stripped.startswith(("{", "[")):
-        return tuple(read_fault({"kind": name.strip()}) for name in stripped.split(","))
+        return tuple(fault for name in stripped.split(",") for fault in read_table(_named(name.strip())))
     try:
         value = tomllib.loads(f"fault = {stripped}")["fault"]
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise FaultError(f"{text!r} is no TOML table: {error}") from None
     tables = value if isinstance(value, list) else [value]
-    return tuple(read_fault(table) for table in tables)
+    return tuple(fault for table in tables for fault in read_table(table))
+
+
+def read_table(table: object) -> tuple[Fault, ...]:
+    """The fault of a table, or the faults of the scenario that it names. Raises FaultError."""
+    if isinstance(table, dict) and "scenario" in table:
+        return _scenario(table)
+    return (read_fault(table),)
 
 
 def read_fault(table: object) -> Fault:
@@ -51,10 +76,8 @@ def read_fault(table: object) -> Fault:
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
         raise FaultError(f"kind: {unknown('fault', name, FAULTS)}")
-    known = [*kind.settings, *kind.places, *_CHANCE, "match"]
-    for key in table:
-        if key != "kind" and key not in known:
-            raise FaultError(f"{name}: {unknown('key', key, known)}")
+    chosen = _WINDOW if kind.listens else (*_CHANCE, "share", "match")
+    _check_keys(name, table, ("kind", *kind.settings, *kind.places, *chosen))
     if sum(key in table for key in _PLACE) > 1:
         raise FaultError(
             f"{name}: strikes in one place: {', '.join(key for key in table if key in _PLACE)} are too many"
@@ -63,60 +86,120 @@ def read_fault(table: object) -> Fault:
         kind=name,
         settings=_settings(name, kind, table),
         place=Place(**_typed(name, table, _PLACE)),
-        chance=_chance(name, table),
+        chance=_chance(name, {"for": _LISTENER_FAILS, **table} if kind.listens else table),
         match=_match(name, table.get("match", {})),
     )
+
+
+def choices(setting: str) -> tuple[str, ...]:
+    """The words that a setting of that name may be; none where it may be anything of its type."""
+    return _CHOICES.get(setting, ())
+
+
+def _named(name: str) -> dict[str, str]:
+    word, colon, rest = name.partition(":")
+    return {"scenario": rest.strip()} if colon and word.strip() == "scenario" else {"kind": name}
+
+
+def _scenario(table: Mapping[str, Any]) -> tuple[Fault, ...]:
+    name = table["scenario"]
+    scenario = SCENARIOS.get(name) if isinstance(name, str) else None
+    if scenario is None:
+        raise FaultError(f"scenario: {unknown('scenario', name, SCENARIOS)}")
+    _check_keys(name, table, ("scenario", *_WINDOW, "match"))
+    window = _typed(name, table, _WINDOW)
+    match = _match(name, table.get("match", {}))
+    told = acts(scenario, window.get("from", 0.0), window.get("for"))
+    return tuple(replace(read_fault(act), match=match) for act in told)
+
+
+def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    for key in table:
+        if key not in known:
+            raise FaultError(f"{name}: {unknown('key', key, known[1:])}")
 
 
 def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]:
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
     settings = {key: setting.default for key, setting in kind.settings.items()} | given
-    if "error" in settings and settings["error"] not in list(FailureKind):
-        raise FaultError(f"{name}.error: {unknown('failure', settings['error'], list(FailureKind))}")
-    if settings.get("retry_after_as", "seconds") not in ("seconds", "ms", "date"):
-        raise FaultError(f"{name}.retry_after_as: is seconds, ms or date")
+    if "error" in settings:
+        settings["error"] = _OTHER_WORDS.get(settings["error"], settings["error"])
+        if settings["error"] not in list(FailureKind):
+            raise FaultError(f"{name}.error: {unknown('failure', settings['error'], list(FailureKind))}")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
     if settings.get("status") in (204, 304) and settings["body"]:
         raise FaultError(f"{name}.body: an answer of status {settings['status']} has none")
-    if settings.get("reason", "stop") not in get_args(FinishReason)[:3]:
-        raise FaultError(f"{name}.reason: is stop, length or content_filter")
+    if "charset" in settings:
+        _check_encoding(name, settings["charset"])
     for key, value in settings.items():
-        if isinstance(value, str) and key != "body" and not value.isprintable():
-            raise FaultError(f"{name}.{key}: {value!r} holds more than one line")
-    for key in ("pieces", "piece", "bytes_per_second"):
-        if settings.get(key, 1) < 1:
-            raise FaultError(f"{name}.{key}: is a number from 1 on")
-    if "name" in settings:
-        _check_encoding(name, settings["name"])
+        _check_setting(f"{name}.{key}", key, value)
     return settings
+
+
+def _check_setting(place: str, key: str, value: Any) -> None:
+    if isinstance(value, str) and key != "body" and not value.isprintable():
+        raise FaultError(f"{place}: {value!r} holds more than one line")
+    if key in _CHOICES and value not in _CHOICES[key]:
+        *others, last = _CHOICES[key]
+        raise FaultError(f"{place}: is {', '.join(others)} or {last}")
+    if key in _LEAST and value < _LEAST[key]:
+        raise FaultError(f"{place}: is a number from {_LEAST[key]} on")
 
 
 def _check_encoding(name: str, encoding: str) -> None:
     try:
         "a".encode(encoding, "replace")
     except (LookupError, UnicodeError):
-        raise FaultError(f"{name}.name: Python knows no encoding {encoding!r}, as it knows 'utf-16-le'") from None
+        raise FaultError(f"{name}.charset: Python knows no encoding {encoding!r}, as it knows 'utf-16-le'") from None
 
 
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
     given = _typed(name, table, _CHANCE)
-    if "for" in given:
-        given["seconds"] = given.pop("for")
-    if not 0 <= given.get("share", 1) <= 1:
-        raise FaultError(f"{name}.share: {given['share']} is no probability from 0 to 1")
+    for word, field_name in (("from", "start"), ("for", "seconds")):
+        if word in given:
+            given[field_name] = given.pop(word)
     if given.get("every", 1) < 1:
         raise FaultError(f"{name}.every: is a whole number from 1 on")
-    return Chance(**given)
+    return Chance(**given, **_share(name, table))
 
 
-def _match(name: str, table: object) -> Match:
+def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+    """The share of the requests: one probability, or two, between which it moves until the window ends."""
+    given = table.get("share", 1.0)
+    shares = given if isinstance(given, list) and len(given) == 2 else [given]
+    for share in shares:
+        if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
+            raise FaultError(f"{name}.share: {share!r} is no probability from 0 to 1, nor are two such as [0, 0.5]")
+    if len(shares) == 1:
+        return {"share": shares[0]}
+    if not table.get("for"):
+        raise FaultError(f"{name}.share: to move from {shares[0]} to {shares[1]} it needs a time: for = 30")
+    return {"share": shares[0], "share_end": shares[1]}
+
+
+def _match(name: str, table: object) -> Criteria:
+    """The criteria of a rule: as stubs have them, but that a text alone is a part of the prompt."""
     if not isinstance(table, dict):
         raise FaultError(f'{name}.match: is a table, such as {{ dialect = "cerebras" }}')
-    for key in table:
-        if key not in _MATCH:
-            raise FaultError(f"{name}.match: {unknown('key', key, _MATCH)}")
-    return Match(**_typed(f"{name}.match", table, _MATCH))
+    plain = {key: value for key, value in table.items() if key != "header"}
+    if isinstance(plain.get("prompt"), str):
+        plain["prompt"] = {"contains": plain["prompt"]}
+    try:
+        criteria = read_criteria(plain, f"{name}.match")
+    except CriteriaError as error:
+        raise FaultError(str(error)) from None
+    if "header" not in table:
+        return criteria
+    return replace(criteria, criteria=(*criteria.criteria, _header(name, table["header"])))
+
+
+def _header(name: str, text: object) -> Criterion:
+    """A header that a request has to have, in short: `name`, or `name: value`."""
+    if not isinstance(text, str):
+        raise FaultError(f"{name}.match.header: {text!r} is no text")
+    key, colon, value = text.partition(":")
+    return Criterion("headers", Equals(value.strip()) if colon else Exists(), (key.strip().lower(),))
 
 
 def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mockserver.core.criteria import ANYTHING, Criteria
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -22,37 +24,51 @@ class Place:
 class Chance:
     """Which of the requests that match are struck.
 
-    The first `skip` are spared, then every `every`-th is struck, `times` times at the most; of these only the `share`
-    (a probability, drawn from the request itself), and only until `seconds` after the rule was armed.
+    The rule holds from `start` seconds after it was armed, for so many `seconds` (without end when None). Of the
+    requests that match in this window the first `skip` are spared, then every `every`-th is struck, `times` times at
+    the most; of these only the `share` (a probability, drawn from the request itself), which moves in a straight line
+    to `share_end`, where there is one, until the window ends.
     """
 
     times: int | None = None
     every: int = 1
     skip: int = 0
     share: float = 1.0
+    share_end: float | None = None
+    start: float = 0.0
     seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
-    """For which requests a rule is meant; what is None is not looked at. `prompt` is a part of the prompt's text."""
-
-    dialect: str | None = None
-    operation: str | None = None
-    path: str | None = None
-    model: str | None = None
-    stream: bool | None = None
-    key: str | None = None
-    header: str | None = None
-    prompt: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule: one of the catalogue's kinds with its settings, its place, its chance and its match."""
+    """A rule: one of the catalogue's kinds with its settings, place and chance, and the requests it is meant for."""
 
     kind: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     place: Place = Place()
     chance: Chance = Chance()
-    match: Match = Match()
+    match: Criteria = ANYTHING
+
+
+def holds(chance: Chance, elapsed: float) -> bool:
+    """Whether a rule's window is open, so many seconds after it was armed: requests outside of it do not count."""
+    return elapsed >= chance.start and (chance.seconds is None or elapsed < chance.start + chance.seconds)
+
+
+def strikes(chance: Chance, matched: int, struck: int, elapsed: float, draw: float) -> bool:
+    """Whether a rule strikes a request.
+
+    The request is the `matched`-th (from 1 on) that has matched while the window was open, and `struck` others have
+    been struck; the rule was armed `elapsed` seconds ago, and `draw` (from 0 to below 1) is the request's own number.
+    """
+    if not holds(chance, elapsed) or (chance.times is not None and struck >= chance.times):
+        return False
+    turn = matched - chance.skip - 1
+    return turn >= 0 and turn % chance.every == 0 and draw < _share(chance, elapsed)
+
+
+def _share(chance: Chance, elapsed: float) -> float:
+    """The share that is struck at an instant within the window."""
+    if chance.share_end is None or not chance.seconds:
+        return chance.share
+    return chance.share + (chance.share_end - chance.share) * (elapsed - chance.start) / chance.seconds

@@ -1,27 +1,32 @@
-"""Faults of the model itself: what it says is cut, empty or stuck, and every format of it follows.
+"""Faults of the model itself: what it says is cut, empty, stuck, declined or broken, and every format of it follows.
 
 Usage, log-probabilities and finish reasons stay in keeping with what is said.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from mockserver.core.generation import Choice, Generation
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, ToolCall, first_steps
 from mockserver.faults.rules import Fault
+
+Item = TypeVar("Item")
+
+# The id of a line end: those below 256 are the single bytes.
+_LINE_END = 10
 
 Change = Callable[[Choice, Fault], Choice]
 
 
 def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Generation:
-    """The generation with each of its choices changed."""
-    choices = tuple(change(choice, fault) for choice in generation.choices)
-    usage = replace(generation.usage, completion_tokens=sum(len(choice.ids) for choice in choices))
-    return replace(generation, choices=choices, usage=usage)
+    """The generation with each of its choices changed; none is longer than the request allows."""
+    choices = tuple(_allowed(change(choice, fault), generation.request) for choice in generation.choices)
+    return generation.with_choices(choices)
 
 
 def finish(choice: Choice, fault: Fault) -> Choice:
     """The choice ends at the fault's place, for the reason that it names; at its own end without a place."""
-    kept = len(choice.ids) if fault.place.after_token is None else fault.place.after_token
+    kept = choice.steps if fault.place.after_token is None else fault.place.after_token
     return replace(_beginning(choice, kept), finish_reason=fault.settings["reason"], stop=None)
 
 
@@ -31,18 +36,90 @@ def silence(choice: Choice, fault: Fault) -> Choice:
 
 
 def repeat(choice: Choice, fault: Fault) -> Choice:
-    """From the fault's place on, the choice says the same token again and again."""
-    start = min(fault.place.after_token or 0, len(choice.ids))
-    stuck = choice.ids[start : start + 1], choice.texts[start : start + 1], choice.positions[start : start + 1]
-    left = len(choice.ids) - start
-    kept = _beginning(choice, start)
+    """From the fault's place on, the choice says one token again and again; in its first call if it has no text."""
+    start = fault.place.after_token or 0
+    if not choice.ids and choice.calls:
+        call = choice.calls[0]
+        stuck = replace(call, ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
+        return replace(choice, calls=(stuck,))
     return replace(
-        kept,
-        ids=[*kept.ids, *list(stuck[0]) * left],
-        texts=[*kept.texts, *list(stuck[1]) * left],
-        positions=[*kept.positions, *list(stuck[2]) * left],
+        choice,
+        ids=_stuck(choice.ids, start),
+        texts=_stuck(choice.texts, start),
+        positions=_stuck(choice.positions, start),
     )
 
 
+def whitespace(choice: Choice, fault: Fault) -> Choice:
+    """From the fault's place on, line ends and nothing else, until the choice may not be any longer."""
+    kept = _beginning(choice, min(fault.place.after_token or 0, len(choice.ids)))
+    count = fault.settings["tokens"]
+    known = choice.positions[:1]
+    blanks = [Position(-0.01, ((_LINE_END, "\n", -0.01),) if known[0].top else ())] * count if known else []
+    return replace(
+        kept,
+        ids=[*kept.ids, *[_LINE_END] * count],
+        texts=[*kept.texts, *["\n"] * count],
+        positions=[*kept.positions, *blanks],
+        finish_reason="length",
+        stop=None,
+        calls=(),
+    )
+
+
+def decline(choice: Choice, fault: Fault) -> Choice:
+    """The choice refuses to answer; in which words is not for a fault to say."""
+    return replace(_beginning(choice, 0), finish_reason="stop", stop=None, refusal=True)
+
+
+def break_calls(choice: Choice, fault: Fault) -> Choice:
+    """The functions that the choice calls get arguments or names that nobody can use."""
+    broken = _BREAKS[fault.settings["how"]]
+    return replace(choice, calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
+
+
+def _broken_off(call: ToolCall) -> ToolCall:
+    """JSON that lacks its end."""
+    return call.beginning(max(len(call.ids) - 1, 0))
+
+
+def _misnamed(call: ToolCall) -> ToolCall:
+    return replace(call, name=f"{call.name}_v2")
+
+
+def _misshaped(call: ToolCall) -> ToolCall:
+    """A list around the object that a function takes."""
+    texts = list(call.texts)
+    if texts:
+        texts[0] = f"[{texts[0]}"
+        texts[-1] += "]"
+    return replace(call, texts=texts)
+
+
+_BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
+    "json": _broken_off,
+    "name": _misnamed,
+    "schema": _misshaped,
+}
+
+
+def _allowed(choice: Choice, request: GenerationRequest) -> Choice:
+    """The choice, cut where the request's limit or the context ends it."""
+    most = request.limits.context - choice.prompt.token_count
+    most = most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
+    return choice if choice.steps <= most else replace(_beginning(choice, max(most, 0)), finish_reason="length")
+
+
+def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
+    """The items with the one at `start` in the place of each that follows it."""
+    return [*items[:start], *[item for item in items[start : start + 1] for _ in items[start:]]]
+
+
 def _beginning(choice: Choice, count: int) -> Choice:
-    return replace(choice, ids=choice.ids[:count], texts=choice.texts[:count], positions=choice.positions[:count])
+    return replace(
+        choice,
+        ids=choice.ids[:count],
+        texts=choice.texts[:count],
+        positions=choice.positions[:count],
+        calls=first_steps(choice.calls, count - len(choice.ids)),
+    )

@@ -1,8 +1,9 @@
 """Faults of streams: events that are missing, broken, late, doubled, misplaced, or written otherwise."""
 
+import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from mockserver.core.timeline import Timeline
 from mockserver.faults.events import Event, Events, Words, changed, parted
@@ -89,15 +90,47 @@ def stall(events: Events, fault: Fault) -> Events:
 
 
 def split(events: Events, fault: Fault) -> Events:
-    """Every event in pieces, a moment apart so that no write holds two of them."""
+    """Every event in pieces, a moment apart so that no write holds two of them; within a character where one has more
+    bytes than one."""
     pieces, gap = fault.settings["pieces"], fault.settings["gap"]
     late = 0.0
     for event in events:
-        size = -(-len(event.data) // pieces) or 1
-        for start in range(0, len(event.data), size):
-            last = start + size >= len(event.data)
-            yield Event(event.data[start : start + size], event.due + late, event.tokens if last else 0)
+        borders = _cuts(event.data, pieces)
+        for start, stop in pairwise(borders):
+            last = stop == len(event.data)
+            yield Event(event.data[start:stop], event.due + late, event.tokens if last else 0)
             late += 0.0 if last else gap
+
+
+def _cuts(data: bytes, pieces: int) -> list[int]:
+    """Where an event is cut: evenly, but for the cut that is nearest to a character of many bytes, which goes there."""
+    size = -(-len(data) // pieces) or 1
+    borders = [*range(0, len(data), size), len(data)]
+    within = re.search(b"[\x80-\xbf]", data)
+    inner = range(1, len(borders) - 1)
+    if within is not None and inner:
+        nearest = min(inner, key=lambda number: abs(borders[number] - within.start()))
+        borders[nearest] = within.start()
+    return sorted(set(borders))
+
+
+def burst(events: Events, fault: Fault) -> Events:
+    """So many events are held back and leave with the last of them, in one write."""
+    while group := list(islice(events, fault.settings["events"])):
+        yield Event(b"".join(event.data for event in group), group[-1].due, sum(event.tokens for event in group))
+
+
+def keep_alive(events: Events, fault: Fault) -> Events:
+    """At the place nothing but comment lines for a while."""
+    before, after = parted(events, fault.place)
+    yield from before
+    text, gap = _comment(fault), fault.settings["seconds"]
+    late = gap * fault.settings["count"]
+    for event in after:
+        yield from (Event(text, event.due + gap * number, 0) for number in range(fault.settings["count"]))
+        yield event._replace(due=event.due + late)
+        break
+    yield from (event._replace(due=event.due + late) for event in after)
 
 
 def crlf(events: Events, fault: Fault) -> Events:
@@ -107,10 +140,14 @@ def crlf(events: Events, fault: Fault) -> Events:
 
 def comment(events: Events, fault: Fault) -> Events:
     """A comment line before each event."""
-    text = b": " + fault.settings["text"].encode() + b"\n\n"
+    text = _comment(fault)
     for event in events:
         yield Event(text, event.due, 0)
         yield event
+
+
+def _comment(fault: Fault) -> bytes:
+    return b": %b\n\n" % fault.settings["text"].encode()
 
 
 def bom(events: Events, fault: Fault) -> Events:
@@ -122,7 +159,7 @@ def bom(events: Events, fault: Fault) -> Events:
 
 def encoding(events: Events, fault: Fault) -> Events:
     """The same text in another encoding."""
-    name, decoder = fault.settings["name"], getincrementaldecoder("utf-8")("replace")
+    name, decoder = fault.settings["charset"], getincrementaldecoder("utf-8")("replace")
     return (event._replace(data=decoder.decode(event.data).encode(name, "replace")) for event in events)
 
 
@@ -138,10 +175,10 @@ def late_done(events: Events, fault: Fault) -> Events:
 
 
 def after_done(events: Events, fault: Fault) -> Events:
-    """The last event of a token again, after everything else."""
+    """The last event of a token again, after everything else; the first event where none has a token."""
     last = None
     for event in events:
         yield event
-        last = event if event.tokens else last
+        last = event if event.tokens or last is None else last
     if last is not None:
         yield last._replace(tokens=0)

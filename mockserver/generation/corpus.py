@@ -41,6 +41,11 @@ def code() -> Sections:
 @lru_cache(maxsize=8192)
 def phrase(text: str) -> Phrase:
     """The tokens of a text that comes up again and again."""
+    return fresh_phrase(text)
+
+
+def fresh_phrase(text: str) -> Phrase:
+    """The tokens of a text that nobody is likely to want again."""
     ids = tuple(tokens.encode(text))
     return Phrase(ids, tuple(tokens.texts(ids)))
 

@@ -1,60 +1,104 @@
 """Requests become generations: stories cut by limits and stops, with their seeds, log-probabilities and usage.
 
-What a choice says depends on the seed, the model, the prompt, the constraint and the choice's own seed; limits, stops
-and log-probabilities only decide how much of it is heard. So a lower limit gives a prefix, choice 0 of three is the
-choice of one, and asking with the seed that an answer stated gives that answer again.
+What a choice says depends on the seed, the model, the prompt, the constraint, the controls of sampling and the
+choice's own seed; limits, stops and log-probabilities only decide how much of it is heard. So a lower limit gives a
+prefix, choice 0 of three is the choice of one, and asking with the seed that an answer stated gives that answer again.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
-from mockserver.core.generation import Choice, FinishReason, Generation, GenerationRequest, Position, Prompt, Usage
+from mockserver.core.generation import (
+    Choice,
+    FinishReason,
+    Generation,
+    GenerationRequest,
+    Position,
+    Prompt,
+    Sampling,
+    ToolCall,
+    Usage,
+)
 from mockserver.core.seeding import derive
 from mockserver.generation import tokens
-from mockserver.generation.logprobs import positions, score
+from mockserver.generation.beams import ranked
+from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.story import beginning
 from mockserver.generation.subject import brief
+from mockserver.generation.telling import LIKELIEST, WEIGHTS, Source, tell
+from mockserver.generation.tools import cut_calls, decide
+from mockserver.generation.unseen import thinking, unseen
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
 _LONGEST = 131_072
 
 
 class _Draft(NamedTuple):
-    """A choice before it has its place: its seed, its tokens and why it ended."""
+    """A choice before it has its place. `seed` is what it states, `key` decides how likely its tokens are."""
 
     seed: int
+    key: int
     ids: Sequence[int]
     texts: Sequence[str]
     finish_reason: FinishReason
     stop: str | int | None
+    reasoning: int = 0
+    calls: tuple[ToolCall, ...] = ()
 
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
     fingerprint = derive(seed, "request", request.model, repr(request.constraint), *(p.text for p in request.prompts))
     choices: list[Choice] = []
+    reasoning = 0
     asked: Counter[str] = Counter()
     for prompt in request.prompts:
         drafts = _drafts(request, prompt, asked[prompt.text], seed)
         asked[prompt.text] += 1
+        # Nothing is drawn of a prompt, so that all of its choices echo it alike.
+        echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in _best(drafts, request, prompt):
-            choices.append(_choice(draft, len(choices), request, prompt))
-    completion = sum(choice.steps for choice in choices)
-    usage = Usage(request.prompt_tokens, completion)
+            choices.append(_choice(draft, len(choices), request, prompt, echo_key))
+            reasoning += draft.reasoning
     own_seeds = (str(number) for number in request.sampling.seeds)
-    return Generation(request, tuple(choices), usage, derive(fingerprint, *own_seeds))
+    return Generation(request, tuple(choices), _usage(request, choices, reasoning), derive(fingerprint, *own_seeds))
+
+
+def _usage(request: GenerationRequest, choices: Sequence[Choice], reasoning: int) -> Usage:
+    said = sum(choice.steps for choice in choices)
+    if request.effort is None and request.prediction is None:
+        return Usage(request.prompt_tokens, said)
+    most = request.limits.max_tokens
+    room = None if most is None else most * len(choices) - said - reasoning
+    more = unseen(reasoning, request.prediction, [choice.ids for choice in choices], room)
+    return Usage(request.prompt_tokens, said + more.reasoning + more.rejected, unseen=more)
 
 
 def _drafts(request: GenerationRequest, prompt: Prompt, time: int, seed: int) -> list[_Draft]:
     """The candidates for a prompt, which is asked for the `time`-th time in this request."""
+    searched, free = request.best_of > 1, freedom(request.sampling)
+    content = _content(request, prompt, seed)
+    likely = content if free == 1 else _content(request, prompt, WEIGHTS)
+    seeds = owns = _choice_seeds(request, content, time)
+    if searched and free == 0:
+        # The beams of a search without chance are the same whatever the seed.
+        owns = _choice_seeds(replace(request, sampling=Sampling()), likely, time)
+    elif searched and request.sampling.beams > 1:
+        # What beams draw follows from one seed.
+        owns = _choice_seeds(replace(request, sampling=Sampling((seeds[0],))), content, time)
+    elif free == 0:
+        owns = [LIKELIEST] * len(seeds)
+    source = Source(likely if free == 0 else content, likely, free, searched)
+    return [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=True)]
+
+
+def _content(request: GenerationRequest, prompt: Prompt, seed: int) -> int:
+    """What stands for all that the choices of a prompt share."""
     topic = prompt.topic if prompt.chat else ""
-    content = derive(seed, "content", request.model, repr(request.constraint), prompt.text, topic, int(prompt.chat))
-    seeds = _choice_seeds(request, content, time)
-    # The most likely answer is one and the same whatever the seed; beams and candidates still differ.
-    single = request.sampling.greedy and request.best_of == 1
-    return [_draft(request, prompt, derive(content, "text", 0 if single else own), own) for own in seeds]
+    return derive(seed, "content", request.model, repr(request.constraint), prompt.text, topic, int(prompt.chat))
 
 
 def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:
@@ -66,14 +110,23 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
     return [given[index] if index < len(given) else derive(given[-1], "seed", index) >> 33 for index in range(wanted)]
 
 
-def _draft(request: GenerationRequest, prompt: Prompt, key: int, own_seed: int) -> _Draft:
-    limit = _limit(request, prompt)
-    least = limit if request.limits.ignore_eos else request.limits.min_tokens
-    ids, texts, ended = beginning(prompt, key, request.constraint, limit=limit, least=least)
-    stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
+def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int) -> _Draft:
+    limits, sampling = request.limits, request.sampling
+    room = _limit(request, prompt)
+    # "An upper bound [...] including visible output tokens and reasoning tokens."
+    reasoning = min(thinking(request.effort, source.content, own), room)
+    limit = room - reasoning
+    calls = decide(request, prompt, derive(source.content, "calls", own)) if request.tools else ()
+    if calls:
+        cut = cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy)
+        return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, reasoning, cut.calls)
+    least = limit if limits.ignore_eos else limits.min_tokens
+    ids, texts, ended = tell(prompt, request.constraint, sampling, source, own, limit=limit, least=least)
+    key = derive(source.content, "likeliest") if source.free == 0 and not source.searched else own
+    stopped = cut_at_stop(ids, texts, request.stops, limits.min_tokens)
     if stopped is not None:
-        return _Draft(own_seed, stopped.ids, stopped.texts, "stop", stopped.stop)
-    return _Draft(own_seed, ids, texts, "stop" if ended else "length", None)
+        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, reasoning)
+    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, reasoning)
 
 
 def _limit(request: GenerationRequest, prompt: Prompt) -> int:
@@ -85,15 +138,18 @@ def _limit(request: GenerationRequest, prompt: Prompt) -> int:
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:
     """The `n` likeliest of the candidates, best first; all of them where there is nothing to choose."""
-    if len(drafts) == request.n:
+    if request.best_of == 1:
         return drafts
-    language = brief(prompt.topic).language
-    return sorted(drafts, key=lambda d: -score(d.ids, d.texts, d.seed, language))[: request.n]
+    likely = scale(request.sampling, brief(prompt.topic).language, searched=True)
+    scored = [positions(draft.ids, draft.texts, 0, draft.key, likely) for draft in drafts]
+    places = ranked(scored, request.sampling)[: request.n]
+    # A search states the seed that it began with.
+    return [drafts[place]._replace(seed=drafts[index].seed) for index, place in enumerate(places)]
 
 
-def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt) -> Choice:
+def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
     echo: Sequence[int] = (prompt.ids or tokens.encode(prompt.text)) if request.output.echo else ()
-    echo_texts = tokens.texts(echo)
+    echo_texts = tokens.texts(echo) if echo else ()
     return Choice(
         index=index,
         seed=draft.seed,
@@ -102,18 +158,19 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         finish_reason=draft.finish_reason,
         prompt=prompt,
         stop=draft.stop,
-        positions=_positions(draft.ids, draft.texts, draft.seed, request, prompt),
+        calls=draft.calls,
+        positions=_positions(draft.ids, draft.texts, draft.key, request, prompt, request.sampling),
         echo_ids=echo,
         echo_texts=echo_texts,
-        echo_positions=_positions(echo, echo_texts, derive(draft.seed, "echo"), request, prompt),
+        echo_positions=_positions(echo, echo_texts, echo_key, request, prompt, Sampling()) if echo else (),
     )
 
 
 def _positions(
-    ids: Sequence[int], texts: Sequence[str], key: int, request: GenerationRequest, prompt: Prompt
+    ids: Sequence[int], texts: Sequence[str], key: int, request: GenerationRequest, prompt: Prompt, sampling: Sampling
 ) -> Sequence[Position]:
     alternatives = request.output.logprobs
     if alternatives is None:
         return ()
-    language = brief(prompt.topic).language
-    return positions(ids, texts, alternatives, key, greedy=request.sampling.greedy, language=language)
+    likely = scale(sampling, brief(prompt.topic).language, searched=request.best_of > 1)
+    return positions(ids, texts, alternatives, key, likely)

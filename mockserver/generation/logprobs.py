@@ -1,67 +1,191 @@
 """Log-probabilities that hold together.
 
 Each position has a shape: the log-probabilities of the first 21 ranks, whose probabilities add up to less than one. A
-greedy choice has the first rank; a sampled one mostly. Rivals are common tokens of the language. What a position says
-does not depend on how many rivals are asked for.
+greedy choice has the first rank; a sampled one mostly, and never one that `top_k`, `top_p` or `min_p` leave out; a hot
+one now and then a rank beyond the twentieth. Rivals are common tokens of the language. What a position says does not
+depend on how many rivals are asked for. Biases move the shape as they move logits, and banned tokens are no rivals.
 """
 
-from collections.abc import Sequence
-from functools import cache
-from math import log
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from itertools import accumulate
+from math import exp, floor, log
+from typing import NamedTuple
 
-from mockserver.core.generation import Position
+from mockserver.core.generation import Position, Sampling
 from mockserver.core.seeding import Draws
-from mockserver.generation import corpus
+from mockserver.generation import corpus, tokens
+from mockserver.generation.bans import NEVER, Bans, bans
+from mockserver.generation.sampling import freedom, straying
 from mockserver.generation.tokens import token_bytes
+from mockserver.generation.voice import UNEXPECTED
 
 RANKS = 21
 _SHAPES = 64
+_LEAST_DOUBT = -0.000_001
+
+Row = tuple[int, str, float]
+
+
+class Scale(NamedTuple):
+    """What decides the ranks and rivals of a choice's tokens."""
+
+    sampling: Sampling
+    greedy: bool
+    language: str
 
 
 def positions(
-    ids: Sequence[int], texts: Sequence[str], alternatives: int, key: int, *, greedy: bool, language: str
+    ids: Sequence[int], texts: Sequence[str], alternatives: int, key: int, scale: Scale
 ) -> tuple[Position, ...]:
     """One position per token, each with its `alternatives` likeliest tokens, best first."""
     draws = Draws(key)
-    rivals = _rivals(language)
-    return tuple(
-        _position(draws.bits(), token, text, min(alternatives, RANKS), rivals, greedy=greedy)
-        for token, text in zip(ids, texts, strict=True)
-    )
+    rivals = _rivals(scale.language, bans(scale.sampling))
+    likely = _ranker(scale)
+    count = min(alternatives, RANKS)
+    # What is banned is no rival any more, and takes nothing from the others that would show.
+    biases = {token: bias for token, bias in scale.sampling.logit_bias if bias > NEVER}
+    favoured = _favoured(scale.sampling.logit_bias)
+    rows = []
+    for token, text in zip(ids, texts, strict=True):
+        bits = draws.bits()
+        shape = _shapes()[bits % _SHAPES]
+        rank = likely(bits, shape)
+        top = _top(bits, (token, text), RANKS if biases else count, rank, shape, rivals)
+        if biases:
+            rows.append(_biased(top, (token, text, shape[rank]), biases, favoured, count, greedy=scale.greedy))
+        else:
+            rows.append(Position(shape[rank], top, rank))
+    return tuple(rows)
 
 
-def score(ids: Sequence[int], texts: Sequence[str], key: int, language: str) -> float:
-    """How likely the model finds a whole choice: its mean log-probability."""
-    rows = positions(ids, texts, 0, key, greedy=False, language=language)
-    return sum(row.logprob for row in rows) / len(rows) if rows else 0.0
+def scale(sampling: Sampling, language: str, *, searched: bool = False) -> Scale:
+    """The scale of a request's choices. What was searched for, and not drawn, is told as the model would draw it."""
+    greedy = freedom(sampling) == 0
+    if searched and greedy:
+        model = Sampling(logit_bias=sampling.logit_bias, bad_words=sampling.bad_words, bad_tokens=sampling.bad_tokens)
+        return Scale(model, False, language)
+    return Scale(sampling, greedy, language)
 
 
-def _position(
-    bits: int, token: int, text: str, alternatives: int, rivals: Sequence[tuple[int, str]], *, greedy: bool
-) -> Position:
-    shape = _shapes()[bits % _SHAPES]
-    rank = 0 if greedy else _rank(bits >> 6)
-    if alternatives == 0:
-        return Position(shape[rank])
-    top: list[tuple[int, str, float]] = []
-    start = (bits >> 16) % len(rivals)
+Ranker = Callable[[int, Sequence[float]], int]
+
+
+def _ranker(scale: Scale) -> Ranker:
+    """What gives a token its rank among all: by 64 random bits, and the shape of its position."""
+    if scale.greedy:
+        return lambda bits, shape: 0
+    sampling = scale.sampling
+    if sampling.temperature == 1 and _kept_share(sampling) == (1.0, 0.0, 0) and not straying(sampling):
+        return _drawn
+    return partial(_filtered, sampling, int(256 * straying(sampling)))
+
+
+def _kept_share(sampling: Sampling) -> tuple[float, float, int]:
+    return sampling.top_p, sampling.min_p, max(sampling.top_k, 0)
+
+
+def _drawn(bits: int, shape: Sequence[float]) -> int:
+    """The first rank in three cases of four, else one of the next six."""
+    return 0 if (bits >> 6) & 3 else 1 + ((bits >> 8) & 0xFF) * 6 // 256
+
+
+def _filtered(sampling: Sampling, straying: int, bits: int, shape: Sequence[float]) -> int:
+    """The same as temperature and filters let it be: the cold take the first more often, the hot now and then any."""
+    cold = (bits >> 48) & 0xFF >= 256 * sampling.temperature
+    rank = 0 if cold else _drawn(bits, shape)
+    if (bits >> 40) & 0xFF < straying:
+        rank = RANKS - 1
+    if sampling.top_k > 0:
+        rank = min(rank, sampling.top_k - 1)
+    while rank and not _is_kept(rank, shape, sampling):
+        rank -= 1
+    return rank
+
+
+def _is_kept(rank: int, shape: Sequence[float], sampling: Sampling) -> bool:
+    """Whether `top_p` and `min_p` leave a rank: what is likelier has not reached the one, nor is it below the other."""
+    likelier = _reach(tuple(shape))[rank]
+    return (sampling.top_p >= 1 or likelier < sampling.top_p) and exp(shape[rank] - shape[0]) >= sampling.min_p
+
+
+@lru_cache(maxsize=_SHAPES)
+def _reach(shape: tuple[float, ...]) -> tuple[float, ...]:
+    """What the likelier ranks than each have together."""
+    return tuple(accumulate(map(exp, shape[:-1]), initial=0.0))
+
+
+def _top(
+    bits: int,
+    chosen: tuple[int, str],
+    count: int,
+    rank: int,
+    shape: Sequence[float],
+    rivals: Sequence[tuple[int, str]],
+) -> tuple[Row, ...]:
+    """The likeliest tokens by rank, `count` of them: the chosen one at its rank, rivals at the others."""
+    if count == 0:
+        return ()
+    token, text = chosen
+    top: list[Row] = []
+    start = (bits >> 16) % len(rivals) if rivals else 0
     step = 0
-    for place in range(alternatives):
+    for place in range(count):
         if place == rank:
             top.append((token, text, shape[rank]))
             continue
-        rival = rivals[(start + step) % len(rivals)]
-        if rival[0] == token or rival[1] == text:
-            step += 1
+        while step < len(rivals):
             rival = rivals[(start + step) % len(rivals)]
-        step += 1
-        top.append((*rival, shape[place]))
-    return Position(shape[rank], tuple(top))
+            step += 1
+            if rival[0] != token and rival[1] != text:
+                top.append((*rival, shape[place]))
+                break
+    return tuple(top)
 
 
-def _rank(bits: int) -> int:
-    """The rank of a sampled token: the first in three cases of four, else one of the next six."""
-    return 0 if bits & 3 else 1 + ((bits >> 2) & 0xFF) * 6 // 256
+def _biased(
+    top: Sequence[Row],
+    chosen: Row,
+    biases: Mapping[int, float],
+    favoured: Sequence[Row],
+    count: int,
+    *,
+    greedy: bool,
+) -> Position:
+    """A position whose logits have been moved: favoured tokens rise into the list, and all shares add up again."""
+    listed = {row[0]: row for row in (*top, chosen)}
+    for row in favoured:
+        listed.setdefault(row[0], row)
+    if biases.get(chosen[0], 0.0) > 0:
+        listed[chosen[0]] = (*chosen[:2], min(chosen[2], UNEXPECTED))
+    moved = {token: row[2] + biases.get(token, 0.0) for token, row in listed.items()}
+    rest = max(1 - sum(exp(row[2]) for row in listed.values()), 0.0)
+    highest = max(*moved.values(), 0.0)
+    total = highest + log(sum(exp(value - highest) for value in moved.values()) + rest * exp(-highest))
+    if greedy:
+        best = max(moved, key=moved.__getitem__)
+        moved[best], moved[chosen[0]] = moved[chosen[0]], moved[best]
+    # Rounded down, so that the shares never add up to more than one.
+    shares = {token: min(floor((value - total) * 1e6) / 1e6, _LEAST_DOUBT) for token, value in moved.items()}
+    rows = [(token, listed[token][1], share) for token, share in shares.items()]
+    rows.sort(key=lambda row: (-row[2], row[0] != chosen[0]))
+    rows = _no_text_twice(rows, chosen[0])
+    rank = next(index for index, row in enumerate(rows) if row[0] == chosen[0])
+    return Position(rows[rank][2], tuple(rows[:count]), rank)
+
+
+def _no_text_twice(rows: Sequence[Row], chosen: int) -> list[Row]:
+    """The rows without other tokens of a text that is there already, since some lists go by texts."""
+    own = next(text for token, text, _ in rows if token == chosen)
+    first = {text: token for token, text, _ in reversed(rows)} | {own: chosen}
+    return [row for row in rows if first[row[1]] == row[0]]
+
+
+@lru_cache(maxsize=64)
+def _favoured(biases: tuple[tuple[int, float], ...]) -> tuple[Row, ...]:
+    """The tokens that biases raise, as likely as they would be without; the most raised first, as many as can show."""
+    raised = sorted((-bias, token) for token, bias in biases if bias > 0)
+    return tuple((token, tokens.decode((token,)), UNEXPECTED) for _, token in raised[: RANKS - 1])
 
 
 @cache
@@ -77,9 +201,15 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
     return tuple(shapes)
 
 
+@lru_cache(maxsize=64)
+def _rivals(language: str, forbidden: Bans) -> tuple[tuple[int, str], ...]:
+    """Tokens of the language's own sentences, in a fixed mixed order, no text twice and none that is forbidden."""
+    rivals = _all_rivals(language)
+    return tuple(rival for rival in rivals if not forbidden.forbid_token(*rival)) if forbidden else rivals
+
+
 @cache
-def _rivals(language: str) -> tuple[tuple[int, str], ...]:
-    """Tokens of the language's own sentences, in a fixed mixed order, no text twice."""
+def _all_rivals(language: str) -> tuple[tuple[int, str], ...]:
     seen: dict[str, int] = {}
     for sentence in corpus.language(language)["body"]:
         for token, text in zip(*corpus.phrase(sentence), strict=True):

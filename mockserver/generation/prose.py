@@ -6,7 +6,8 @@ stop.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from keyword import iskeyword
 
 from mockserver.core.generation import Prompt
@@ -14,6 +15,7 @@ from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.records import people
+from mockserver.generation.reports import report, results
 from mockserver.generation.subject import Brief, brief
 
 _CODE_NAMES = {
@@ -27,7 +29,7 @@ _CODE_BEGUN = re.compile(
     r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
 )
 _ORDER = re.compile(
-    r"\s*(please\s+)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
+    r"\s*+(please\s++)?(write|explain|list|give|describe|tell|generate|create|summari[sz]e|translate|say|show|compare|"
     r"make|draft|compose|напиши|объясни|расскажи|перечисли|составь|опиши|придумай|сравни|покажи|переведи)\w*\b",
     re.IGNORECASE,
 )
@@ -35,26 +37,43 @@ _ORDER = re.compile(
 
 def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
     """The phrases of a text without end; None marks where it would end by itself."""
+    return draw_prose(prompt, Draws(key))
+
+
+def draw_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
+    """The same, with draws of any kind to decide its turns."""
     about = brief(prompt.topic)
-    story = _Writer(about, Draws(key))
+    story = _Writer(about, draws)
+    return chain(_told(prompt, about, story, draws), (None,), story.more())
+
+
+def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Iterator[Phrase]:
+    """The phrases up to the natural end."""
+    found = results(prompt.messages)
+    if found:
+        return chain(report(found, about.language, draws), story.close())
     if prompt.chat:
-        yield from story.answer()
-    elif _TURN.search(prompt.topic[-80:]):
-        yield from story.answer(lead=" ")
-    elif _CODE_BEGUN.search(prompt.topic[-200:]):
-        yield from story.rest_of_code(prompt.topic[-200:])
-    elif _asks(prompt.topic, about):
-        yield phrase("\n\n")
-        yield from story.answer()
-    else:
-        yield from story.continuation(prompt.text)
-    yield None
-    while True:
-        yield phrase("\n\n")
-        yield from story.paragraph(5, opened=False)
+        return story.answer()
+    if _is_turn(prompt.topic[-80:]):
+        return story.answer(lead=" ")
+    if _code_begun(prompt.topic[-200:]):
+        return story.rest_of_code(prompt.topic[-200:])
+    if _asks(prompt.topic):
+        return story.answer(lead="\n\n")
+    return story.continuation(prompt.text)
 
 
-def _asks(topic: str, about: Brief) -> bool:
+def _is_turn(tail: str) -> bool:
+    """Whether a dialogue's last line gives the model the word."""
+    return tail.rstrip().endswith(":") and _TURN.search(tail) is not None
+
+
+def _code_begun(tail: str) -> re.Match[str] | None:
+    """The first line of a function with which a text ends, if it does."""
+    return _CODE_BEGUN.search(tail) if tail.rstrip().endswith((":", "{")) else None
+
+
+def _asks(topic: str) -> bool:
     """Whether a text to be completed is a question or an order rather than a text in progress."""
     return topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
 
@@ -71,21 +90,31 @@ class _Writer:
 
     def answer(self, lead: str = "") -> Iterator[Phrase]:
         """An answer to the prompt, in the form that it asks for, after a blank where the prompt left none."""
-        if lead:
-            yield phrase(lead)
         if self._about.words is not None:
-            yield from self._counted(self._about.words)
+            told = self._counted(self._about.words)
         else:
-            yield from _FORMS.get(self._about.form, _Writer._plain)(self)
+            told = _FORMS.get(self._about.form, _Writer._plain)(self)
+        return chain((phrase(lead),), told) if lead else told
+
+    def more(self) -> Iterator[Phrase]:
+        """Paragraphs without end."""
+        while True:
+            yield phrase("\n\n")
+            yield from self.paragraph(5, opened=False)
 
     def rest_of_code(self, begun: str) -> Iterator[Phrase]:
         """The lines of a function whose first line the prompt has written."""
-        first = _CODE_BEGUN.search(begun)
+        first = _code_begun(begun)
         name = (first and (first["python"] or first["js"])) or "main"
         snippets = corpus.code()["python" if first and first["python"] else "javascript"]
         _, _, rest = self._draws.pick(snippets).partition("{name}")
         _, _, body = rest.partition("\n")
         yield phrase(("" if begun.endswith("\n") else "\n") + body.replace("{name}", name))
+
+    def close(self) -> Iterator[Phrase]:
+        """A last sentence, or none."""
+        if self._draws.below(2) == 0:
+            yield from self._sentence("closers")
 
     def _plain(self) -> Iterator[Phrase]:
         yield from self.paragraph(2 + self._draws.below(4), opened=True)
@@ -134,7 +163,7 @@ class _Writer:
             elif turn == 1 and self._sections.get("links"):
                 yield from self._linked()
             else:
-                yield from self._sentence("body")
+                yield phrase(self._space + self._entry("body"))
 
     def _counted(self, words: int) -> Iterator[Phrase]:
         """About as many words as the prompt asks for, in paragraphs."""
@@ -207,11 +236,18 @@ class _Writer:
     def _entry(self, section: str) -> str:
         """An entry of the section, none twice while there are others."""
         entries = self._sections.get(section) or self._sections["body"]
-        for _ in range(4):
+        entry = self._draws.pick(entries)
+        if entry in self._used:
+            entry = self._other(entries)
+        self._used.add(entry)
+        return entry
+
+    def _other(self, entries: Sequence[str]) -> str:
+        """An entry that has not been used; after three attempts any."""
+        for _ in range(3):
             entry = self._draws.pick(entries)
             if entry not in self._used:
                 break
-        self._used.add(entry)
         return entry
 
 

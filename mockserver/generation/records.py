@@ -4,7 +4,7 @@ They come from faker, whose data may change with its versions. What is used here
 pyproject.toml allows, and a test holds it: the addresses of Korea, which do change, are left out.
 """
 
-from functools import cache
+from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -34,3 +34,22 @@ def _faker(locale: str) -> "Faker":
     from faker import Faker  # costs 60 ms, and few prompts want it
 
     return Faker(locale)
+
+
+def record(key: int, language: str, part: str) -> str:
+    """A `name`, `company` or `address` in the language, on one line; in English where its own may change."""
+    stable = part in _STABLE_PARTS.get(language, _PARTS)
+    page = _page(_LOCALES[language if stable else "en"], part, key % _PAGES)
+    return page[key // _PAGES % len(page)]
+
+
+# Seeding faker costs more than a record does, so records are made and kept by the page.
+_PAGES, _PAGE = 64, 8
+
+
+@lru_cache(maxsize=1024)
+def _page(locale: str, part: str, number: int) -> tuple[str, ...]:
+    fake = _faker(locale)
+    with _one_at_a_time:
+        fake.seed_instance(number)
+        return tuple(str(getattr(fake, part)()).replace("\n", ", ") for _ in range(_PAGE))

@@ -4,26 +4,29 @@ A story has no end of its own, only places where it may end: the first is its na
 kept, since test suites ask the same things again and again; what they say does not depend on that.
 """
 
-import json
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from threading import Lock
+from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
-from mockserver.core.seeding import Draws
-from mockserver.generation import corpus
-from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.corpus import Phrase
+from mockserver.generation.grammars import write_grammar
+from mockserver.generation.json_answers import write_complete, write_object, write_schema
+from mockserver.generation.patterns import tell_match
 from mockserver.generation.prose import write_prose
-from mockserver.generation.subject import brief
 
 _KEPT_STORIES = 256
 _LONGEST_KEPT = 4096
+# So many tokens are told at a time.
+_STRETCH = 1024
 
 
 class Story:
-    """A text without end, told phrase by phrase. `ids` and `texts` are its tokens as far as it has been told.
+    """A text told phrase by phrase, mostly without end. `ids` and `texts` are its tokens as far as it has been told.
 
-    `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that.
+    `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that. Where
+    the phrases are over, as a pattern may demand, the last of them is the end, however little there is.
     """
 
     def __init__(self, phrases: Iterator[Phrase | None]) -> None:
@@ -31,28 +34,40 @@ class Story:
         self.texts: list[str] = []
         self.ends: list[int] = []
         self._phrases = phrases
+        self._over = False
         self._telling = Lock()
 
     def tell(self, limit: int, least: int) -> int | None:
         """Tell on until there are `limit` tokens or a place to end after `least` of them; that place, if it came."""
-        with self._telling:
-            end = self._end_after(least)
-            while end is None and len(self.ids) < limit:
-                self._next()
+        while True:
+            # Somebody else may want a short stretch of a story that is told at length in another thread.
+            with self._telling:
                 end = self._end_after(least)
-            return end
+                if end is not None or len(self.ids) >= limit:
+                    return end
+                self._tell_some(min(limit, len(self.ids) + _STRETCH), least)
 
-    def _next(self) -> None:
-        told = next(self._phrases)
-        if told is not None:
-            self.ids += told.ids
-            self.texts += told.texts
-        if told is None or self.ends:
-            self.ends.append(len(self.ids))
+    def _tell_some(self, limit: int, least: int) -> None:
+        """Tell on to the natural end, behind that to an end after `least` tokens; but no further than the limit."""
+        ids, texts, ends = self.ids, self.texts, self.ends
+        for told in self._phrases:
+            if told is None:
+                break
+            ids += told.ids
+            texts += told.texts
+            if ends:
+                ends.append(len(ids))
+            if len(ids) >= limit or (ends and len(ids) >= least):
+                return
+        # The mark of the natural end comes once; nothing after that is the end of all.
+        self._over = bool(ends)
+        ends.append(len(ids))
 
     def _end_after(self, least: int) -> int | None:
         place = bisect_left(self.ends, least)
-        return self.ends[place] if place < len(self.ends) else None
+        if place < len(self.ends):
+            return self.ends[place]
+        return len(self.ids) if self._over else None
 
 
 _kept: dict[int, Story] = {}
@@ -65,11 +80,18 @@ def beginning(
 
     It does not end before it has `least` of them. The key stands for the prompt and the constraint too.
     """
+    return heard(key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
+
+
+def heard(
+    key: int, write: Callable[[], Iterator[Phrase | None]], *, limit: int, least: int
+) -> tuple[list[int], list[str], bool]:
+    """The same of the story that somebody writes, if it is not known by its key."""
     story = _kept.get(key)
     if story is None:
         if len(_kept) >= _KEPT_STORIES:
             _kept.clear()
-        story = _kept[key] = Story(_writer(constraint)(prompt, key))
+        story = _kept[key] = Story(write())
     end = story.tell(limit, least)
     if len(story.ids) > _LONGEST_KEPT:
         _kept.pop(key, None)
@@ -78,17 +100,19 @@ def beginning(
     return story.ids[:stop], story.texts[:stop], ended
 
 
-def _writer(constraint: Constraint | None) -> Callable[[Prompt, int], Iterator[Phrase | None]]:
-    """Who writes: JSON is a small plain object whatever the schema; patterns and grammars are not obeyed yet."""
-    return _json_object if constraint is not None and constraint.kind in ("json_object", "json_schema") else write_prose
+Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
+
+# Who writes, by the kind of the constraint; whoever writes is given what the constraint demands.
+_WRITERS: dict[str, Writer] = {
+    "json_object": write_object,
+    "json_schema": write_schema,
+    "json_complete": write_complete,
+    "regex": lambda prompt, key, pattern: tell_match(pattern, key),
+    "grammar": write_grammar,
+}
 
 
-def _json_object(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
-    about = brief(prompt.topic)
-    draws = Draws(key)
-    answer = draws.pick(corpus.language(about.language)["body"])
-    value = {"subject": about.subject, "answer": answer, "confidence": round(0.5 + draws.unit() / 2, 2)}
-    yield phrase(json.dumps(value, ensure_ascii=False, indent=2))
-    yield None
-    while True:
-        yield phrase("\n")
+def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterator[Phrase | None]:
+    if constraint is None:
+        return write_prose(prompt, key)
+    return _WRITERS[constraint.kind](prompt, key, constraint.schema)

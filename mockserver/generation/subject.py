@@ -1,18 +1,29 @@
 """What a prompt is about: its language, its subject, and the form of answer that it asks for.
 
 All of it is read from a bounded stretch of the prompt, so that a prompt of a megabyte costs no more than a short one.
+
+Most prompts ask for nothing special. So the words of a prompt are collected first, at little cost, and a pattern is
+only tried where a word is there without which it cannot match.
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from mockserver.generation import corpus
 
 _STRETCH = 1200
 _SUBJECT_WORDS = 6
+_ARTICLES = ("the", "a", "an")
 
 _WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
+_PIECE = re.compile(r"[^\W_]+")
+_JOINT = re.compile(r"['\u2019\-]")
+# Makes a blank of every character of ASCII that is neither a letter nor a digit.
+_BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
+_BREAK = re.compile(r"[,;:()\[\]{}\"«»`<>|]")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]+")
 
 # Words so common that two of them give a language of Latin letters away.
@@ -32,14 +43,16 @@ _NAMED = {
     "english": "en", "russian": "ru", "german": "de", "french": "fr", "spanish": "es", "italian": "it",
     "portuguese": "pt", "turkish": "tr", "ukrainian": "uk", "chinese": "zh", "japanese": "ja", "korean": "ko",
 }  # fmt: skip
+_ANY_MARKER = frozenset().union(*_MARKERS.values())
 # Languages of other letters: those letters, and the share of a text that they have at least.
 _SCRIPTS = (
-    ("ko", "[가-힣]", 0.25),
-    ("ja", "[ぁ-ヿ]", 0.1),
-    ("zh", "[一-鿿]", 0.25),
-    ("uk", "[іїєґІЇЄҐ]", 0.25),
-    ("ru", "[а-яА-ЯёЁ]", 0.25),
+    ("ko", re.compile("[가-힣]"), 0.25),
+    ("ja", re.compile("[ぁ-ヿ]"), 0.1),
+    ("zh", re.compile("[一-鿿]"), 0.25),
+    ("uk", re.compile("[іїєґІЇЄҐ]"), 0.25),
+    ("ru", re.compile("[а-яА-ЯёЁ]"), 0.25),
 )
+_SMALL_CYRILLIC = re.compile("[а-я]")
 # Letters that give one of them away alone.
 _LETTERS = {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}
 # Where the subject ends, or begins, in languages that part no words with blanks.
@@ -50,52 +63,90 @@ _SUBJECTS = {
 }
 _ASKED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
+_ABOUT_WORDS = frozenset(["about", "regarding", "concerning", "о", "об", "про", "über", "sobre", "hakkinda"])
 _GENERIC = {
     "en": "this topic", "ru": "этот вопрос", "de": "dieses Thema", "fr": "ce sujet", "es": "este tema",
     "it": "questo argomento", "pt": "este tema", "tr": "bu konu", "uk": "це питання", "zh": "这个话题",
     "ja": "このテーマ", "ko": "이 주제",
 }  # fmt: skip
 
-_GREETING = re.compile(
-    r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|привет|здравствуй(те)?|добр(ый|ое) \w+|hallo|guten \w+|"
-    r"bonjour|salut|hola|ciao|buongiorno|olá|oi|merhaba|selam|вітаю|привіт|你好|こんにちは|안녕(하세요)?)\b.{0,14}$",
-    re.IGNORECASE,
-)
-# What a prompt may ask for, most telling first: (form, pattern).
-_FORMS = tuple(
-    (form, re.compile(pattern, re.IGNORECASE))
-    for form, pattern in (
-        ("greeting", _GREETING.pattern),
-        ("short", r"\b(one|single) word\b|\byes or no\b|одним словом|да или нет"),
-        ("sentence", r"\b(one|single) sentence\b|одним предложением"),
-        (
-            "code",
-            r"\b(code|function|script|snippet|program|sql|regex|algorithm|implement|python|javascript|typescript|"
-            r"golang|rust|java|bash)\b|\b(код|функци\w+|скрипт\w*|программ\w+|алгоритм\w*)\b",
-        ),
-        (
-            "people",
-            r"\b(generate|invent|fake|sample|make up|random|give me|list|suggest)\b[^.?!\n]{0,40}"
-            r"\b(names|people|users|customers|contacts|address(es)?|compan(y|ies)|employees)\b",
-        ),
-        (
-            "long",
-            r"\b(essay|article|long|detailed|in detail|in depth|story|report|comprehensive|thorough)\b|"
-            r"подробн|эссе|стать[юяи]|рассказ|доклад|сочинени",
-        ),
-        (
-            "list",
-            r"\b(list|steps?|bullets?|ideas|tips|ways|examples|pros and cons|reasons|checklist)\b|"
-            r"список|перечисл|шаг[иа]|пункт|идеи|советы|примеры|способ",
-        ),
-        (
-            "brief",
-            r"\b(brief(ly)?|short(ly)?|concise(ly)?|in a few words|tl;?dr|summar(y|ise|ize))\b|кратк|коротк|вкратце",
-        ),
-    )
+
+class _Form(NamedTuple):
+    """A form of answer, and the pattern of the prompts that ask for it.
+
+    Where the pattern matches, one of the `words` is among those of the prompt, or one of the `stems` somewhere in it.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    words: frozenset[str]
+    stems: tuple[str, ...]
+
+    def is_asked(self, text: str, wording: "_Wording") -> bool:
+        """Whether a text, of which the wording is known, asks for this form."""
+        return wording.may_have(self.words, self.stems) and self.pattern.search(text) is not None
+
+
+def _form_of(name: str, pattern: str, words: str, stems: str = "") -> _Form:
+    return _Form(name, re.compile(pattern, re.IGNORECASE), frozenset(words.split()), tuple(stems.split()))
+
+
+# What a prompt may ask for, most telling first.
+_FORMS = (
+    _form_of(
+        "greeting",
+        r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|привет|здравствуй(те)?|добр(ый|ое) \w+|hallo|guten \w+|"
+        r"bonjour|salut|hola|ciao|buongiorno|olá|oi|merhaba|selam|вітаю|привіт|你好|こんにちは|안녕(하세요)?)\b.{0,14}$",
+        "hello hi hey good hallo guten bonjour salut hola ciao buongiorno olá oi merhaba selam "
+        "你好 こんにちは 안녕 안녕하세요",
+        "привет здравствуй добр вітаю привіт",
+    ),
+    _form_of(
+        "short",
+        r"\b(one|single) word\b|\byes or no\b|одним словом|да или нет",
+        "word no",
+        "одним или",
+    ),
+    _form_of("sentence", r"\b(one|single) sentence\b|одним предложением", "sentence", "предложением"),
+    _form_of(
+        "code",
+        r"\b(code|function|script|snippet|program|sql|regex|algorithm|implement|python|javascript|typescript|"
+        r"golang|rust|java|bash)\b|\b(код|функци\w+|скрипт\w*|программ\w+|алгоритм\w*)\b",
+        "code function script snippet program sql regex algorithm implement python javascript typescript golang rust "
+        "java bash код",
+        "функци скрипт программ алгоритм",
+    ),
+    _form_of(
+        "people",
+        r"\b(generate|invent|fake|sample|make up|random|give me|list|suggest)\b[^.?!\n]{0,40}"
+        r"\b(names|people|users|customers|contacts|address(es)?|compan(y|ies)|employees)\b",
+        "names people users customers contacts address addresses company companies employees",
+    ),
+    _form_of(
+        "long",
+        r"\b(essay|article|long|detailed|in detail|in depth|story|report|comprehensive|thorough)\b|"
+        r"подробн|эссе|стать[юяи]|рассказ|доклад|сочинени",
+        "essay article long detailed detail depth story report comprehensive thorough",
+        "подробн эссе стать рассказ доклад сочинени",
+    ),
+    _form_of(
+        "list",
+        r"\b(list|steps?|bullets?|ideas|tips|ways|examples|pros and cons|reasons|checklist)\b|"
+        r"список|перечисл|шаг[иа]|пункт|идеи|советы|примеры|способ",
+        "list step steps bullet bullets ideas tips ways examples pros reasons checklist",
+        "список перечисл шаг пункт идеи советы примеры способ",
+    ),
+    _form_of(
+        "brief",
+        r"\b(brief(ly)?|short(ly)?|concise(ly)?|in a few words|tl;?dr|summar(y|ise|ize))\b|кратк|коротк|вкратце",
+        "brief briefly short shortly concise concisely few tldr tl summary summarise summarize",
+        "кратк коротк вкратце",
+    ),
 )
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
+_NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предложени\w*)", re.IGNORECASE)
+_COUNTABLE = ("word", "sentence", "слов", "предложени")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,42 +171,88 @@ def brief(topic: str) -> Brief:
 
 @lru_cache(maxsize=1024)
 def _brief(stretch: str) -> Brief:
-    own = _language(stretch)
-    asked = _ASKED_LANGUAGE.search(stretch)
-    language = _NAMED[asked[1].lower()] if asked else own
-    subject = _subject(_ASKED_LANGUAGE.sub("", stretch), own) or _GENERIC[language]
-    return Brief(language, subject, _form(stretch), _words(stretch), _number_of_items(stretch), stretch.lower())
+    lowered = stretch.lower()
+    wording = _wording(lowered)
+    own = _language(stretch, lowered, wording)
+    language, rest = own, stretch
+    if wording.may_have(_NAMED) and (asked := _ASKED_LANGUAGE.search(stretch)):
+        language, rest = _NAMED[asked[1].lower()], _ASKED_LANGUAGE.sub("", stretch)
+    subject = _subject(rest, own, wording) or _GENERIC[language]
+    form = next((form.name for form in _FORMS if form.is_asked(stretch, wording)), "plain")
+    countable = any(map((wording.folded or lowered).__contains__, _COUNTABLE))
+    words = _words(stretch) if countable else None
+    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered)
 
 
-def _language(text: str) -> str:
-    length = len(text.replace(" ", ""))
-    for name, pattern, share in _SCRIPTS:
-        if len(re.findall(pattern, text)) > length * share:
-            return name
-        if name == "uk" and re.search(pattern, text) and re.search("[а-я]", text):
-            return name
-    words = set(_WORD.findall(text.lower()))
-    letters = set(text.lower())
-    scores = {
-        name: len(words & markers) + 2 * len(letters & set(_LETTERS.get(name, "")))
-        for name, markers in _MARKERS.items()
-    }
+class _Wording(NamedTuple):
+    """The words of a text in small letters, parted even at apostrophes and hyphens.
+
+    For texts beyond ASCII `folded` is the whole text, in letters that match without regard to case.
+    """
+
+    words: frozenset[str]
+    folded: str
+
+    def may_have(self, words: Iterable[str], stems: tuple[str, ...] = ()) -> bool:
+        """Whether one of the words is there, or one of the stems (which are not ASCII) in any place."""
+        if not self.words.isdisjoint(words):
+            return True
+        return bool(self.folded) and any(stem in self.folded for stem in stems)
+
+
+def _wording(lowered: str) -> _Wording:
+    if lowered.isascii():
+        return _Wording(frozenset(lowered.encode().translate(_BLANKS).decode().split()), "")
+    # Patterns that ignore case take some letters for others which are not their small ones, such as the Turkish i.
+    folded = lowered.casefold().replace("i\u0307", "i").replace("ı", "i")
+    words = frozenset(_PIECE.findall(lowered))
+    return _Wording(words if folded == lowered else words.union(_PIECE.findall(folded)), folded)
+
+
+def _language(text: str, lowered: str, wording: _Wording) -> str:
+    script = None if text.isascii() else _script(text)
+    if script is not None:
+        return script
+    words = wording.words & _ANY_MARKER
+    if words and (wording.folded or _JOINT.search(lowered)):
+        # A part of a word is no word.
+        words &= set(_WORD.findall(lowered))
+    scores = {name: len(words & markers) for name, markers in _MARKERS.items()}
+    if wording.folded:
+        letters = set(lowered)
+        for name, own in _LETTERS.items():
+            scores[name] += 2 * len(letters & set(own))
     best = max(scores, key=lambda name: (scores[name], name == "en"))
     return best if scores[best] >= 2 else "en"
 
 
-def _subject(text: str, language: str) -> str:
+def _script(text: str) -> str | None:
+    """The language of a text in other than Latin letters."""
+    length = len(text.replace(" ", ""))
+    for name, pattern, share in _SCRIPTS:
+        if pattern.search(text) is None:
+            continue
+        if name == "uk" and _SMALL_CYRILLIC.search(text):
+            return name
+        if len(pattern.findall(text)) > length * share:
+            return name
+    return None
+
+
+def _subject(text: str, language: str, wording: _Wording) -> str:
     """The first words of a sentence that are no function words, up to the next mark; empty when there are none."""
     marked = _SUBJECTS[language].search(text) if language in _SUBJECTS else None
     if marked:
         return _unbroken(marked[1].strip())
     stopwords = _stopwords(language)
+    points = wording.may_have(_ABOUT_WORDS)
     for sentence in _candidates(text):
-        words = _without_lead(list(_WORD.finditer(_named(sentence))), stopwords)[:_SUBJECT_WORDS]
+        named = _named(sentence) if points else sentence
+        words = _without_lead(named, stopwords)
         while words and words[-1].group().lower() in stopwords:
             words.pop()
         if words:
-            return _unbroken(words[0].string[words[0].start() : words[-1].end()])
+            return _unbroken(named[words[0].start() : words[-1].end()])
     return ""
 
 
@@ -165,22 +262,44 @@ def _named(sentence: str) -> str:
     return about[1] if about else sentence
 
 
-def _without_lead(words: list[re.Match[str]], stopwords: frozenset[str]) -> list[re.Match[str]]:
-    """The words without the function words at their head, but with an English article."""
-    kept = next((index for index, word in enumerate(words) if word.group().lower() not in stopwords), len(words))
-    article = kept > 0 and words[kept - 1].group().lower() in ("the", "a", "an")
-    return words[kept - 1 :] if article and kept < len(words) else words[kept:]
+def _without_lead(sentence: str, stopwords: frozenset[str]) -> list[re.Match[str]]:
+    """The first words without the function words at their head, but with an English article."""
+    words: list[re.Match[str]] = []
+    lead = None
+    for word in _WORD.finditer(sentence):
+        if not words:
+            said = word.group().lower()
+            if said in stopwords:
+                lead = word if said in _ARTICLES else None
+                continue
+            if lead is not None:
+                words.append(lead)
+        words.append(word)
+        if len(words) >= _SUBJECT_WORDS:
+            break
+    return words
 
 
-def _candidates(text: str) -> list[str]:
+def _candidates(text: str) -> Iterator[str]:
     """The sentences that may name the subject: the last question first, then from the beginning."""
-    sentences = [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
-    return sentences[-1:] + sentences[:-1] if text.rstrip().endswith("?") else sentences
+    if text.rstrip().endswith("?"):
+        sentences = _sentences(_SENTENCE_END.split(text))
+        yield from sentences[-1:] + sentences[:-1]
+    else:
+        # Mostly the first one names it.
+        first, *rest = _SENTENCE_END.split(text, 1)
+        yield from _sentences([first])
+        for remainder in rest:
+            yield from _sentences(_SENTENCE_END.split(remainder))
+
+
+def _sentences(parts: Iterable[str]) -> list[str]:
+    return [sentence for part in parts if (sentence := part.strip())]
 
 
 def _unbroken(words: str) -> str:
     """The words up to the first inner punctuation."""
-    return re.split(r"[,;:()\[\]{}\"«»`<>|]", words)[0].strip() or words
+    return _BREAK.split(words, 1)[0].strip() or words
 
 
 @lru_cache(maxsize=16)
@@ -188,12 +307,9 @@ def _stopwords(language: str) -> frozenset[str]:
     return frozenset(corpus.language(language).get("stopwords", ()))
 
 
-def _form(text: str) -> str:
-    return next((form for form, pattern in _FORMS if pattern.search(text)), "plain")
-
-
-def _number_of_items(text: str) -> int | None:
-    number = re.search(r"\b(\d{1,2}|" + "|".join(_NUMBERS) + r")\b", text, re.IGNORECASE)
+def _number_of_items(text: str, wording: _Wording) -> int | None:
+    digits = any(word.isdecimal() for word in wording.words if len(word) <= 2)
+    number = _NUMBER.search(text) if digits or wording.may_have(_NUMBERS) else None
     if number is None:
         return None
     return _NUMBERS.get(number[1].lower()) or max(int(number[1]), 1)

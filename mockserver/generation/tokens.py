@@ -39,7 +39,7 @@ PRETOKEN = re.compile(
 )
 # No cut depends on more than this many characters after its start (the longest alternative and what it looks ahead at).
 _LOOKAHEAD = 64
-_WINDOW = 1 << 16
+_WINDOW = 1 << 13
 _REMEMBERED_PRETOKENS = 1 << 13
 _REPLACEMENT = "\ufffd"
 

@@ -1,6 +1,6 @@
 """Latency in words: durations, rates, distributions and whole profiles, as people write them.
 
-    180ms    1800 tok/s    lognormal(180ms, 0.35, max=2s)    slow, rate=50 tok/s, jitter=0.2
+    180ms    1800 tok/s    lognormal(180ms, 0.35, max=2s)    slow, rate=50 tok/s, jitter=0.2    realistic, speed=10
 
 A profile is the name of a preset, or settings parted by commas, or a preset with settings that change it. A mistake
 raises `NotationError`, which names its column.
@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
-from mockserver.latency.profiles import NOTHING, PRESETS, Profile
+from mockserver.latency.profiles import NOTHING, PRESETS, REALISTIC, Profile
 
 _UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
 # With a greater sigma a lognormal distribution has no numbers any more that a clock could show.
 _WIDEST = 10
+_FASTEST = 1_000_000
+_SLOWEST = 1000
+_MOST_TOKENS = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:tok(?:en)?s?)\s*/\s*s")
 
@@ -42,18 +45,18 @@ class _Part:
         return NotationError(f"column {self.column}: {what}")
 
 
-def read_profile(text: str) -> Profile:
-    """A profile from its text. Raises NotationError."""
+def read_profile(text: str, realistic: str | None = None) -> Profile:
+    """A profile from its text; `realistic` names the preset that goes by this word. Raises NotationError."""
     profile, said = Profile(), set[str]()
     for number, part in enumerate(_split(_Part(text, 1))):
         key, equals, _ = part.text.partition("=")
         if not equals:
-            profile = _preset(part, first=number == 0)
+            profile = _preset(part, realistic, first=number == 0)
             continue
         name = key.strip()
-        setting = _SETTINGS.get(name)
+        setting = SETTINGS.get(name)
         if setting is None:
-            raise part.fault(unknown("setting", name, _SETTINGS))
+            raise part.fault(unknown("setting", name, SETTINGS))
         if name in said:
             raise part.fault(f"{name} is said twice")
         said.add(name)
@@ -66,11 +69,11 @@ def read_profile(text: str) -> Profile:
 
 def read_distribution(text: str) -> Distribution:
     """A distribution of durations from its text: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
-    return _distribution(_Part(text, 1).stripped())
+    return _distribution(_Part(text, 1).stripped(), _duration)
 
 
-def _preset(part: _Part, *, first: bool) -> Profile:
-    preset = PRESETS.get(part.text)
+def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
+    preset = PRESETS.get(realistic if realistic and part.text == REALISTIC else part.text)
     if preset is None:
         raise part.fault(unknown("preset", part.text, PRESETS))
     if not first:
@@ -78,23 +81,25 @@ def _preset(part: _Part, *, first: bool) -> Profile:
     return preset
 
 
-def _distribution(part: _Part) -> Distribution:
+def _distribution(part: _Part, amount: Callable[[_Part], float]) -> Distribution:
+    """A distribution of durations, or of whatever else `amount` reads."""
     name, bracket, rest = part.text.partition("(")
     if not bracket:
-        return Constant(_duration(part))
+        return Constant(amount(part))
     make = _DISTRIBUTIONS.get(name.strip())
     if make is None:
         raise part.fault(unknown("distribution", name.strip(), _DISTRIBUTIONS))
     if not rest.endswith(")"):
         raise _Part("", part.column + len(part.text)).fault("the bracket is not closed")
-    return make(_Arguments(part, _split(_Part(rest[:-1], part.column + len(name) + 1))))
+    return make(_Arguments(part, _split(_Part(rest[:-1], part.column + len(name) + 1)), amount))
 
 
 class _Arguments:
     """The arguments of a distribution: by place, then by name."""
 
-    def __init__(self, whole: _Part, parts: list[_Part]) -> None:
+    def __init__(self, whole: _Part, parts: list[_Part], amount: Callable[[_Part], float]) -> None:
         self._whole = whole
+        self._amount = amount
         self._placed = [part for part in parts if "=" not in part.text]
         self._named: dict[str, _Part] = {}
         for part in parts:
@@ -111,14 +116,18 @@ class _Arguments:
             raise self.fault(f"{name} is missing")
         return default
 
+    def amount(self, name: str, default: float | None = None) -> float:
+        """The next argument that is what the distribution is of: a duration, mostly."""
+        return self.take(name, self._amount, default)
+
     def fault(self, what: str) -> NotationError:
         """The error that blames the distribution as a whole."""
         return self._whole.fault(f"{what} in {self._whole.text!r}")
 
-    def rest(self) -> list[_Part]:
+    def amounts(self) -> list[float]:
         """All arguments by place that are left."""
         left, self._placed = self._placed, []
-        return left
+        return [self._amount(part) for part in left]
 
     def end(self) -> None:
         """Complain of arguments that nobody took."""
@@ -127,13 +136,13 @@ class _Arguments:
 
 
 def _constant(given: _Arguments) -> Distribution:
-    made = Constant(given.take("seconds", _duration))
+    made = Constant(given.amount("seconds"))
     given.end()
     return made
 
 
 def _uniform(given: _Arguments) -> Distribution:
-    made = Uniform(given.take("min", _duration), given.take("max", _duration))
+    made = Uniform(given.amount("min"), given.amount("max"))
     given.end()
     if made.least > made.most:
         raise given.fault("the least is more than the most")
@@ -141,29 +150,29 @@ def _uniform(given: _Arguments) -> Distribution:
 
 
 def _normal(given: _Arguments) -> Distribution:
-    mean, deviation = given.take("mean", _duration), given.take("sd", _duration)
-    made = Normal(mean, deviation, given.take("min", _duration, 0.0), given.take("max", _duration, float("inf")))
+    mean, deviation = given.amount("mean"), given.amount("sd")
+    made = Normal(mean, deviation, given.amount("min", 0.0), given.amount("max", float("inf")))
     given.end()
     return made
 
 
 def _lognormal(given: _Arguments) -> Distribution:
-    median, sigma = given.take("median", _duration), given.take("sigma", _spread)
-    made = Lognormal(median, sigma, given.take("max", _duration, float("inf")))
+    median, sigma = given.amount("median"), given.take("sigma", _spread)
+    made = Lognormal(median, sigma, given.amount("max", float("inf")))
     given.end()
     return made
 
 
 def _gamma(given: _Arguments) -> Distribution:
-    shape, scale = given.take("shape", _positive), given.take("scale", _duration)
-    made = Gamma(shape, scale, given.take("max", _duration, float("inf")))
+    shape, scale = given.take("shape", _positive), given.amount("scale")
+    made = Gamma(shape, scale, given.amount("max", float("inf")))
     given.end()
     return made
 
 
 def _empirical(given: _Arguments) -> Distribution:
-    first = given.take("seconds", _duration)
-    made = Empirical((first, *map(_duration, given.rest())))
+    first = given.amount("seconds")
+    made = Empirical((first, *given.amounts()))
     given.end()
     return made
 
@@ -185,24 +194,30 @@ def _rate(part: _Part) -> Distribution:
     return Constant(1 / float(matched[1]))
 
 
-def _stall_share(part: _Part) -> float:
+def _share(part: _Part) -> float:
     share = _number(part)
     if not 0 <= share <= 1:
         raise part.fault(f"{part.text} is no share from 0 to 1")
     return share
 
 
-_SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
-    "network": lambda profile, part: replace(profile, network=_distribution(part)),
-    "queue": lambda profile, part: replace(profile, queue=_distribution(part)),
-    "prefill": lambda profile, part: replace(profile, prefill=_distribution(part)),
+SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
+    "network": lambda profile, part: replace(profile, network=_distribution(part, _duration)),
+    "queue": lambda profile, part: replace(profile, queue=_distribution(part, _duration)),
+    "prefill": lambda profile, part: replace(profile, prefill=_distribution(part, _duration)),
     "prefill_per_token": lambda profile, part: replace(profile, prefill_per_token=_duration(part)),
-    "ttft": lambda profile, part: replace(profile, ttft=_distribution(part)),
-    "itl": lambda profile, part: replace(profile, gap=_distribution(part)),
+    "ttft": lambda profile, part: replace(profile, ttft=_distribution(part, _duration)),
+    "itl": lambda profile, part: replace(profile, gap=_distribution(part, _duration)),
     "rate": lambda profile, part: replace(profile, gap=_rate(part)),
     "jitter": lambda profile, part: replace(profile, jitter=_spread(part)),
-    "stall": lambda profile, part: replace(profile, stall=_distribution(part)),
-    "stall_share": lambda profile, part: replace(profile, stall_share=_stall_share(part)),
+    "stall": lambda profile, part: replace(profile, stall=_distribution(part, _duration)),
+    "stall_share": lambda profile, part: replace(profile, stall_share=_share(part)),
+    "tokens_per_chunk": lambda profile, part: replace(profile, chunk=_distribution(part, _tokens)),
+    "speed": lambda profile, part: replace(profile, speed=_speed(part)),
+    "slots": lambda profile, part: replace(profile, slots=_slots(part)),
+    "waiting": lambda profile, part: replace(profile, waiting=_bound(part)),
+    "slowdown": lambda profile, part: replace(profile, slowdown=_slowdown(part)),
+    "interference": lambda profile, part: replace(profile, interference=_share(part)),
 }
 
 
@@ -219,6 +234,43 @@ def _number(part: _Part) -> float:
     if not _NUMBER.fullmatch(part.text):
         raise part.fault(f"{part.text!r} is no number")
     return float(part.text)
+
+
+def _tokens(part: _Part) -> float:
+    number = _number(part)
+    if not 1 <= number <= _MOST_TOKENS:
+        raise part.fault(f"{part.text} is no number of tokens from 1 to {_MOST_TOKENS}")
+    return number
+
+
+def _speed(part: _Part) -> float:
+    speed = _positive(part)
+    if not 1 / _FASTEST <= speed <= _FASTEST:
+        raise part.fault(f"{part.text} is no speed from {1 / _FASTEST} to {_FASTEST}")
+    return speed
+
+
+def _bound(part: _Part) -> int | None:
+    """A number of requests, or no bound at all."""
+    if part.text == "unlimited":
+        return None
+    if not re.fullmatch(r"\d{1,9}", part.text):
+        raise part.fault(f"{part.text!r} is neither a whole number nor 'unlimited'")
+    return int(part.text)
+
+
+def _slots(part: _Part) -> int | None:
+    slots = _bound(part)
+    if slots == 0:
+        raise part.fault("an engine without slots serves nobody")
+    return slots
+
+
+def _slowdown(part: _Part) -> float:
+    factor = _number(part)
+    if not 1 <= factor <= _SLOWEST:
+        raise part.fault(f"{part.text} is no factor from 1 to {_SLOWEST}")
+    return factor
 
 
 def _spread(part: _Part) -> float:

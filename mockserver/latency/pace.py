@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
-from mockserver.core.seeding import Draws
+from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import Pace
-from mockserver.latency.distributions import Lognormal, Stalling, draw, series
-from mockserver.latency.profiles import Profile
+from mockserver.latency.distributions import Distribution, Lognormal, Stalling, draw, series
+from mockserver.latency.profiles import ONE, Profile
 
 # What an engine that keeps nobody waiting states about itself: small, but no zero, since clients divide by it.
 _INSTANT_QUEUE = 0.000_01
@@ -19,10 +19,11 @@ def instant(steps: int) -> Pace:
     return Pace(_INSTANT_QUEUE, _INSTANT_PREFILL, _INSTANT_STEP * steps)
 
 
-def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int) -> Pace:
+def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thinking: int = 0) -> Pace:
     """The pace at which `steps` tokens come after a prompt of `prompt_tokens`; `key` decides what is random.
 
-    Without a profile latency is off.
+    So many tokens of `thinking` come first and are not shown, unless the profile says when the first one is. Without a
+    profile, or with one that never waits, latency is off.
     """
     if profile is None:
         return instant(steps)
@@ -34,8 +35,15 @@ def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int) -> P
         first = draw(profile.ttft, draws)
         queue = min(queue, first)
         prefill = first - queue
+    elif thinking:
+        thought = sum(_gaps(profile, thinking, Draws(derive(key, "thinking"))))
+        first, prefill = first + thought, prefill + thought
     schedule = tuple(accumulate(_gaps(profile, max(steps - 1, 0), draws), initial=first))
-    return Pace(queue, prefill, schedule[-1] - first, schedule)
+    if schedule[-1] == 0:
+        return instant(steps)
+    schedule = _chunked(schedule, profile.chunk, draws)
+    made = Pace(queue, prefill, schedule[-1] - first, schedule)
+    return made if profile.speed == 1 else _faster(made, profile.speed)
 
 
 def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
@@ -48,3 +56,21 @@ def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
     return [
         gap * factor for gap, factor in zip(gaps, series(Lognormal(1.0, profile.jitter), count, draws), strict=True)
     ]
+
+
+def _chunked(schedule: tuple[float, ...], chunk: Distribution, draws: Draws) -> tuple[float, ...]:
+    """The steps in groups, each of which comes whole with its first step, so that a shorter answer is a prefix."""
+    if chunk == ONE:
+        return schedule
+    grouped: list[float] = []
+    for size in series(chunk, len(schedule), draws):
+        if len(grouped) == len(schedule):
+            break
+        count = min(max(round(size), 1), len(schedule) - len(grouped))
+        grouped += [schedule[len(grouped)]] * count
+    return tuple(grouped)
+
+
+def _faster(pace: Pace, speed: float) -> Pace:
+    schedule = tuple(instant / speed for instant in pace.schedule)
+    return Pace(pace.queue / speed, pace.prefill / speed, pace.decode / speed, schedule)

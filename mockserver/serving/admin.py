@@ -1,8 +1,10 @@
-"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document."""
+"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document. Its `health` is the application's own."""
 
 import hmac
 from dataclasses import asdict
 from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
 
 import orjson
 from starlette.applications import Starlette
@@ -13,19 +15,30 @@ from starlette.routing import Route
 from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
+from mockserver.serving.admin_catalogue import catalogue_routes
 from mockserver.serving.admin_faults import fault_routes
 from mockserver.serving.admin_journal import journal_routes
+from mockserver.serving.admin_metrics import metrics_routes
 from mockserver.serving.admin_namespaces import namespace_routes
+from mockserver.serving.admin_openapi import openapi_routes
+from mockserver.serving.admin_stubs import stub_routes
+from mockserver.serving.admin_verify import verify_routes
 from mockserver.serving.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
+from mockserver.serving.door import Door
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.ui import ui_routes
+from mockserver.serving.wire import DOOR
 
 _CLOSED = (
     "The admin API wants `Authorization: Bearer` with the admin token (--admin-token, or MOCKSERVER_ADMIN_TOKEN). "
     "A server beyond loopback that has no token keeps it closed."
 )
+_FOREIGN = "The admin API does not serve pages of another origin, unless they have the admin token (--admin-token)."
 _KNOWN = (
-    *("health", "ready", "version", "routes", "settings", "namespaces"),
-    *("faults", "journal", "events", "clock", "reset"),
+    *("ui", "health", "ready", "version", "routes", "settings", "metrics", "openapi.json"),
+    *("catalogue", "latency", "quotas", "namespaces"),
+    *("faults", "stubs", "journal", "journal/unmatched", "journal/sift", "events", "clock", "reset"),
+    *("wait", "verify", "report"),
 )
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -34,13 +47,14 @@ def admin_api(simulator: Simulator) -> Starlette:
     """The application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
     dialects = simulator.dialects
 
-    async def health(request: Request) -> Response:
-        return admin_json({"status": "ok"})
-
     async def ready(request: Request) -> Response:
         fault = simulator.config_fault
         if fault is not None:
             return admin_json({"status": "old config", "error": fault, "dialects": list(dialects)}, 503)
+        door: Door | None = request.scope.get("extensions", {}).get(DOOR)
+        if door is not None and door.state != "open":
+            said = f"the listener fails: {door.state}"
+            return admin_json({"status": "listener", "error": said, "dialects": list(dialects)}, 503)
         return admin_json({"status": "ready", "dialects": list(dialects)})
 
     async def version(request: Request) -> Response:
@@ -56,7 +70,8 @@ def admin_api(simulator: Simulator) -> Starlette:
     async def shown_settings(request: Request) -> Response:
         settings = simulator.setup.settings
         shown = asdict(settings)
-        hidden = {"admin_token": "set" if settings.admin_token else None}
+        hidden: dict[str, Any] = {"admin_token": "set" if settings.admin_token else None}
+        hidden["stub"] = [stub.name for stub in settings.stub]
         keys = settings.auth if isinstance(settings.auth, str) else f"{len(settings.auth)} keys"
         return admin_json({**shown, **hidden, "auth": keys, "pinned": sorted(settings.pinned)})
 
@@ -74,14 +89,19 @@ def admin_api(simulator: Simulator) -> Starlette:
     guarded = _guard(simulator)
     return Starlette(
         routes=[
-            Route(f"{ADMIN}/health", health),
             Route(f"{ADMIN}/ready", ready),
             Route(f"{ADMIN}/version", version),
             Route(f"{ADMIN}/routes", guarded(routes)),
             Route(f"{ADMIN}/settings", guarded(shown_settings)),
+            *catalogue_routes(simulator, guarded),
             *fault_routes(simulator, guarded),
+            *stub_routes(simulator, guarded),
+            *verify_routes(simulator, guarded),
             *journal_routes(simulator, guarded),
             *namespace_routes(simulator, guarded),
+            *metrics_routes(simulator, guarded),
+            *ui_routes(),
+            *openapi_routes(),
             Route("/{dialect}/openapi.json", openapi),
         ],
         exception_handlers={404: _not_found, 405: _not_found, BadRequestError: _bad_request},
@@ -89,22 +109,30 @@ def admin_api(simulator: Simulator) -> Starlette:
 
 
 def _guard(simulator: Simulator) -> Guard:
-    """Ask for the admin token; without one, let only servers on loopback answer."""
+    """Ask for the admin token; without one, let only servers on loopback answer, and no page of another origin ask."""
 
     def guard(endpoint: Endpoint) -> Endpoint:
         async def guarded(request: Request) -> Response:
             settings = simulator.setup.settings
             token = settings.admin_token
-            if not token:
-                allowed = settings.host in _LOOPBACK
-            else:
+            if token:
                 given = request.headers.get("authorization", "").removeprefix("Bearer ")
                 allowed = hmac.compare_digest(given.encode(), token.encode())
+            elif _is_foreign(request):
+                return admin_error(403, _FOREIGN)
+            else:
+                allowed = settings.host in _LOOPBACK
             return await endpoint(request) if allowed else admin_error(401, _CLOSED)
 
         return guarded
 
     return guard
+
+
+def _is_foreign(request: Request) -> bool:
+    """Whether a browser sends the request for a page that came from elsewhere."""
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

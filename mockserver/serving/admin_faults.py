@@ -12,7 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver.control.faults import Count, FaultDesk
-from mockserver.faults.notation import FaultError, read_fault
+from mockserver.core.criteria import in_words
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
 from mockserver.serving.answers import (
     BadRequestError,
@@ -23,7 +25,9 @@ from mockserver.serving.answers import (
     namespace_name,
     per_namespace,
 )
+from mockserver.serving.door import Door
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.wire import DOOR
 
 _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
@@ -38,13 +42,19 @@ def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"faults": [_shown(*row) for row in desk(request).armed()]})
 
     async def arm(request: Request) -> Response:
-        name, fault = _named(await json_body(request, "A fault", _EXAMPLE))
+        name, faults = _named(await json_body(request, "A fault", _EXAMPLE))
         now = simulator.clock(simulator.namespaces.get(namespace_name(request))).now()
-        desk(request).arm(name, fault, now)
+        for number, fault in enumerate(faults):
+            if FAULTS[fault.kind].listens:
+                _door(request).fail_as(fault)
+            else:
+                desk(request).arm(name if len(faults) == 1 else f"{name} {number + 1}", fault, now)
         return admin_json({"armed": name}, 201)
 
     async def reset(request: Request) -> Response:
         desk(request).reset()
+        if not namespace_name(request) and _door_of(request) is not None:
+            await _door(request).mend()
         return admin_json({"faults": []})
 
     async def disarm(request: Request) -> Response:
@@ -62,13 +72,28 @@ def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     ]
 
 
-def _named(table: Mapping[str, Any]) -> tuple[str, Fault]:
-    """The fault of a JSON object, and its name: the one that it gives, else its kind."""
+def _door_of(request: Request) -> Door | None:
+    door = request.scope.get("extensions", {}).get(DOOR)
+    return door if isinstance(door, Door) else None
+
+
+def _door(request: Request) -> Door:
+    """The listener behind a request. BadRequestError where there is none, or where it is not the namespace's own."""
+    if namespace_name(request):
+        raise BadRequestError("A fault of the listener strikes everybody: arm it without a namespace")
+    door = _door_of(request)
+    if door is None:
+        raise BadRequestError("A fault of the listener needs a socket, and here is none")
+    return door
+
+
+def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
+    """The faults of a JSON object (a scenario has several), and their name: the one that it gives, else its kind."""
     try:
-        fault = read_fault({key: value for key, value in table.items() if key != "name"})
+        faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
         raise BadRequestError(f"A fault is a JSON object such as {_EXAMPLE}: {error}") from None
-    return str(table.get("name", fault.kind)), fault
+    return str(table.get("name") or table.get("scenario") or table["kind"]), faults
 
 
 def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
@@ -78,7 +103,7 @@ def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
         "settings": fault.settings,
         "place": fault.place,
         "chance": fault.chance,
-        "match": fault.match,
+        "match": in_words(fault.match),
         "matched": count.matched,
         "struck": count.struck,
     }

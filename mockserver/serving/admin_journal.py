@@ -17,9 +17,10 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from mockserver.control.journal import Exchange, Journal
-from mockserver.control.transcripts import har, told, told_whole
+from mockserver.control.transcripts import har, har_entry, told, told_whole
 from mockserver.serving.answers import BadRequestError, Guard, admin_error, admin_json, namespace_name, per_namespace
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.turns import in_turns
 
 # A reader that lags behind by more than this many events is told so, and misses some.
 _LONGEST_QUEUE = 1000
@@ -36,14 +37,19 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     async def listed(request: Request) -> Response:
         tell = told_whole if request.query_params.get("full") else told
         kept = journal(request)
-        return admin_json({"opened": kept.opened, "exchanges": [tell(each) for each in _asked(kept, request)]})
+        opened, exchanges = kept.opened, _asked(kept, request)
+        lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))
+        body = b'{"opened":%d,"exchanges":[%b]}' % (opened, lines)
+        return Response(body, media_type="application/json")
 
     async def lines(request: Request) -> Response:
-        text = b"".join(orjson.dumps(told_whole(each)) + b"\n" for each in _asked(journal(request), request))
-        return Response(text, media_type="application/x-ndjson")
+        exchanges = _asked(journal(request), request)
+        lines = await in_turns(lambda each: orjson.dumps(told_whole(each), option=orjson.OPT_APPEND_NEWLINE), exchanges)
+        return Response(b"".join(lines), media_type="application/x-ndjson")
 
     async def archive(request: Request) -> Response:
-        return admin_json(har(_asked(journal(request), request)))
+        archived = har(await in_turns(har_entry, _asked(journal(request), request)))
+        return Response(await asyncio.to_thread(orjson.dumps, archived), media_type="application/json")
 
     async def one(request: Request) -> Response:
         number = request.path_params["number"]

@@ -38,7 +38,8 @@ def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"namespaces": [_shown(each) for each in simulator.namespaces.all()]})
 
     async def clock(request: Request) -> Response:
-        return admin_json({"ahead": namespace(request).shift})
+        space = namespace(request)
+        return admin_json({"ahead": space.shift, "now": simulator.clock(space).now()})
 
     async def advance(request: Request) -> Response:
         seconds = (await json_body(request, "The body", '{"advance": 60}')).get("advance")

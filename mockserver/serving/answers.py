@@ -8,10 +8,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mockserver.serving.addresses import ADMIN
+
+__all__ = ["ADMIN"]
+
 Endpoint = Callable[[Request], Awaitable[Response]]
 Guard = Callable[[Endpoint], Endpoint]
 
-ADMIN = "/_mockserver"
 # A namespace's own routes have this in front; without it the default one is meant.
 _ONE_NAMESPACE = ADMIN + "/ns/{namespace}"
 

@@ -33,19 +33,49 @@ class Clock(Protocol):
         """Call `wake` at an instant, on the loop; the answer cancels that."""
 
 
+class LoopsClock(Clock, Protocol):
+    """The clock of a loop, which several others may go by: each owns the calls that it asks for."""
+
+    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
+        """Call `wake` at an instant, on the loop; the answer cancels that."""
+
+    def hasten(self, owner: object, seconds: float) -> None:
+        """Make all the calls of an owner so many seconds earlier."""
+
+
 class LoopClock:
     """A clock made of a loop's own time and timers."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
+        self._owned: dict[asyncio.TimerHandle, tuple[object, list[Wake]]] = {}
 
     def now(self) -> float:
         """The present instant on the loop's clock."""
         return self._loop.time()
 
-    def call_at(self, instant: float, wake: Wake) -> Wake:
+    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
         """Call `wake` at an instant of the loop's clock; the answer cancels that."""
-        return self._loop.call_at(instant, wake).cancel
+        held = [wake]
+        self._set(instant, held, owner)
+        return held.clear
+
+    def hasten(self, owner: object, seconds: float) -> None:
+        """Make all the calls of an owner so many seconds earlier."""
+        for handle, (other, held) in tuple(self._owned.items()):
+            if other is owner:
+                handle.cancel()
+                del self._owned[handle]
+                self._set(handle.when() - seconds, held, owner)
+
+    def _set(self, instant: float, held: list[Wake], owner: object) -> None:
+        def ring() -> None:
+            del self._owned[handle]
+            for wake in held:
+                wake()
+
+        handle = self._loop.call_at(instant, ring)
+        self._owned[handle] = (owner, held)
 
 
 class ShiftedClock:
@@ -54,11 +84,9 @@ class ShiftedClock:
     Whoever waits for an instant that is reached by an advance is woken at once.
     """
 
-    def __init__(self, base: Clock) -> None:
+    def __init__(self, base: LoopsClock) -> None:
         self._base = base
         self._shift = 0.0
-        self._waiting: dict[int, tuple[float, Wake, Wake]] = {}
-        self._order = count()
 
     @property
     def shift(self) -> float:
@@ -71,24 +99,12 @@ class ShiftedClock:
 
     def call_at(self, instant: float, wake: Wake) -> Wake:
         """Call `wake` at an instant of this clock; the answer cancels that."""
-        number = next(self._order)
-        self._arm(number, instant, wake)
-        return lambda: self._forget(number)
+        return self._base.call_at(instant - self._shift, wake, self)
 
     def advance(self, seconds: float) -> None:
         """Put the clock forward."""
         self._shift += seconds
-        for number, (instant, wake, cancel) in tuple(self._waiting.items()):
-            cancel()
-            self._arm(number, instant, wake)
-
-    def _arm(self, number: int, instant: float, wake: Wake) -> None:
-        self._waiting[number] = (instant, wake, self._base.call_at(instant - self._shift, wake))
-
-    def _forget(self, number: int) -> None:
-        waiting = self._waiting.pop(number, None)
-        if waiting is not None:
-            waiting[2]()
+        self._base.hasten(self, seconds)
 
 
 class TimerClock:
@@ -96,7 +112,7 @@ class TimerClock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
         self._timer = timer
-        self._waiting: list[tuple[float, int, list[Wake]]] = []
+        self._waiting: list[tuple[float, int, list[Wake], object]] = []
         self._order = count()
         self._armed = float("inf")
         loop.add_reader(timer, self._ring)
@@ -106,14 +122,23 @@ class TimerClock:
         """The present instant on the system's monotonic clock."""
         return time.monotonic()
 
-    def call_at(self, instant: float, wake: Wake) -> Wake:
+    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
         """Call `wake` at an instant of the monotonic clock; the answer cancels that."""
         held = [wake]
-        heapq.heappush(self._waiting, (instant, next(self._order), held))
+        heapq.heappush(self._waiting, (instant, next(self._order), held, owner))
         if instant < self._armed:
             self._arm(instant)
         # A cancelled entry stays in the heap, empty, until its time comes.
         return held.clear
+
+    def hasten(self, owner: object, seconds: float) -> None:
+        """Make all the calls of an owner so many seconds earlier."""
+        entries = self._waiting
+        # Changed in place: this may be called by something that it has just woken.
+        entries[:] = [(at - seconds if who is owner else at, order, held, who) for at, order, held, who in entries]
+        heapq.heapify(entries)
+        if entries:
+            self._arm(entries[0][0])
 
     def _arm(self, instant: float) -> None:
         self._armed = instant
@@ -134,10 +159,10 @@ class TimerClock:
             self._arm(waiting[0][0])
 
 
-_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, Clock]" = WeakKeyDictionary()
+_clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()
 
 
-def clock_of(loop: asyncio.AbstractEventLoop) -> Clock:
+def clock_of(loop: asyncio.AbstractEventLoop) -> LoopsClock:
     """The one clock of a loop."""
     clock = _clocks.get(loop)
     if clock is None:
@@ -145,7 +170,7 @@ def clock_of(loop: asyncio.AbstractEventLoop) -> Clock:
     return clock
 
 
-def _make_clock(loop: asyncio.AbstractEventLoop) -> Clock:
+def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopsClock:
     if not sys.platform.startswith("linux"):
         return LoopClock(loop)
     try:

@@ -1,132 +1,238 @@
-"""The player: performs a timeline over ASGI, each frame at its absolute deadline.
+"""The player: performs a timeline, each frame at its absolute deadline.
 
 Frames that are due at the same moment leave in one write, which is bounded and ends on a frame's border, because a
 write is the cost of an event and because some clients lose an event that a read cuts in two. In single mode every
-frame is a write of its own. While the player waits, it also listens for the client to leave, and stops at once.
+frame is a write of its own. No task waits while nothing is due: the clock calls, and the player writes.
 """
 
 import asyncio
+import logging
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal, Protocol
 
-from mockserver.core.timeline import Ending, RawHeaders, Record, Run, Timeline
+from mockserver.core.timeline import Ending, RawHeaders, Record, Run, Timeline, Wrapped
 from mockserver.serving.clock import Clock
-from mockserver.serving.wire import Wire
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+log = logging.getLogger("mockserver")
 
 # A joined write stays below this many bytes, so that it mostly arrives in one read.
 _LONGEST_WRITE = 16_384
+# So many frames of a long answer are written before others get their turn.
+_TURN = 256
+
+Call = Callable[[], None]
 
 
-class _Departure:
-    """Notices that the client has left, once somebody waits; wakes whoever is waiting."""
+class Sink(Protocol):
+    """Where an answer goes: one client, by whatever transport."""
 
-    def __init__(self, receive: Receive, clock: Clock) -> None:
-        self.left = False
-        self._clock = clock
-        self._task = asyncio.ensure_future(self._listen(receive))
-        self._sleeper: asyncio.Future[None] | None = None
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Say the head; it may wait for the first write. Without a length nobody knows how much will come."""
 
-    async def sleep_until(self, deadline: float) -> None:
-        """Wait for the deadline, or for the client to leave."""
-        if self.left:
-            return
-        self._sleeper = asyncio.get_running_loop().create_future()
-        cancel = self._clock.call_at(deadline, self._wake)
-        try:
-            await self._sleeper
-        finally:
-            cancel()
-            self._sleeper = None
+    def write(self, data: bytes, *, last: bool) -> None:
+        """Send a part of the body; with `last` nothing follows."""
 
-    async def wait(self) -> None:
-        """Wait until the client has left."""
-        await self._task
+    def blocked(self, resume: Call) -> bool:
+        """Whether the client takes no more for now; then `resume` will be called when it does."""
 
-    def forget(self) -> None:
-        """Stop listening."""
-        self._task.cancel()
+    def break_off(self, ending: Ending, ended: Call) -> None:
+        """End the answer badly; `ended` is called when nothing more will be sent, unless the client leaves first."""
 
-    async def _listen(self, receive: Receive) -> None:
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        self.left = True
-        self._wake()
-
-    def _wake(self) -> None:
-        if self._sleeper is not None and not self._sleeper.done():
-            self._sleeper.set_result(None)
+    def abort(self) -> None:
+        """Drop the client: its answer cannot go on."""
 
 
-@dataclass(slots=True)
-class Stage:
-    """Where a timeline is played: who listens, who speaks, whose clock counts, and the wire where there is one.
-
-    With `joined`, frames that are due at the same moment leave in one write.
-    """
-
-    receive: Receive
-    send: Send
-    clock: Clock
-    joined: bool = True
-    wire: Wire | None = None
-
-
-async def play(
-    timeline: Timeline, stage: Stage, arrived: float, record: Record, ended: Callable[[], None] = lambda: None
-) -> None:
-    """Perform a timeline whose request arrived at the instant `arrived` of the stage's clock.
+class Performance:
+    """One timeline being played to a sink. Its request arrived at the instant `arrived` of the clock.
 
     The record is kept as it happens; `ended` is called when nothing more will be sent, before the client can know.
-    A timeline that ends badly needs a wire.
     """
-    performance = _Performance(timeline, stage, arrived, record, ended)
-    try:
-        await performance.run()
-    finally:
-        performance.close()
 
-
-class _Performance:
-    """One timeline being played: what is due and gathers for the next write, and who still listens."""
+    __slots__ = (
+        *("_arrived", "_begun", "_cancel", "_clock", "_count", "_ended", "_ends", "_longest", "_over", "_position"),
+        *("_record", "_run", "_runs", "_sink", "_timeline"),
+    )
 
     def __init__(
-        self, timeline: Timeline, stage: Stage, arrived: float, record: Record, ended: Callable[[], None]
+        self,
+        timeline: Timeline,
+        sink: Sink,
+        clock: Clock,
+        arrived: float,
+        record: Record,
+        ended: Call = lambda: None,
+        *,
+        joined: bool = True,
     ) -> None:
         self._timeline = timeline
-        self._stage = stage
+        self._sink = sink
+        self._clock = clock
         self._arrived = arrived
         self._record = record
         self._ended = ended
-        self._longest = _LONGEST_WRITE if stage.joined else 0
-        self._departure: _Departure | None = None
-        self._started = False
-        self._gathered: list[bytes] = []
-        self._size = 0
-        self._tokens_gathered = 0
+        self._longest = _LONGEST_WRITE if joined else 0
+        self._runs: Iterator[Run] = iter(timeline.runs)
+        self._run: Run | None = None
+        self._position = 0
+        self._count = 0
+        # Where the frames of the run end, in bytes from its beginning, once somebody has to know.
+        self._ends: list[int] | None = None
+        self._begun = False
+        self._over = False
+        self._cancel: Call | None = None
 
-    async def run(self) -> None:
-        """Play run after run, to the end or until the client leaves."""
-        for run in self._timeline.runs:
-            if not await self._play_run(run):
-                self._end("client")
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will be played."""
+        return self._over
+
+    def play(self) -> None:
+        """Write what is due, and ask to be called again for what is not."""
+        self._cancel = None
+        try:
+            self._play()
+        except Exception:
+            log.exception("a fault of mockserver's own, in the middle of an answer")
+            self._over = True
+            self._end("server")
+            self._sink.abort()
+
+    def _play(self) -> None:
+        turn = _TURN if self._longest else 1
+        while not self._over:
+            run = self._current()
+            if run is None:
+                self._finish()
                 return
-        if self._timeline.ending is None:
-            await self._write(last=True)
-        else:
-            await self._break_off(self._timeline.ending)
+            elapsed = self._clock.now() - self._arrived
+            position = self._position
+            due = run.due[position]
+            if due <= elapsed:
+                following = run.due[position + 1] if position + 1 < self._count else elapsed
+                if following <= elapsed:
+                    turn -= self._write_joined(run, elapsed) if self._longest else self._write_each(run, elapsed)
+                    if self._over or self._sink.blocked(self.play):
+                        return
+                    if turn <= 0:
+                        asyncio.get_running_loop().call_soon(self.play)
+                        return
+                    continue
+                self._write_one(run, elapsed)
+                if self._sink.blocked(self.play):
+                    return
+                due = following
+            self._cancel = self._clock.call_at(self._arrived + due, self.play)
+            return
 
-    def close(self) -> None:
-        """Stop listening for the client. Whatever broke the performance off ended it for the client."""
-        if self._departure is not None:
-            self._departure.forget()
+    def leave(self) -> None:
+        """The client has left, or never will again be heard of."""
+        self._over = True
+        if self._cancel is not None:
+            self._cancel()
+            self._cancel = None
         self._end("client")
+
+    def _current(self) -> Run | None:
+        """The run that has a frame left, None when all have been played."""
+        while self._position == self._count:
+            self._run = next(self._runs, None)
+            self._position = 0
+            self._ends = None
+            if self._run is None:
+                return None
+            self._count = len(self._run.due)
+        return self._run
+
+    def _write_joined(self, run: Run, elapsed: float) -> int:
+        """One write of frames that are due, from this run and those after it; how many they were."""
+        parts: list[bytes] = []
+        size = events = tokens = 0
+        following: Run | None = run
+        while following is not None and following.due[self._position] <= elapsed and size < self._longest:
+            start = self._position
+            stop = self._fitting(following, elapsed, self._longest - size, alone=not parts)
+            if stop == start:
+                break
+            parts.append(_joined(following.data, start, stop))
+            size += len(parts[-1])
+            events += stop - start
+            tokens += sum(following.tokens[start:stop])
+            self._position = stop
+            following = self._current()
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        self._note(1, events, tokens, elapsed, size)
+        self._sink.write(data, last=self._over)
+        return events
+
+    def _write_one(self, run: Run, elapsed: float) -> None:
+        """The write of a frame that another one of its run will follow, later: the common case of a timed stream."""
+        if isinstance(run.data, Wrapped):
+            run = self._run = Run([*run.data], run.due, run.tokens)
+        position = self._position
+        self._position = position + 1
+        if not self._begun:
+            self._begin(None)
+        self._record.wrote(1, run.tokens[position], elapsed)
+        self._sink.write(run.data[position], last=False)
+
+    def _fitting(self, run: Run, elapsed: float, room: int, *, alone: bool) -> int:
+        """Where the next frames of a run end that are due and fit into a write; the first of a write always does."""
+        start = self._position
+        stop = bisect_right(run.due, elapsed, lo=start)
+        if stop - start == 1 and alone:
+            return stop
+        if self._ends is None:
+            self._ends = list(accumulate(_sizes(run.data), initial=0))
+        fitting = bisect_right(self._ends, self._ends[start] + room, lo=start, hi=stop + 1) - 1
+        return max(fitting, start + 1) if alone else fitting
+
+    def _write_each(self, run: Run, elapsed: float) -> int:
+        """A write for each frame of this run that is due, some dozens at the most; how many they were."""
+        start = self._position
+        stop = min(bisect_right(run.due, elapsed, lo=start), start + _TURN)
+        self._position = stop
+        self._current()
+        self._note(stop - start, stop - start, sum(run.tokens[start:stop]), elapsed, len(run.data[start]))
+        write = self._sink.write
+        for data in run.data[start : stop - 1]:
+            write(data, last=False)
+        write(run.data[stop - 1], last=self._over)
+        return stop - start
+
+    def _note(self, writes: int, events: int, tokens: int, elapsed: float, length: int) -> None:
+        """Say the head before the first write, and put the next writes on record; they end the answer where no frame
+        is left."""
+        last = self._run is None and self._timeline.ending is None
+        if not self._begun:
+            self._begin(length if last and not self._timeline.streamed else None)
+        self._record.wrote(events, tokens, elapsed, writes)
+        if last:
+            self._over = True
+            self._end("server")
+
+    def _begin(self, length: int | None) -> None:
+        """Say the head. A plain answer states its length, unless it will be broken off."""
+        self._begun = True
+        timeline = self._timeline
+        if length is None and not timeline.streamed and timeline.ending is None:
+            length = sum(len(data) for run in timeline.runs for data in run.data)
+        self._sink.begin(timeline.status, timeline.headers, length)
+
+    def _finish(self) -> None:
+        """End what has no frame left: well, where no frame came at all, or badly."""
+        self._over = True
+        ending = self._timeline.ending
+        if ending is None:
+            if not self._begun:
+                self._begin(0)
+            self._end("server")
+            self._sink.write(b"", last=True)
+            return
+        if ending.head and not self._begun:
+            self._begin(None)
+        self._sink.break_off(ending, lambda: self._end("server"))
 
     def _end(self, closed_by: Literal["server", "client"]) -> None:
         """Note who has ended the answer, once."""
@@ -135,95 +241,15 @@ class _Performance:
             self._record.seconds = self._elapsed()
             self._ended()
 
-    async def _play_run(self, run: Run) -> bool:
-        """Play a run; False when the client has left."""
-        start, count = 0, len(run.data)
-        while start < count:
-            due = run.due[start]
-            if due > self._elapsed():
-                await self._write()
-                if not await self._wait(due):
-                    return False
-            end = bisect_right(run.due, max(due, self._elapsed()), lo=start + 1)
-            await self._gather(run.data[start:end], run.tokens[start:end])
-            start = end
-        return True
-
-    async def _gather(self, data: Sequence[bytes], tokens: Sequence[int]) -> None:
-        """Put frames that are due to the next write; write in between whenever it has grown long."""
-        ends = list(accumulate(map(len, data), initial=0))
-        start = 0
-        while start < len(data):
-            room = self._longest - self._size
-            fitting = bisect_right(ends, ends[start] + room) - 1
-            # A frame that is longer than any write is a write of its own.
-            stop = fitting if self._gathered else max(fitting, start + 1)
-            if stop <= start:
-                await self._write()
-                # Others get their turn between the writes of a long answer.
-                await asyncio.sleep(0)
-                continue
-            self._gathered += data[start:stop]
-            self._size += ends[stop] - ends[start]
-            self._tokens_gathered += sum(tokens[start:stop])
-            start = stop
-
-    async def _break_off(self, ending: Ending) -> None:
-        """End badly, and wait until the connection is gone: a server does not take kindly to an answer without end."""
-        wire = self._stage.wire
-        assert wire is not None, "whoever plays a broken timeline gives it a wire"
-        await self._write()
-        if ending.head and not self._started:
-            await self._start()
-        await wire.drain()
-        if ending.raw:
-            wire.write(ending.raw)
-            await wire.drain()
-        if ending.how != "hang":
-            self._end("server")
-        if ending.how == "reset":
-            await wire.reset()
-        elif ending.how == "close":
-            wire.close()
-        await self._listener().wait()
-
-    async def _wait(self, due: float) -> bool:
-        """Wait until an instant, in seconds after arrival; False when the client has left by then."""
-        departure = self._listener()
-        await departure.sleep_until(self._arrived + due)
-        return not departure.left
-
-    def _listener(self) -> _Departure:
-        if self._departure is None:
-            self._departure = _Departure(self._stage.receive, self._stage.clock)
-        return self._departure
-
-    async def _start(self) -> None:
-        self._started = True
-        await self._stage.send(_head(self._timeline))
-
-    async def _write(self, *, last: bool = False) -> None:
-        """Send what has gathered, in one write."""
-        if not self._gathered and not last:
-            return
-        body = b"".join(self._gathered)
-        if not self._started:
-            await self._start()
-        if self._gathered:
-            self._record.wrote(len(self._gathered), self._tokens_gathered, self._elapsed())
-        if last:
-            self._end("server")
-        await self._stage.send({"type": "http.response.body", "body": body, "more_body": not last})
-        self._gathered.clear()
-        self._size = self._tokens_gathered = 0
-
     def _elapsed(self) -> float:
-        return self._stage.clock.now() - self._arrived
+        return self._clock.now() - self._arrived
 
 
-def _head(timeline: Timeline) -> Message:
-    headers: RawHeaders = timeline.headers
-    if not timeline.streamed and timeline.ending is None:
-        length = sum(len(data) for run in timeline.runs for data in run.data)
-        headers = (*headers, (b"content-length", b"%d" % length))
-    return {"type": "http.response.start", "status": timeline.status, "headers": headers}
+def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
+    if isinstance(data, Wrapped):
+        return data.joined(start, stop)
+    return data[start] if stop == start + 1 else b"".join(data[start:stop])
+
+
+def _sizes(data: Sequence[bytes]) -> Iterable[int]:
+    return data.sizes() if isinstance(data, Wrapped) else map(len, data)

@@ -1,63 +1,171 @@
 """Servers: one that owns the process, and one in a thread, around the same application."""
 
 import asyncio
+import contextlib
 import errno
 import socket
+import ssl
+import sys
 import threading
+from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Literal, Self, TypeVar
 
 import uvicorn
 from uvicorn.server import ServerState
 
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
+from mockserver.serving.addresses import url_of
 from mockserver.serving.app import App, create_app
-from mockserver.serving.wire import WireProtocol
+from mockserver.serving.connection import DirectProtocol
+from mockserver.serving.door import BACKLOG, Door, listening_socket
+from mockserver.serving.simulator import Simulator
 
-# How long a stopping server lets its answers play on, in seconds.
+Loop = Literal["auto", "asyncio", "uvloop"]
+Result = TypeVar("Result")
+
+# How long a stopping server lets its answers play on, in seconds: that of a process, and one in a thread.
 _GRACE = 0.5
+_SHORT_GRACE = 0.03
+# How often a stopping server looks whether all have left, and how long it waits for those whom it has thrown out.
+_LOOK = 0.002
+_LAST_WORDS = 1.0
+# How long anything that is asked of the server's thread may take, in seconds.
+_DEADLINE = 10.0
 
 
 def bind(settings: Settings) -> socket.socket:
     """A listening socket for the settings' address; ConfigError when it cannot be had.
 
-    It is bound here rather than by the server, so that the port is known before anything starts. The protocol is named
-    because asyncio only switches Nagle's algorithm off on sockets that say they are TCP.
+    It is bound here rather than by the server, so that the port is known before anything starts.
     """
+    listener = bound_socket(settings)
+    listener.listen(BACKLOG)
+    return listener
+
+
+def bound_socket(settings: Settings) -> socket.socket:
+    """A socket that has the settings' address, and does not listen yet; ConfigError when it cannot be had."""
+    check_tls(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((settings.host, settings.port))
+        return listening_socket(family, (settings.host, settings.port))
     except OSError as error:
-        listener.close()
         if error.errno == errno.EADDRINUSE:
             raise ConfigError(
                 f"Port {settings.port} on {settings.host} is taken. Choose another with --port (0 picks a free one)."
             ) from None
         raise ConfigError(f"Cannot listen on {settings.host}:{settings.port}: {error.strerror or error}") from None
-    listener.listen(2048)
-    return listener
 
 
-def url_of(listener: socket.socket) -> str:
-    """The base URL of a bound socket, without a slash at the end."""
-    return url_at(*listener.getsockname()[:2])
+def check_tls(settings: Settings) -> None:
+    """Raise ConfigError when the settings' certificate and key cannot be used."""
+    certificate, key = settings.tls_cert, settings.tls_key
+    if certificate is None:
+        if key is not None:
+            raise ConfigError("tls_key: a key needs its certificate: say --tls-cert too")
+        return
+    for place, file in (("tls_cert", certificate), ("tls_key", key)):
+        if file is not None and not Path(file).is_file():
+            raise ConfigError(f"{place}: there is no file {file}")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as error:
+        files = f"{certificate} and {key}" if key else f"{certificate} alone"
+        raise ConfigError(f"tls_cert: {files} make no certificate with its key, in PEM: {error}") from None
 
 
-def url_at(host: str, port: int) -> str:
-    """The base URL by which this machine reaches a server that listens on an address."""
-    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
+class _Config(uvicorn.Config):
+    """uvicorn's configuration, with the door of the server once there is one."""
+
+    door: Door | None = None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which does not wait for answers that hang: after a grace their connections are broken off."""
+    """uvicorn's server, with three things more: its listener can fail; it does not wait for answers that hang, but
+    breaks their connections off after a grace; and it stops when its `lifeline`, a pipe's end, is cut at the other."""
+
+    config: _Config
+
+    def __init__(self, config: _Config, faults: Sequence[Fault]) -> None:
+        super().__init__(config)
+        self._faults = faults
+        self._told_to_stop = asyncio.Event()
+        self.grace = _GRACE
+        self.lifeline: int | None = None
+        self._threads = ThreadPoolExecutor(thread_name_prefix="mockserver")
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve the one socket, unless a fault of the listener is due at once."""
+        assert sockets, "the socket is bound before the server starts"
+        await super().startup([])
+        asyncio.get_running_loop().set_default_executor(self._threads)
+        door = self.config.door = Door(sockets[0], self._listen)
+        for fault in self._faults:
+            door.fail_as(fault)
+        await door.open()
+        if self.lifeline is not None:
+            asyncio.get_running_loop().add_reader(self.lifeline, self._cut_off)
+
+    def _cut_off(self) -> None:
+        assert self.lifeline is not None, "what is cut has been held"
+        asyncio.get_running_loop().remove_reader(self.lifeline)
+        self.stop()
+
+    def stop(self) -> None:
+        """Stop as soon as the grace allows; to be called in the server's thread."""
+        self.should_exit = True
+        self._told_to_stop.set()
+
+    async def main_loop(self) -> None:
+        """Serve until told to stop. A signal only sets a flag, which is looked at ten times a second."""
+        while not self.should_exit:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._told_to_stop.wait(), 0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let answers play on for the grace, then end them."""
-        asyncio.get_running_loop().call_later(_GRACE, self._break_off)
-        await super().shutdown(sockets)
+        for server in self.servers:
+            server.close()
+        if self.config.door is not None:
+            await self.config.door.close()
+        for listener in sockets or ():
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        await self._all_have_left(self.grace)
+        self._break_off()
+        await self._all_have_left(_LAST_WORDS)
+        for task in list(self.server_state.tasks):
+            task.cancel()
+        # Whoever closes the loop waits for its threads: for what they are at, and not for all that has been asked.
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        await self.lifespan.shutdown()
+
+    async def _all_have_left(self, seconds: float) -> None:
+        """Wait until no connection and no answer is left, or until the time is over."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + seconds
+        while (self.server_state.connections or self.server_state.tasks) and loop.time() < deadline:
+            if self.force_exit:
+                return
+            await asyncio.sleep(_LOOK)
+
+    async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
+        """Serve a socket as uvicorn does."""
+        config, state = self.config, self.lifespan.state
+
+        def protocol() -> asyncio.Protocol:
+            return DirectProtocol(config, self.server_state, state)
+
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(protocol, sock=listener, ssl=config.ssl, backlog=BACKLOG)
+        self.servers[:] = [server]
+        return server
 
     def _break_off(self) -> None:
         for connection in list(self.server_state.connections):
@@ -66,12 +174,17 @@ class _Server(uvicorn.Server):
                 transport.abort()
 
 
-def uvicorn_server(app: App) -> uvicorn.Server:
+def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
     """A uvicorn server that adds nothing of its own to what the dialects send."""
+    settings = app.settings
     return _Server(
-        uvicorn.Config(
+        _Config(
             app,
-            http=WireProtocol,
+            http=DirectProtocol,
+            proxy_headers=False,
+            loop=loop,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
             server_header=False,
             date_header=False,
             access_log=False,
@@ -79,31 +192,38 @@ def uvicorn_server(app: App) -> uvicorn.Server:
             ws="none",
             timeout_keep_alive=75,
             timeout_graceful_shutdown=1,
-        )
+        ),
+        [fault for fault in settings.fault if FAULTS[fault.kind].listens],
     )
 
 
-def serve(app: App, listener: socket.socket) -> None:
-    """Serve until interrupted or terminated."""
-    uvicorn_server(app).run(sockets=[listener])
+def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int | None = None) -> None:
+    """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
+    # Long prompts are planned in threads: those give way to the loop within half a millisecond, not five.
+    sys.setswitchinterval(0.000_5)
+    server = uvicorn_server(app, loop)
+    server.lifeline = lifeline
+    server.run(sockets=[listener])
 
 
-class MockServer:
+class ServerThread:
     """A server in a thread of its own; without settings with latency off on a free port, else where they say.
 
-    Use it as a context manager; `url` is its base URL without a slash at the end.
+    Use it as a context manager; `url` is its base URL without a slash at the end. `loop` is the event loop's kind.
     """
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
         self._app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
         self.settings = self._app.settings
         self._listener = bind(self.settings)
-        self._server = uvicorn_server(self._app)
+        self._server = uvicorn_server(self._app, loop)
+        self._server.grace = _SHORT_GRACE
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
-        self.url = url_of(self._listener)
+        self.url = url_of(self._listener, secure=self.settings.tls_cert is not None)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self.start()
         return self
 
     def __exit__(
@@ -112,18 +232,53 @@ class MockServer:
         self.stop()
 
     @property
+    def simulator(self) -> Simulator:
+        """What the server simulates; to be touched in its thread alone."""
+        return self._app.simulator
+
+    @property
     def state(self) -> ServerState:
         """The connections and tasks that are open."""
         return self._server.server_state
 
+    def start(self) -> None:
+        """Start serving. The socket listens already: a client that comes first waits in its queue."""
+        self._loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
+        self._thread.start()
+
     def stop(self) -> None:
-        """Stop the server; answers that are still playing have half a second to end."""
-        self._server.should_exit = True
-        self._thread.join(_GRACE)
-        self._server.force_exit = True
-        self._thread.join(10)
+        """Stop the server; answers that are still playing are broken off."""
+        if self._loop is not None and self._thread.is_alive():
+            # The loop may have ended by itself.
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._server.stop)
+            self._thread.join(_DEADLINE)
+        self._listener.close()
+
+    def call(self, function: Callable[[], Result]) -> Result:
+        """What a function gives that is run in the server's thread, where the simulator may be touched."""
+        if threading.current_thread() is self._thread:
+            return function()
+
+        async def run() -> Result:
+            return function()
+
+        return self.wait(run(), 0.0)
+
+    def wait(self, awaitable: Coroutine[Any, Any, Result], seconds: float) -> Result:
+        """What a coroutine gives that is run in the server's thread, and should take no more than so many seconds."""
+        if self._loop is None or not self._thread.is_alive():
+            awaitable.close()
+            raise RuntimeError("The server is not running: use it within `with MockServer() as server:`.")
+        if threading.current_thread() is self._thread:
+            awaitable.close()
+            raise RuntimeError("A function that decides whether a stub matches cannot wait for what clients do.")
+        return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(seconds + _DEADLINE)
 
     def _run(self) -> None:
-        # The socket listens already: a client that comes first waits in its queue, so nobody has to wait for readiness.
-        with asyncio.Runner(loop_factory=self._server.config.get_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=self._own_loop) as runner:
             runner.run(self._server.serve(sockets=[self._listener]))
+
+    def _own_loop(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "a server that runs has been started"
+        return self._loop

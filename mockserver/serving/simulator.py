@@ -3,38 +3,47 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mockserver.control.namespaces import Namespace, Namespaces
-from mockserver.control.options import check_names
+from mockserver.control.options import check_names, check_tiers
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stubs import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
+from mockserver.serving.metrics import Metrics
+from mockserver.serving.stub_files import standing_stubs
 
 # What a running server cannot take up: it is bound, or counted, once.
-_FIXED = ("host", "port", "journal", "pinned")
+_FIXED = ("host", "port", "tls_cert", "tls_key", "journal", "pinned")
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Settings, their routes, and the instant from which on they are in force. A request sees one setup, whole."""
+    """Settings, their routes and stubs, and the instant from which on they are in force. A request sees one, whole."""
 
     settings: Settings
     router: Router
     since: float
+    stubs: tuple[Stub, ...] = ()
 
 
 class Simulator:
-    """The state of a server. `config_fault` says why the latest change of the config file was not taken up."""
+    """The state of a server. `config_fault` says why the latest change of the config file was not taken up; `worker` is
+    the number of the process, where several serve one port."""
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
         self.namespaces = Namespaces(settings.journal)
+        self.metrics = Metrics()
         self.setup = self._set_up(settings)
         self.config_fault: str | None = None
+        self.worker: int | None = None
         self._clocks: WeakKeyDictionary[Namespace, ShiftedClock] = WeakKeyDictionary()
+        self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
 
     def adopt(self, settings: Settings) -> None:
         """Put other settings in force, for the requests that come from now on. Raises ConfigError, and changes nothing.
@@ -47,6 +56,19 @@ class Simulator:
         self.setup = self._set_up(settings)
         for namespace in self.namespaces.all():
             namespace.faults.recount()
+            namespace.stubs.recount()
+
+    def setup_of(self, namespace: Namespace) -> Setup:
+        """The setup that the requests of a namespace see: its own settings over those in force."""
+        own, base = namespace.own, self.setup
+        if not own:
+            return base
+        known = self._setups.get(namespace)
+        if known is None or known[0] is not base or known[1] is not own:
+            pinned = base.settings.pinned | own.keys()
+            setup = replace(base, settings=replace(base.settings, **own, pinned=pinned))
+            known = self._setups[namespace] = (base, own, setup)
+        return known[2]
 
     def clock(self, namespace: Namespace) -> ShiftedClock:
         """The clock of a namespace, in the running loop."""
@@ -64,4 +86,6 @@ class Simulator:
 
     def _set_up(self, settings: Settings) -> Setup:
         check_names(settings, operations_of(self.dialects))
-        return Setup(settings, Router(self.dialects, settings), time.monotonic())
+        check_tiers(settings, self.dialects)
+        stubs = standing_stubs(settings, self.dialects)
+        return Setup(settings, Router(self.dialects, settings), time.monotonic(), stubs)

@@ -12,7 +12,15 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+if sys.platform == "linux":
+    from fcntl import ioctl
+    from termios import TIOCOUTQ as _OUT_QUEUE
+else:
+    ioctl, _OUT_QUEUE = None, 0
+
 EXTENSION = "mockserver.wire"
+# The extension that is the server's `Door`: where it is, listeners can fail.
+DOOR = "mockserver.door"
 
 # "Linger, for no time at all": closing a socket then resets the connection.
 _NO_LINGER = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
@@ -26,11 +34,19 @@ class Wire:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
+        self._socket: socket.socket | None = transport.get_extra_info("socket")
+        self._secure = transport.get_extra_info("sslcontext") is not None
+        self.dead = False
 
     async def drain(self) -> None:
         """Wait until all that was written is on its way."""
         while self._transport.get_write_buffer_size() and not self._transport.is_closing():
             await asyncio.sleep(_DRAIN_POLL)
+        if self._secure:
+            # Under TLS the transport tells what is not encrypted yet; what is waits in another one, out of sight. While
+            # it does, the system's own buffer has bytes too, and it is filled again after each round of the loop.
+            while _unacknowledged(self._socket) and not self._transport.is_closing():
+                await asyncio.sleep(_DRAIN_POLL)
 
     def write(self, data: bytes) -> None:
         """Bytes that HTTP knows nothing of."""
@@ -43,21 +59,51 @@ class Wire:
     async def reset(self) -> None:
         """Break the connection (RST)."""
         await asyncio.sleep(_READING_TIME)
-        connection = self._transport.get_extra_info("socket")
-        if connection is not None:
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self._reset()
+
+    def die(self) -> None:
+        """Say nothing more, not even that it is over: as a server whose machine went away. Whatever the client sends
+        from now on is answered by a reset, as by the machine that came in its place."""
+        self.dead = True
+
+    def receive(self) -> None:
+        """Something has come for a dead connection."""
+        self._reset()
+
+    def _reset(self) -> None:
+        if self._socket is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self._transport.abort()
 
 
+def _unacknowledged(connection: socket.socket | None) -> int:
+    """How many bytes the other side has not acknowledged yet; 0 where the system does not tell."""
+    if connection is None or ioctl is None:
+        return 0
+    try:
+        return int(struct.unpack("i", ioctl(connection.fileno(), _OUT_QUEUE, b"\0" * 4))[0])
+    except OSError:
+        return 0
+
+
 class WireProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with a wire in every scope."""
+    """uvicorn's HTTP protocol with a wire, and the server's door, in every scope."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Remember the wire of the connection."""
         super().connection_made(transport)
-        self._extensions: dict[str, Any] = {EXTENSION: Wire(transport)}
+        self._wire = Wire(transport)
+        self._extensions: dict[str, Any] = {EXTENSION: self._wire}
+
+    def data_received(self, data: bytes) -> None:
+        """Take what the client sends, unless the connection is dead."""
+        if self._wire.dead:
+            self._wire.receive()
+        else:
+            super().data_received(data)
 
     def on_message_begin(self) -> None:
         """Put the wire into the scope of the request that begins."""
         super().on_message_begin()
+        self._extensions[DOOR] = getattr(self.config, "door", None)
         self.scope["extensions"] = self._extensions

@@ -50,6 +50,16 @@ def node(script: str, url: str, scenario: str) -> dict[str, Any]:
     return _json(command, folder, (SCRIPTS / f"{script}.mjs").read_text(encoding="utf-8"))
 
 
+def page_packages() -> Path:
+    """The folder of the packages that the live page is tested with (`tests/ui/package.json`)."""
+    return _folder("page") / "node_modules"
+
+
+def javascript(source: str) -> str:
+    """What a module for Node.js prints, which needs no package."""
+    return _run([_program("node"), "--input-type=module", "-"], HERE, RUN_SECONDS, source)
+
+
 def _json(command: Sequence[str], folder: Path, stdin: str) -> dict[str, Any]:
     done = _run(command, folder, RUN_SECONDS, stdin, {"HOME": str(folder), "USERPROFILE": str(folder)})
     document: dict[str, Any] = json.loads(done)
@@ -69,7 +79,8 @@ def _outcome(name: str) -> Path | str:
     recipe, build = {
         "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
         "node-runtime": _virtual_environment(NODE_RUNTIME),
-        "node": _node_modules(),
+        "node": _node_modules(SCRIPTS),
+        "page": _node_modules(HERE.parent / "ui"),
     }[name]
     try:
         return _built(name, recipe, build)
@@ -114,8 +125,8 @@ def _virtual_environment(requirements: Sequence[str]) -> tuple[str, Callable[[Pa
     return "\n".join((sys.version, *requirements)), build
 
 
-def _node_modules() -> tuple[str, Callable[[Path], None]]:
-    files = [SCRIPTS / "package.json", SCRIPTS / "package-lock.json"]
+def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:
+    files = [source / "package.json", source / "package-lock.json"]
 
     def build(folder: Path) -> None:
         for file in files:

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from .environments import node
-from .later import TOOLS
 from .questions import Server, before
 
 
@@ -42,7 +41,6 @@ def test_openai_for_node_talks_to(server: Server, vendor: str, message: str) -> 
     assert seen["again"]["text"] == plain["text"]
 
 
-@TOOLS
 def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) -> None:
     seen = node("openai", server.url, "tools")
     plain, helped = seen["plain"], seen["helped"]

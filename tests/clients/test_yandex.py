@@ -25,7 +25,6 @@ from yandex_ai_studio_sdk._chat.completions.model import ChatModel
 from yandex_ai_studio_sdk._chat.completions.result import FinishReason
 from yandex_ai_studio_sdk._types.schemas import JsonVal
 
-from .later import SCHEMAS, TOOLS
 from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 # Yandex' SDK still calls what Python 3.12 deprecates.
@@ -204,7 +203,6 @@ def test_the_stream_helper_gathers_the_plain_answer(client: OpenAI, model: str) 
     assert final.usage == (answer.usage if model == D2 else None)
 
 
-@SCHEMAS
 @MODELS
 def test_a_structured_answer_is_parsed_into_its_model(client: OpenAI, model: str) -> None:
     answer = client.chat.completions.parse(model=model, messages=MESSAGES, response_format=Harbour)
@@ -220,7 +218,6 @@ def test_a_structured_answer_that_is_cut_off_is_the_sdks_length_error(client: Op
         client.chat.completions.parse(model=model, messages=MESSAGES, response_format=Harbour, max_tokens=2)
 
 
-@TOOLS
 @MODELS
 def test_a_required_tool_is_called_with_arguments_that_obey_its_schema(client: OpenAI, model: str) -> None:
     answer = client.chat.completions.create(model=model, messages=WEATHER, tools=[FORECAST], tool_choice="required")
@@ -245,7 +242,6 @@ def test_no_tool_is_called_when_none_may_be(client: OpenAI, model: str) -> None:
     assert answer.choices[0].message.tool_calls is None
 
 
-@TOOLS
 @MODELS
 def test_the_fragments_of_a_streamed_call_join_to_the_plain_call(client: OpenAI, model: str) -> None:
     plain = client.chat.completions.create(model=model, messages=WEATHER, tools=[FORECAST], tool_choice="required")
@@ -264,7 +260,6 @@ def test_the_fragments_of_a_streamed_call_join_to_the_plain_call(client: OpenAI,
     assert (len(functions) == 1) == (model == D1)
 
 
-@TOOLS
 @MODELS
 def test_the_stream_helper_gathers_a_call_of_the_documented_edition(documented: OpenAI, model: str) -> None:
     with documented.chat.completions.stream(
@@ -276,7 +271,6 @@ def test_the_stream_helper_gathers_a_call_of_the_documented_edition(documented: 
     assert final.choices[0].message.tool_calls[0].function.name == "forecast"
 
 
-@TOOLS
 def test_the_stream_helper_trips_over_the_empty_types_of_the_observed_edition(observed: OpenAI) -> None:
     with (
         observed.chat.completions.stream(
@@ -302,6 +296,21 @@ def test_an_answer_to_a_tools_result_is_text(client: OpenAI, model: str) -> None
     answer = client.chat.completions.create(model=model, messages=called, tools=[FORECAST])
     assert (answer.choices[0].finish_reason, answer.choices[0].message.tool_calls) == ("stop", None)
     assert answer.choices[0].message.content
+
+
+@MODELS
+def test_a_refusal_is_the_sdks_refusal_and_nothing_is_parsed(client: OpenAI, model: str) -> None:
+    refused = {"X-Mockserver-Fault": "refusal"}
+    answer = client.chat.completions.parse(
+        model=model, messages=MESSAGES, response_format=Harbour, extra_headers=refused
+    )
+    with client.chat.completions.stream(
+        model=model, messages=MESSAGES, response_format=Harbour, extra_headers=refused
+    ) as stream:
+        final = stream.get_final_completion()
+    assert answer.choices[0].message.refusal
+    assert answer.choices[0].message.parsed is None
+    assert final.choices[0].message.refusal == answer.choices[0].message.refusal
 
 
 @MODELS
@@ -432,7 +441,6 @@ def test_the_studio_says_that_an_answer_was_cut_off(studio: AIStudio, model: str
     assert result.usage.completion_tokens == 5
 
 
-@TOOLS
 @MODELS
 def test_the_studio_reads_a_tool_call_plain_and_streamed(studio: AIStudio, model: str) -> None:
     tool = studio.tools.function(SCHEMA, name="forecast")

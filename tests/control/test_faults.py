@@ -88,6 +88,10 @@ def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
         ('header = "X-Tenant: red"', False),
         ('prompt = "p0"', True),
         ('prompt = "p1"', False),
+        ('prompt = { regex = "^p[0-9]$" }, body = { "$.model" = "m" }', True),
+        ('any = [ { model = "x" }, { last_user = { contains = "p" } } ], not = { stream = true }', True),
+        ("turn = { at_least = 2 }", False),
+        ('headers = { x-tenant = { one_of = ["red", "green"] } }', False),
     ],
 )
 def test_a_rule_strikes_only_what_it_is_meant_for(match: str, fits: bool) -> None:

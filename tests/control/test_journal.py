@@ -9,7 +9,7 @@ from mockserver.control.namespaces import Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
-from mockserver.control.transcripts import har, told, told_whole
+from mockserver.control.transcripts import har, har_entry, told, told_whole
 from mockserver.core.calls import Call, Headers
 from mockserver.dialects import load_dialects
 
@@ -24,7 +24,7 @@ def exchange(journal: Journal, path: str = "/cerebras/v1/completions", **fields:
     headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes")])
     call = Call("POST", landing.path, headers, body, "a=1", 1_700_000_000.0)
     heard = hear(call, landing, QUIET)
-    return journal.open("mine", path, call, respond(heard, decide(heard, namespace, 0.0)))
+    return journal.open("mine", path, call, respond(decide(heard, namespace, 0.0)))
 
 
 def test_a_journal_keeps_the_latest_and_counts_all() -> None:
@@ -57,10 +57,13 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
         "number": 1,
         "namespace": "mine",
         "at": 1_700_000_000.0,
+        "arrived": 0.0,
+        "ahead": 0.0,
         "method": "POST",
         "path": "/cerebras/v1/completions",
         "dialect": "cerebras",
         "operation": "completions",
+        "question": True,
         "edition": "documented",
         "seed": 42,
         "status": 200,
@@ -70,7 +73,7 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
         "usage": {"prompt_tokens": 1, "completion_tokens": 4},
         "finish_reasons": ["length"],
         "tool_calls": [],
-        "decision": {"by": "generation", "faults": []},
+        "decision": {"by": "generation", "faults": [], "rule": None, "attempt": 1, "unmatched": False},
         "outcome": {"closed_by": "client", "events_sent": 2, "tokens_sent": 2, "seconds": 0.5},
     }
     assert timing["ttft"] == 0.25
@@ -94,7 +97,7 @@ def test_secrets_are_masked() -> None:
 def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
     assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
-    [entry] = har([one])["log"]["entries"]
+    [entry] = har([har_entry(one)])["log"]["entries"]
     assert entry["request"]["url"] == "http://localhost/cerebras/v1/completions?a=1"
     assert json.loads(entry["response"]["content"]["text"])["object"] == "text_completion"
 

@@ -399,7 +399,7 @@ def test_a_choice_of_one_candidate_may_be_streamed() -> None:
     [
         {"echo": None},
         {"stream_options": {"include_usage": True}},
-        {"frequency_penalty": 1, "presence_penalty": -2, "logit_bias": {"5": -100}},
+        {"frequency_penalty": 0, "presence_penalty": 0, "logit_bias": {"5": -100, "no token": 100}},
         {"prompt_cache_key": "k", "reasoning_format": "parsed", "suffix": "."},
     ],
     ids=["echo", "stream_options", "sampling", "others"],

@@ -210,7 +210,7 @@ def test_the_chunks_of_a_stream_carry_the_logprobs_of_their_token() -> None:
 def test_a_token_that_twenty_others_outdo_gets_the_pages_figure_for_unlikely_ones() -> None:
     rivals = tuple((token, chr(token), -float(token)) for token in range(66, 86))
     request = GenerationRequest(LLAMA, (Prompt("", "", 7),), Output(logprobs=20))
-    positions = (Position(-40.5, rivals), Position(-66.0, rivals))
+    positions = (Position(-40.5, rivals, 20), Position(-66.0, rivals))
     choice = Choice(0, 0, (65, 66), ("A", "B"), "stop", request.prompts[0], positions=positions)
     reply = write(Generation(request, (choice,), Usage(7, 2)), Pace(), Site("documented", FROZEN, 42))
     (frames,) = reply.frames
@@ -234,7 +234,7 @@ def test_json_mode_gives_a_json_object_and_text_mode_changes_nothing() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"frequency_penalty": 2, "presence_penalty": -2.0, "top_p": 0.1},
+        {"frequency_penalty": 0, "presence_penalty": -0.0, "top_p": 1},
         {"logit_bias": {"5": -100, "123456": 100.0}},
         {"provider": {"owner": "upstash"}, "system": "You are brief.", "user": QUESTION, "tools": [1]},
         {"messages": [{"role": "user", "content": QUESTION, "name": "anna", "tool_calls": [{"a": []}]}]},

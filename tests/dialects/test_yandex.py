@@ -363,10 +363,10 @@ def test_at_temperature_0_all_choices_are_the_same() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"temperature": 0.3, "top_p": 0.9},
+        {"temperature": 1, "top_p": 1.0},
         {"modalities": ["text", "audio"], "verbosity": "low", "reasoning_effort": "medium"},
         {"modalities": "text", "reasoning_effort": "none"},
-        {"frequency_penalty": -2, "presence_penalty": 2},
+        {"frequency_penalty": 0, "presence_penalty": 0.0},
         {"logit_bias": {"42": -100, "word": 100}},
         {"prediction": {"type": "content", "content": "Harbours"}},
         {"prediction": {"type": "content", "content": [{"type": "text", "text": "Harbours"}]}},

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Prompt, Usage
-from mockserver.core.timeline import Run, Timeline
+from mockserver.core.timeline import Ending, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.connections import How
 from mockserver.faults.notation import read_fault
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
@@ -61,8 +62,11 @@ A, B, C, D, DONE = EVENTS
         ("crlf", {}, [event.replace(b"\n", b"\r\n") for event in EVENTS]),
         ("bom", {}, [b"\xef\xbb\xbf" + A, B, C, D, DONE]),
         ("comment", {"text": "hi"}, [x for event in EVENTS for x in (b": hi\n\n", event)]),
-        ("encoding", {"name": "latin-1"}, [event.decode().encode("latin-1") for event in EVENTS]),
+        ("encoding", {"charset": "latin-1"}, [event.decode().encode("latin-1") for event in EVENTS]),
         ("after_done", {}, [*EVENTS, D]),
+        ("burst", {"events": 2}, [A + B, C + D, DONE]),
+        ("keep_alive", {"after_event": 3, "count": 2, "text": "on"}, [A, B, C, b": on\n\n", b": on\n\n", D, DONE]),
+        ("keep_alive", {"after_event": 9}, list(EVENTS)),
         ("late_done", {"seconds": 9}, list(EVENTS)),
     ],
 )
@@ -101,6 +105,46 @@ def test_split_events_come_whole_in_pieces_of_their_own_moment() -> None:
     assert len(cut_in_a_character) == 4
 
 
+@pytest.mark.parametrize("pieces", [2, 3, 7])
+def test_split_cuts_a_character_in_every_event_that_has_one_of_many_bytes(pieces: int) -> None:
+    parts = sent(struck(STREAM, "split", pieces=pieces))
+    assert b"".join(parts) == b"".join(EVENTS)
+    assert [part for part in parts if part.endswith(b"\xc3")] == [
+        part for part in parts if b"\xc3" in part and b"\xc3\xa9" not in part
+    ]
+    assert sum(part.endswith(b"\xc3") for part in parts) == 4
+    assert sum(part.startswith(b"\xa9") for part in parts) == 4
+
+
+def test_a_burst_leaves_with_the_last_of_its_events_and_has_the_tokens_of_all() -> None:
+    [run] = struck(STREAM, "burst", events=3).runs
+    assert (run.due, run.tokens) == ((0.2, 0.3), (3, 1))
+
+
+def test_comment_lines_come_one_after_another_and_delay_what_follows() -> None:
+    assert dues(struck(STREAM, "keep_alive", after_event=3, seconds=2, count=2)) == [0.0, 0.1, 0.2, 0.3, 2.3, 4.3, 4.3]
+
+
+def test_a_drip_is_one_byte_at_a_time_and_a_bandwidth_so_many_on_any_answer() -> None:
+    dripped = struck(PLAIN, "drip", bytes_per_second=10)
+    assert sent(dripped) == [bytes([byte]) for byte in b'{"text":"hello"}']
+    assert dues(dripped) == pytest.approx([0.5 + (number + 1) / 10 for number in range(16)])
+    carried = struck(PLAIN, "bandwidth", bytes_per_second=8, piece=10)
+    assert (sent(carried), dues(carried)) == ([b'{"text":"h', b'ello"}'], [0.5 + 10 / 8, 0.5 + 16 / 8])
+
+
+def test_half_a_chunk_is_announced_whole() -> None:
+    made = struck(STREAM, "half_chunk", after_event=2)
+    assert sent(made) == [A, B]
+    assert made.ending == Ending("close", b"%x\r\n%b" % (len(C), C[: len(C) // 2]), head=True)
+    assert struck(STREAM, "half_chunk", after_event=99).ending == Ending("close", b"6\r\ndat", head=True)
+
+
+@pytest.mark.parametrize("then", ["hang", "reset", "close"])
+def test_half_a_head_is_followed_by_what_the_fault_says(then: How) -> None:
+    assert struck(PLAIN, "half_head", then=then).ending == Ending(then, b"HTTP/1.1 200 OK\r\ncontent-type: a")
+
+
 def test_answers_become_what_the_fault_says() -> None:
     page = struck(PLAIN, "html")
     assert (page.status, page.headers) == (200, ((b"content-type", b"text/html; charset=utf-8"),))
@@ -126,6 +170,8 @@ def choice(*texts: str) -> Generation:
         ({"kind": "silence"}, [], "stop"),
         ({"kind": "repeat", "after_token": 1}, ["a", "b", "b"], "stop"),
         ({"kind": "repeat"}, ["a", "a", "a"], "stop"),
+        ({"kind": "whitespace", "tokens": 2}, ["\n", "\n"], "length"),
+        ({"kind": "whitespace", "after_token": 2, "tokens": 1}, ["a", "b", "\n"], "length"),
     ],
 )
 def test_the_model_itself_says_otherwise(table: dict[str, Any], texts: list[str], reason: str) -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from mockserver.core.criteria_notation import read_criteria
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults
-from mockserver.faults.rules import Chance, Fault, Match, Place
+from mockserver.faults.rules import Chance, Fault, Place
+from mockserver.faults.scenarios import SCENARIOS
 
 
 def test_a_table_says_kind_settings_place_chance_and_match() -> None:
@@ -16,7 +18,7 @@ def test_a_table_says_kind_settings_place_chance_and_match() -> None:
             {"seconds": 2},
             Place(after_event=5),
             Chance(times=3, every=2, skip=1, share=0.1, seconds=60),
-            Match(dialect="cerebras", stream=True),
+            read_criteria({"dialect": "cerebras", "stream": True}),
         ),
     )
 
@@ -24,6 +26,47 @@ def test_a_table_says_kind_settings_place_chance_and_match() -> None:
 def test_names_alone_and_lists_are_faults_too() -> None:
     assert [fault.kind for fault in read_faults("html, crlf")] == ["html", "crlf"]
     assert [fault.kind for fault in read_faults('[{ kind = "bom" }, { kind = "cut" }]')] == ["bom", "cut"]
+
+
+def test_a_window_and_a_share_that_moves_are_said_in_the_same_table() -> None:
+    [fault] = read_faults('{ kind = "html", from = 10, for = 30, share = [0, 0.5] }')
+    assert fault.chance == Chance(start=10, seconds=30, share=0, share_end=0.5)
+
+
+def test_a_listener_that_is_told_no_time_fails_for_five_seconds() -> None:
+    assert [fault.chance for fault in read_faults("refuse, accept_nothing")] == [Chance(seconds=5.0)] * 2
+    assert read_faults('{ kind = "refuse", from = 1, for = 2 }')[0].chance == Chance(start=1, seconds=2)
+
+
+def test_not_found_is_another_word_for_an_unknown_model() -> None:
+    [fault] = read_faults('{ kind = "error", error = "not_found" }')
+    assert fault.settings["error"] == "unknown_model"
+
+
+def test_a_scenario_is_as_many_faults_as_it_has_acts() -> None:
+    assert read_faults("scenario:outage, crlf") == (*read_faults('{ scenario = "outage" }'), *read_faults("crlf"))
+    made = read_faults('{ scenario = "slow-recovery", from = 5, for = 10, match = { dialect = "ovms" } }')
+    assert [(fault.kind, fault.chance) for fault in made] == [
+        ("stall", Chance(start=9, seconds=6, share=1, share_end=0)),
+        ("error", Chance(start=6, seconds=3)),
+        ("error", Chance(start=9, seconds=6, share=0.8, share_end=0)),
+    ]
+    assert {fault.match for fault in made} == {read_criteria({"dialect": "ovms"})}
+
+
+def test_a_scenario_that_counts_ends_by_its_counts_or_by_the_time_that_is_told() -> None:
+    [counted], [timed] = read_faults("scenario:rate-limited"), read_faults('{ scenario = "rate-limited", for = 9 }')
+    assert (counted.chance, timed.chance) == (Chance(times=2), Chance(times=2, seconds=9))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_scenario_has_an_end(name: str) -> None:
+    faults = read_faults(f"scenario:{name}")
+    assert faults
+    whole = SCENARIOS[name].seconds
+    for fault in faults:
+        chance = fault.chance
+        assert chance.times is not None or (chance.seconds and whole and chance.start + chance.seconds <= whole + 1e-9)
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -43,7 +86,7 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ('{ kind = "cut", after_event = true }', "cut.after_event: True is no whole number from 0 on"),
         ('{ kind = "cut", share = 1.5 }', "cut.share: 1.5 is no probability from 0 to 1"),
         ('{ kind = "cut", every = 0 }', "cut.every: is a whole number from 1 on"),
-        ('{ kind = "cut", match = { vendor = "x" } }', "cut.match: unknown key 'vendor'. Known: dialect, operation"),
+        ('{ kind = "cut", match = { vendor = "x" } }', "cut.match: unknown field 'vendor'. Known: dialect, operation"),
         ('{ kind = "cut", match = 3 }', 'cut.match: is a table, such as { dialect = "cerebras" }'),
         (
             '{ kind = "error", error = "rate_limt" }',
@@ -52,14 +95,28 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ('{ kind = "error", retry_after_as = "hours" }', "error.retry_after_as: is seconds, ms or date"),
         ('{ kind = "status", status = 99 }', "status.status: 99 is no status from 200 to 599"),
         ('{ kind = "status", status = 204, body = "x" }', "status.body: an answer of status 204 has none"),
-        ('{ kind = "encoding", name = "klingon" }', "encoding.name: Python knows no encoding 'klingon'"),
-        ('{ kind = "split", pieces = 0 }', "split.pieces: is a number from 1 on"),
+        ('{ kind = "encoding", charset = "klingon" }', "encoding.charset: Python knows no encoding 'klingon'"),
+        ('{ kind = "split", pieces = 0 }', "split.pieces: is a number from 2 on"),
+        ('{ kind = "half_head", then = "cry" }', "half_head.then: is hang, reset or close"),
+        ('{ kind = "finish", reason = "x" }', "finish.reason: is stop, length or content_filter"),
+        ('{ kind = "burst", events = 1 }', "burst.events: is a number from 2 on"),
+        ('{ kind = "drip", bytes_per_second = 0 }', "drip.bytes_per_second: is a number from 1 on"),
+        ('{ kind = "html", share = [0, 0.5] }', "html.share: to move from 0 to 0.5 it needs a time: for = 30"),
+        ('{ kind = "html", share = [0, 2], for = 9 }', "html.share: 2 is no probability from 0 to 1, nor are two"),
+        ('{ kind = "html", share = [0, 1, 0] }', "html.share: [0, 1, 0] is no probability"),
+        ('{ kind = "html", from = -1 }', "html.from: -1 is no number from 0 on"),
+        ('{ kind = "refuse", times = 2 }', "refuse: unknown key 'times'. Known: from, for"),
+        ('{ kind = "refuse", match = {} }', "refuse: unknown key 'match'. Known: from, for"),
+        ("scenario:outge", "scenario: unknown scenario 'outge'. Did you mean 'outage'? Known: rate-limited"),
+        ("{ scenario = 3 }", "scenario: unknown scenario 3"),
+        ('{ scenario = "outage", share = 0.1 }', "outage: unknown key 'share'. Known: from, for, match"),
+        ('{ scenario = "outage", match = { modell = "x" } }', "outage.match: unknown field 'modell'. Did you mean 'mo"),
         ('{ kind = "cut"', "is no TOML table"),
         ('{ kind = "finish", after_event = 1 }', "finish: unknown key 'after_event'. Did you mean 'after_token'?"),
         ('{ kind = "cut", after_event = 1, at = 2 }', "cut: strikes in one place: after_event, at are too many"),
         ('{ kind = "stall", seconds = inf }', "stall.seconds: inf is no number from 0 on"),
         ('{ kind = "comment", text = "a\\nb" }', "comment.text: 'a\\nb' holds more than one line"),
-        ('{ kind = "encoding", name = "rot13" }', "encoding.name: Python knows no encoding 'rot13'"),
+        ('{ kind = "encoding", charset = "rot13" }', "encoding.charset: Python knows no encoding 'rot13'"),
         ("[" * 3000, "is no TOML table"),
         ("[3]", "3 is no table, such as { kind"),
         ("", "kind: unknown fault ''"),

@@ -1,8 +1,11 @@
 """What a prompt is about: language, subject, and the form of answer that it asks for."""
 
+from collections.abc import Callable
+
 import pytest
 
-from mockserver.generation.subject import brief
+from mockserver.core.seeding import Draws
+from mockserver.generation.subject import _FORMS, brief
 
 
 @pytest.mark.parametrize(
@@ -62,3 +65,37 @@ def test_the_number_of_things_asked_for_is_heard() -> None:
 def test_a_prompt_of_a_megabyte_is_read_in_part() -> None:
     about = brief("Explain tides. " + "filler " * 200_000)
     assert about.subject == "tides"
+
+
+_SAID = [
+    *(word for form in _FORMS for word in (*form.words, *form.stems)),
+    "одним словом",
+    "да или нет",
+    "шаги",
+    "статья",
+]
+_OTHERS = [
+    "one",
+    "single",
+    "yes or",
+    "in a",
+    "give me",
+    "pros and cons",
+    "bridges",
+    "мост",
+    "don't",
+    "my_code",
+    "code-like",
+]
+
+
+@pytest.mark.parametrize(
+    "spell", [str, str.upper, str.capitalize, lambda text: text.replace("s", "ſ").replace("i", "İ")]
+)
+def test_no_form_is_missed_for_the_sake_of_speed(spell: Callable[[str], str]) -> None:
+    draws = Draws(7)
+    for _ in range(500):
+        words = [draws.pick(_SAID) if draws.below(2) else draws.pick(_OTHERS) for _ in range(1 + draws.below(5))]
+        topic = spell(draws.pick((" ", ", ", "\n", "_", "-", "")).join(words))
+        asked = next((form.name for form in _FORMS if form.pattern.search(topic)), "plain")
+        assert (topic, brief(topic).form) == (topic, asked)

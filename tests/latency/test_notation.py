@@ -1,5 +1,7 @@
 """Latency in words: what can be written, and what a mistake is told."""
 
+from dataclasses import replace
+
 import pytest
 
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
@@ -41,6 +43,22 @@ def test_a_profile_is_settings_a_preset_or_a_preset_changed() -> None:
     assert read_profile(everything).stall_share == 0.1
 
 
+def test_chunks_speed_and_load_are_settings_too() -> None:
+    assert read_profile("fast, tokens_per_chunk=normal(6, 2, max=9), speed=2.5") == replace(
+        PRESETS["fast"], chunk=Normal(6, 2, most=9), speed=2.5
+    )
+    assert read_profile("slots=4, waiting=2, slowdown=1.8, interference=0.5") == Profile(
+        slots=4, waiting=2, slowdown=1.8, interference=0.5
+    )
+    assert read_profile("ovms-npu, slots=unlimited, waiting=unlimited").slots is None
+
+
+def test_realistic_is_the_preset_that_the_reader_names() -> None:
+    assert read_profile("realistic, speed=10", realistic="fast") == replace(PRESETS["fast"], speed=10)
+    with pytest.raises(NotationError, match="unknown preset 'realistic'"):
+        read_profile("realistic")
+
+
 @pytest.mark.parametrize(
     "text, complaint",
     [
@@ -76,6 +94,14 @@ def test_a_mistake_in_a_distribution_names_its_column(text: str, complaint: str)
         ("slow, stall=1s", "column 1: stall and stall_share belong together"),
         ("itl=uniform(30ms, 10ms)", "column 5: the least is more than the most in 'uniform(30ms, 10ms)'"),
         ("slow, stall_share=2", "column 19: 2 is no share from 0 to 1"),
+        ("slow, tokens_per_chunk=0", "column 24: 0 is no number of tokens from 1 to 4096"),
+        ("tokens_per_chunk=uniform(1ms, 2)", "column 26: '1ms' is no number"),
+        ("slow, speed=0", "column 13: 0 is not more than 0"),
+        ("slow, speed=9999999", "column 13: 9999999 is no speed from 1e-06 to 1000000"),
+        ("slots=0", "column 7: an engine without slots serves nobody"),
+        ("slots=2, waiting=-1", "column 18: '-1' is neither a whole number nor 'unlimited'"),
+        ("slots=2, slowdown=0.5", "column 19: 0.5 is no factor from 1 to 1000"),
+        ("interference=1.5", "column 14: 1.5 is no share from 0 to 1"),
         ("sloow", "column 1: unknown preset 'sloow'. Did you mean 'slow'?"),
     ],
 )

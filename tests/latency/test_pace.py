@@ -46,12 +46,39 @@ def test_frames_before_the_first_token_and_after_the_last_are_due_with_them() ->
     assert timing.due([-1, 0, 2, 7]) == [timing.schedule[0], timing.schedule[0], timing.schedule[2], timing.schedule[2]]
 
 
+def test_tokens_of_a_chunk_share_the_instant_of_its_first() -> None:
+    timing = pace(read_profile("ttft=100ms, itl=10ms, tokens_per_chunk=3"), 8, 1, 1)
+    assert timing.schedule == pytest.approx((0.1, 0.1, 0.1, 0.13, 0.13, 0.13, 0.16, 0.16))
+    assert timing.decode == pytest.approx(0.06)
+
+
+def test_chunks_vary_within_their_distribution_and_a_shorter_answer_has_the_first_of_them() -> None:
+    profile = read_profile("ttft=100ms, itl=10ms, tokens_per_chunk=uniform(2, 5)")
+    whole = pace(profile, 400, 1, 1).schedule
+    sizes = [whole.count(instant) for instant in dict.fromkeys(whole)]
+    assert set(sizes[:-1]) == {2, 3, 4, 5}
+    assert pace(profile, 123, 1, 1).schedule == whole[:123]
+
+
+def test_speed_divides_every_time() -> None:
+    usual, faster = (pace(read_profile(f"slow, queue=1s, jitter=0.3, speed={speed}"), 9, 50, 3) for speed in (1, 10))
+    assert faster.schedule == pytest.approx([instant / 10 for instant in usual.schedule])
+    assert (faster.queue, faster.prefill, faster.decode) == pytest.approx(
+        (usual.queue / 10, usual.prefill / 10, usual.decode / 10)
+    )
+
+
+def test_instant_is_as_fast_as_latency_off() -> None:
+    assert pace(PRESETS["instant"], 8, 100, 1) == instant(8)
+    assert pace(read_profile("instant, itl=1ms"), 3, 100, 1).schedule == pytest.approx((0, 0.001, 0.002))
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_goes_forward_in_time_and_repeats_itself(name: str) -> None:
     timing = pace(PRESETS[name], 500, 200, 7)
     assert list(timing.schedule) == sorted(timing.schedule)
     assert timing == pace(PRESETS[name], 500, 200, 7)
-    assert timing.schedule[0] >= timing.queue + timing.prefill - 1e-9
+    assert not timing.schedule or timing.schedule[0] >= timing.queue + timing.prefill - 1e-9
 
 
 def test_a_shorter_answer_has_the_beginning_of_the_same_pace() -> None:
@@ -83,3 +110,10 @@ def test_no_duration_is_negative_and_bounds_hold() -> None:
     assert min(series(Normal(0.01, 1.0, most=2.0), 2000, Draws(1))) == 0.0
     assert max(series(Normal(0.01, 1.0, most=2.0), 2000, Draws(1))) == 2.0
     assert max(series(Lognormal(1.0, 2.0, most=3.0), 2000, Draws(1))) == 3.0
+
+
+def test_thinking_delays_the_first_token_unless_its_time_is_told() -> None:
+    quick = read_profile("prefill=100ms, itl=10ms")
+    assert pace(quick, 3, 0, 1, thinking=5).schedule == pytest.approx((0.15, 0.16, 0.17))
+    assert pace(quick, 3, 0, 1, thinking=5).prefill == pytest.approx(0.15)
+    assert pace(read_profile("ttft=100ms, itl=10ms"), 3, 0, 1, thinking=5).schedule == pytest.approx((0.1, 0.11, 0.12))

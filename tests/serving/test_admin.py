@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from mockserver import __version__
+from mockserver import MockServer, __version__
 from mockserver.control.settings import Settings
-from mockserver.serving.server import MockServer
 from tests.support.http import exchange
 
 
@@ -72,3 +71,51 @@ def test_a_fault_that_cannot_be_is_not_armed(server: MockServer, fault: object) 
     answer = exchange(server.url, "POST", "/_mockserver/faults", fault)
     assert answer.status == 400
     assert "A fault is a JSON object such as" in json.loads(answer.body)["error"]["message"]
+
+
+def test_a_scenario_is_armed_act_by_act_and_taken_back_with_the_rest(server: MockServer) -> None:
+    path = "/_mockserver/ns/play/faults"
+    assert json.loads(exchange(server.url, "POST", path, {"scenario": "slow-recovery"}).body) == {
+        "armed": "slow-recovery"
+    }
+    names = [fault["name"] for fault in json.loads(exchange(server.url, "GET", path).body)["faults"]]
+    assert names == ["slow-recovery 1", "slow-recovery 2", "slow-recovery 3"]
+    exchange(server.url, "DELETE", path)
+    assert json.loads(exchange(server.url, "GET", path).body) == {"faults": []}
+
+
+def test_a_fault_of_the_listener_is_everybodys(server: MockServer) -> None:
+    answer = exchange(server.url, "POST", "/_mockserver/ns/mine/faults", {"kind": "refuse", "for": 0.1})
+    assert answer.status == 400
+    assert "without a namespace" in json.loads(answer.body)["error"]["message"]
+
+
+def test_a_listener_fails_when_it_is_told_to_and_serves_again() -> None:
+    with MockServer() as failing:
+        assert exchange(failing.url, "POST", "/_mockserver/faults", {"kind": "refuse", "for": 0.2}).status == 201
+        refused = False
+        for _ in range(10_000):
+            try:
+                status = exchange(failing.url, "GET", "/_mockserver/health").status
+            except OSError:
+                refused = True
+                continue
+            if refused:
+                break
+        assert (refused, status) == (True, 200)
+
+
+def test_a_page_of_another_origin_cannot_reach_the_admin_api(server: MockServer) -> None:
+    path, body = "/_mockserver/faults", {"kind": "html"}
+    foreign = exchange(server.url, "POST", path, body, {"origin": "https://example.com"})
+    assert (foreign.status, json.loads(exchange(server.url, "GET", path).body)) == (403, {"faults": []})
+    assert "another origin" in json.loads(foreign.body)["error"]["message"]
+    assert exchange(server.url, "GET", path, None, {"origin": server.url}).status == 200
+
+
+def test_a_rule_has_a_name_of_its_own_beside_all_settings_of_its_kind(server: MockServer) -> None:
+    path = "/_mockserver/ns/named/faults"
+    table = {"name": "wide", "kind": "encoding", "charset": "utf-16-be"}
+    assert json.loads(exchange(server.url, "POST", path, table).body) == {"armed": "wide"}
+    [told] = json.loads(exchange(server.url, "GET", path).body)["faults"]
+    assert (told["name"], told["settings"]) == ("wide", {"charset": "utf-16-be"})

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.server import MockServer
 from tests.support.http import exchange
 
 PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 4}

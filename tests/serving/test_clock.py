@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from mockserver.serving.clock import Clock, LoopClock, TimerClock, clock_of
+from mockserver.serving.clock import Clock, LoopClock, ShiftedClock, TimerClock, clock_of
+from tests.support.virtual import run_virtually
 
 
 async def calls_of(clock: Clock) -> list[str]:
@@ -42,3 +43,23 @@ def test_a_kernel_timer_does_the_same() -> None:
         return await calls_of(clock)
 
     assert asyncio.run(main()) == ["past", "a", "b", "c"]
+
+
+def test_a_shifted_clock_rings_what_an_advance_has_reached_and_forgets_it() -> None:
+    rung: list[str] = []
+
+    async def story() -> None:
+        clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
+        clock.call_at(10, lambda: rung.append("ten"))
+        cancel = clock.call_at(20, lambda: rung.append("twenty"))
+        clock.call_at(30, lambda: rung.append("thirty"))
+        clock.advance(15)
+        await asyncio.sleep(0.001)
+        assert rung == ["ten"]
+        cancel()
+        clock.advance(20)
+        await asyncio.sleep(0.001)
+        assert rung == ["ten", "thirty"]
+        assert clock.now() == pytest.approx(35.002)
+
+    run_virtually(story())

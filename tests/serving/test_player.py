@@ -1,12 +1,16 @@
 """The player against a virtual clock: what leaves, when, and in how many writes."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from mockserver.core.timeline import Record, Run, Timeline
+import pytest
+
+from mockserver.core.timeline import Lazy, Record, Run, Timeline
+from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
 from mockserver.serving.clock import LoopClock
-from mockserver.serving.player import Receive, Send, Stage, play
+from mockserver.serving.player import Performance
 from tests.support.virtual import run_virtually
 
 
@@ -29,14 +33,15 @@ class Client:
             self.writes.append((round(asyncio.get_running_loop().time(), 6), message["body"]))
 
 
-def perform(timeline: Timeline, client: Client, *, joined: bool = True) -> Record:
+def played_virtually(timeline: Timeline, client: Client, *, joined: bool = True) -> Record:
     return run_virtually(played(timeline, client.receive, client.send, joined=joined))
 
 
 async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Record:
     record = Record()
-    stage = Stage(receive, send, LoopClock(asyncio.get_running_loop()), joined)
-    await play(timeline, stage, 0.0, record)
+    sink = AsgiSink()
+    clock = LoopClock(asyncio.get_running_loop())
+    await perform(Performance(timeline, sink, clock, 0.0, record, joined=joined), sink, receive, send)
     return record
 
 
@@ -52,7 +57,7 @@ def stream(*events: tuple[bytes, float]) -> Timeline:
 
 def test_every_event_leaves_at_its_absolute_deadline() -> None:
     client = Client()
-    record = perform(stream((b"a", 0.1), (b"b", 0.11), (b"c", 5.0)), client)
+    record = played_virtually(stream((b"a", 0.1), (b"b", 0.11), (b"c", 5.0)), client)
     assert client.writes == [(0.1, b"a"), (0.11, b"b"), (5.0, b"c")]
     assert outcome(record) == ("server", 3, 3, 5.0)
     assert [record.sent_at(event) for event in range(4)] == [0.1, 0.11, 5.0, None]
@@ -60,32 +65,32 @@ def test_every_event_leaves_at_its_absolute_deadline() -> None:
 
 def test_events_due_at_the_same_instant_share_a_write() -> None:
     client = Client()
-    perform(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5), (b"d", 0.5)), client)
+    played_virtually(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5), (b"d", 0.5)), client)
     assert client.writes == [(0.0, b"ab"), (0.5, b"cd")]
 
 
 def test_in_single_mode_every_event_is_a_write() -> None:
     client = Client()
-    perform(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5)), client, joined=False)
+    played_virtually(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5)), client, joined=False)
     assert client.writes == [(0.0, b"a"), (0.0, b"b"), (0.5, b"c")]
 
 
 def test_a_joined_write_is_bounded_and_ends_on_an_events_border() -> None:
     client = Client()
     events = [bytes([97 + index]) * 6000 for index in range(5)]
-    perform(stream(*((event, 0.0) for event in events)), client)
+    played_virtually(stream(*((event, 0.0) for event in events)), client)
     assert [body for _, body in client.writes] == [events[0] + events[1], events[2] + events[3], events[4]]
 
 
 def test_one_event_larger_than_the_bound_is_still_written_whole() -> None:
     client = Client()
-    perform(stream((b"x" * 50_000, 0.0), (b"y", 0.0)), client)
+    played_virtually(stream((b"x" * 50_000, 0.0), (b"y", 0.0)), client)
     assert [len(body) for _, body in client.writes] == [50_000, 1]
 
 
 def test_a_client_that_leaves_ends_the_work_at_once() -> None:
     client = Client(leaves_at=0.25)
-    record = perform(stream((b"a", 0.1), (b"b", 0.2), (b"c", 60.0)), client)
+    record = played_virtually(stream((b"a", 0.1), (b"b", 0.2), (b"c", 60.0)), client)
     assert client.writes == [(0.1, b"a"), (0.2, b"b")]
     assert outcome(record) == ("client", 2, 2, 0.25)
 
@@ -103,3 +108,15 @@ def test_a_plain_answer_states_its_length() -> None:
         {"type": "http.response.body", "body": b"body", "more_body": False},
     ]
     assert outcome(record) == ("server", 1, 7, 0.3)
+
+
+def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def runs() -> Iterator[Run]:
+        yield Run((b"a",), (0.1,), (1,))
+        raise ZeroDivisionError
+
+    client = Client()
+    with pytest.raises(RuntimeError, match="cannot go on"):
+        played_virtually(Timeline(200, (), Lazy(runs), streamed=True), client)
+    assert client.writes == []
+    assert "in the middle of an answer" in caplog.text

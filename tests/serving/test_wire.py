@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.server import MockServer
 from tests.support.http import exchange
 
 REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
@@ -182,3 +182,52 @@ def test_two_servers_on_one_port_are_told_apart(server: MockServer) -> None:
     port = urlsplit(server.url).port or 0
     with pytest.raises(ConfigError, match=f"Port {port} on 127.0.0.1 is taken. Choose another with --port"):
         MockServer(Settings(port=port))
+
+
+def test_a_client_that_waits_to_be_asked_for_its_body_is_asked(server: MockServer) -> None:
+    head, gap, body = post("/cerebras/v1/completions", REQUEST, "expect: 100-continue").partition(b"\r\n\r\n")
+    with connected(server) as client:
+        client.sendall(head + gap)
+        assert client.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(body)
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_plain_answer_is_one_write_and_requests_in_a_row_are_answered_in_order(server: MockServer) -> None:
+    requests = [post("/cerebras/v1/completions", REQUEST | {"prompt": f"number {n}"}) for n in range(3)]
+    with connected(server) as client:
+        client.sendall(b"".join(requests))
+        data = b""
+        while data.count(b"HTTP/1.1 200 OK") < 3 or not data.endswith(b"}"):
+            data += client.recv(65_536)
+    alone = []
+    for request in requests:
+        with connected(server) as client:
+            client.sendall(request)
+            alone.append(client.recv(65_536).partition(b"\r\n\r\n")[2])
+    assert [answer.split(b'"created"')[0] for answer in alone] == [
+        part.partition(b"\r\n\r\n")[2].split(b'"created"')[0] for part in data.split(b"HTTP/1.1 200 OK")[1:]
+    ]
+
+
+def test_a_stream_to_a_client_of_http_1_0_is_not_chunked_and_ends_with_the_connection(server: MockServer) -> None:
+    sent = post("/cerebras/v1/completions", REQUEST | {"stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0")
+    with connected(server) as client:
+        client.sendall(sent)
+        data = b""
+        while received := client.recv(65_536):
+            data += received
+    head, _, body = data.partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head
+    assert body.endswith(b"data: [DONE]\n\n")
+
+
+def test_a_long_row_of_requests_behind_a_slow_one_is_answered_in_order(server: MockServer) -> None:
+    slow = post("/cerebras/v1/completions", REQUEST, "x-mockserver-latency: ttft=50ms")
+    quick = post("/cerebras/v1/completions", REQUEST)
+    with connected(server) as client:
+        client.sendall(slow + quick * 300)
+        data = b""
+        while data.count(b"HTTP/1.1 200 OK") < 301:
+            data += client.recv(65_536)
+    assert data.count(b"HTTP/1.1") == 301

@@ -1,39 +1,131 @@
-"""Faults below HTTP, on a raw socket: what comes through, and how the connection ends."""
+"""Faults below HTTP, on a raw socket: what comes through, and how the connection ends.
+
+Each is tried on both event loops, on plain sockets and under TLS, where what counts is the end of the TCP connection.
+"""
 
 import asyncio
 import json
 import socket
+import ssl
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver.control.settings import Settings
+from mockserver import MockServer
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.faults.notation import read_faults
 from mockserver.serving.app import create_app
-from mockserver.serving.server import MockServer
-from tests.serving.test_wire import connected, post
-from tests.support.http import exchange
+from mockserver.serving.server import Loop, bind
+from tests.serving.test_wire import post
+from tests.support.certificates import write_certificate
+from tests.support.http import TRUSTING, exchange
 
 BODY = {"model": "m", "prompt": "Tell me about tides", "max_tokens": 9}
+LOOPS: tuple[Loop, ...] = ("asyncio",) if sys.platform == "win32" else ("asyncio", "uvloop")
 
 
-def struck(server: MockServer, fault: str, *, stream: bool, seconds: float = 5.0) -> tuple[bytes, str]:
-    """All that comes before the connection ends, and how it ends: "reset", "closed", or "silence" after a time."""
-    received = b""
-    with connected(server) as client:
-        client.settimeout(seconds)
-        client.sendall(post("/cerebras/v1/completions", BODY | {"stream": stream}, f"x-mockserver-fault: {fault}"))
+def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, **more: Any) -> Settings:
+    """Settings of a quiet server, on a free port, with a certificate where the parameter of a fixture asks for one."""
+    quiet = {"port": 0, "latency": "off", "log_level": "warning", **more}
+    if not request.param[1]:
+        return Settings(**quiet)
+    certificate, key = write_certificate(tmp_path_factory.mktemp("tls"))
+    return Settings(**quiet, tls_cert=str(certificate), tls_key=str(key))
+
+
+KINDS = [(loop, secure) for loop in LOOPS for secure in (False, True)]
+
+
+@pytest.fixture(scope="module", params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
+    """A quiet server on each loop, plain and under TLS."""
+    with MockServer(settings(request, tmp_path_factory), request.param[0]) as running:
+        yield running
+
+
+class Line:
+    """A connection as a client sees it, and as its system does: TLS is undone here, so that no end of TCP is hidden."""
+
+    def __init__(self, server: MockServer, seconds: float = 5.0) -> None:
+        target = urlsplit(server.url)
+        self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
+        self._tls: ssl.SSLObject | None = None
+        if target.scheme == "https":
+            self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+            self._tls = TRUSTING.wrap_bio(self._in, self._out)
+            try:
+                self._shake_hands(self._tls)
+            except OSError:
+                self._socket.close()
+                raise
+
+    def __enter__(self) -> "Line":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._socket.close()
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, encrypted where that is due."""
+        if self._tls is not None:
+            self._tls.write(data)
+            data = self._out.read()
+        self._socket.sendall(data)
+
+    def read(self, until: bytes | None = None) -> tuple[bytes, str]:
+        """All that comes before the connection ends, or `until` has come, and how it ended: "reset", "closed", or
+        "silence" after a time."""
+        received = b""
         while True:
             try:
-                data = client.recv(65_536)
+                data = self._socket.recv(65_536)
             except ConnectionResetError:
                 return received, "reset"
             except TimeoutError:
                 return received, "silence"
             if not data:
                 return received, "closed"
-            received += data
+            received += data if self._tls is None else self._decrypted(data, self._tls)
+            if until is not None and received.endswith(until):
+                return received, "open"
+
+    def _shake_hands(self, tls: ssl.SSLObject) -> None:
+        while True:
+            try:
+                tls.do_handshake()
+            except ssl.SSLWantReadError:
+                self._socket.sendall(self._out.read())
+                self._in.write(self._socket.recv(65_536))
+            else:
+                self._socket.sendall(self._out.read())
+                return
+
+    def _decrypted(self, data: bytes, tls: ssl.SSLObject) -> bytes:
+        self._in.write(data)
+        plain = b""
+        while True:
+            try:
+                piece = tls.read(65_536)
+            except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):
+                return plain
+            if not piece:
+                return plain
+            plain += piece
+
+
+def asked(fault: str, *, stream: bool, **fields: Any) -> bytes:
+    return post("/cerebras/v1/completions", BODY | {"stream": stream} | fields, f"x-mockserver-fault: {fault}")
+
+
+def struck(server: MockServer, fault: str, *, stream: bool, seconds: float = 5.0, **fields: Any) -> tuple[bytes, str]:
+    """All that comes before the connection ends, and how it ends."""
+    with Line(server, seconds) as line:
+        line.send(asked(fault, stream=stream, **fields))
+        return line.read()
 
 
 @pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
@@ -62,7 +154,7 @@ def test_a_plain_answer_ends_after_so_many_bytes_of_the_length_it_promised(serve
 
 @pytest.mark.parametrize("fault, begins", [("hang", b""), ('{ kind = "hang", after_event = 2 }', b"HTTP/1.1 200")])
 def test_a_hanging_answer_stays_open_and_says_nothing_more(server: MockServer, fault: str, begins: bytes) -> None:
-    received, ended = struck(server, fault, stream=True, seconds=0.3)
+    received, ended = struck(server, fault, stream=True, seconds=0.2)
     assert ended == "silence"
     assert received.startswith(begins)
     assert received.count(b"data: ") == (2 if begins else 0)
@@ -76,10 +168,12 @@ def test_a_hanging_answer_stays_open_and_says_nothing_more(server: MockServer, f
         ("two_lengths", b"content-length: 2\r\ncontent-length: 4\r\n", "closed"),
         ("short_body", b'content-length: 99\r\n\r\n{"choices"', "closed"),
         ("half_head", b"HTTP/1.1 200 OK\r\ncontent-type: a", "silence"),
+        ('{ kind = "half_head", then = "reset" }', b"HTTP/1.1 200 OK\r\ncontent-type: a", "reset"),
+        ('{ kind = "half_head", then = "close" }', b"HTTP/1.1 200 OK\r\ncontent-type: a", "closed"),
     ],
 )
 def test_what_is_no_http_comes_as_it_is(server: MockServer, kind: str, contains: bytes, end: str) -> None:
-    received, ended = struck(server, kind, stream=False, seconds=0.5 if end == "silence" else 5)
+    received, ended = struck(server, kind, stream=False, seconds=0.2 if end == "silence" else 5)
     assert ended == end
     assert contains in received
 
@@ -92,31 +186,152 @@ def test_a_bad_chunk_follows_good_ones(server: MockServer) -> None:
 
 
 def test_other_requests_are_answered_while_one_hangs_and_after_one_was_reset(server: MockServer) -> None:
-    with connected(server) as hanging:
-        hanging.sendall(post("/cerebras/v1/completions", BODY, "x-mockserver-fault: hang"))
+    with Line(server) as hanging:
+        hanging.send(asked("hang", stream=False))
         struck(server, "reset", stream=True)
         received, ended = struck(server, '{ kind = "close", after_event = 4 }', stream=True)
         assert (received.count(b"data: "), ended) == (4, "closed")
 
 
-@pytest.fixture
-def hanging_server() -> Iterator[MockServer]:
-    running = MockServer(Settings(port=0, latency="off"))
+def test_a_chunk_is_cut_within(server: MockServer) -> None:
+    whole, _ = struck(server, "bom", stream=True, seconds=0.2)
+    received, ended = struck(server, '{ kind = "half_chunk", after_event = 2 }', stream=True)
+    assert ended == "closed"
+    head, _, rest = received.rpartition(b"\r\n")
+    size = int(head.rpartition(b"\r\n")[2], 16)
+    third = whole.split(b"data: ")[3]
+    assert rest == (b"data: " + third)[: size // 2]
+    assert received.count(b"data: ") == 3
+
+
+def test_a_dead_server_is_silent_and_resets_whoever_sends_on(server: MockServer) -> None:
+    with Line(server, 0.2) as line:
+        line.send(asked('{ kind = "half_open", after_event = 2 }', stream=True))
+        received, ended = line.read()
+        assert (received.count(b"data: "), ended) == (2, "silence")
+        line.send(asked("crlf", stream=True))
+        assert line.read() == (b"", "reset")
+
+
+def test_a_connection_can_die_behind_a_whole_answer(server: MockServer) -> None:
+    with Line(server, 0.2) as line:
+        line.send(asked('{ kind = "half_open", after_bytes = 99999 }', stream=False))
+        received, ended = line.read()
+        assert json.loads(received.partition(b"\r\n\r\n")[2])["choices"]
+        line.send(asked("html", stream=False))
+        assert (ended, line.read()) == ("silence", (b"", "reset"))
+
+
+@pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
+def test_nothing_that_comes_before_the_end_is_lost(server: MockServer, kind: str, end: str) -> None:
+    fields = {"max_tokens": 2000, "min_tokens": 2000}
+    received, ended = struck(server, f'{{ kind = "{kind}", after_event = 1500 }}', stream=True, **fields)
+    assert (received.count(b"data: "), ended) == (1500, end)
+
+
+@pytest.mark.parametrize("fault", ['{ kind = "drip", bytes_per_second = 20000 }', "bandwidth", "split", "burst"])
+def test_a_slow_line_brings_the_same_answer(server: MockServer, fault: str) -> None:
+    fault = fault.replace("bandwidth", '{ kind = "bandwidth", bytes_per_second = 20000, piece = 40 }')
+    body = BODY | {"stream": "drip" not in fault}
+    whole = exchange(server.url, "POST", "/cerebras/v1/completions", body)
+    slow = exchange(server.url, "POST", "/cerebras/v1/completions", body, {"x-mockserver-fault": fault})
+    assert len(slow.body) == len(whole.body)
+    assert slow.body.count(b"tides") == whole.body.count(b"tides")
+
+
+@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+def hanging_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
+    running = MockServer(settings(request, tmp_path_factory), request.param[0])
     running.__enter__()
     yield running
     running.stop()
 
 
 def test_a_server_with_a_hundred_hanging_streams_stops_in_time(hanging_server: MockServer) -> None:
-    clients = [socket.create_connection(("127.0.0.1", int(hanging_server.url.rpartition(":")[2]))) for _ in range(100)]
-    for client in clients:
-        client.sendall(post("/cerebras/v1/completions", BODY | {"stream": True}, "x-mockserver-fault: hang"))
+    lines = [Line(hanging_server) for _ in range(100)]
+    for line in lines:
+        line.send(asked("hang", stream=True))
     began = time.monotonic()
     hanging_server.stop()
     # A deadline, not a measurement: it would otherwise wait for ever.
     assert time.monotonic() - began < 5
-    for client in clients:
-        client.close()
+    for line in lines:
+        line.__exit__()
+
+
+def outcome(server: MockServer) -> str:
+    """What becomes of a request: an answer, "refused", or another way in which the connection ends."""
+    try:
+        with Line(server, 0.1) as line:
+            line.send(asked("html", stream=False))
+            received, ended = line.read(until=b"</html>\n")
+            return "answered" if received.startswith(b"HTTP/1.1 200") else ended
+    except ConnectionRefusedError:
+        return "refused"
+    except ConnectionResetError:
+        return "reset"
+    except (TimeoutError, ssl.SSLError):
+        return "silence"
+
+
+def until(server: MockServer, wanted: str) -> set[str]:
+    """Ask until a request has the outcome that is wanted; the answer is what the others had."""
+    seen: set[str] = set()
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        said = outcome(server)
+        if said == wanted:
+            return seen
+        seen.add(said)
+        time.sleep(0.01)
+    raise AssertionError(f"no request was {wanted}: {seen}")
+
+
+@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
+    """A server whose listener first takes nobody, and then, before that is over, refuses everybody."""
+    faults = read_faults('[{ kind = "accept_nothing", for = 0.6 }, { kind = "refuse", from = 0.4, for = 0.5 }]')
+    with MockServer(settings(request, tmp_path_factory, fault=faults), request.param[0]) as running:
+        yield running
+
+
+def test_a_listener_takes_nobody_then_refuses_then_serves_again(failing: MockServer) -> None:
+    before = until(failing, "refused")
+    assert before <= {"silence", "reset", "closed"}
+    assert "silence" in before
+    after = until(failing, "answered")
+    assert after <= {"refused"}
+    assert outcome(failing) == "answered"
+
+
+def test_who_waits_at_a_listener_that_takes_nobody_is_served_when_it_is_over() -> None:
+    faults = read_faults('{ kind = "accept_nothing", for = 0.4 }')
+    with MockServer(Settings(port=0, latency="off", log_level="warning", fault=faults)) as server, Line(server) as line:
+        line.send(asked("html", stream=False))
+        assert line.read(until=b"</html>\n")[0].startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("kind, outward", [("refuse", "refused"), ("accept_nothing", "silence")])
+def test_a_server_stops_while_its_listener_fails(kind: str, outward: str) -> None:
+    faults = read_faults(f'{{ kind = "{kind}", for = 600 }}')
+    with MockServer(Settings(port=0, latency="off", log_level="warning", fault=faults)) as server:
+        until(server, outward)
+    assert outcome(server) == "refused"
+
+
+def test_a_certificate_that_cannot_be_used_is_told_before_anything_starts(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    certificate, key = write_certificate(tmp_path_factory.mktemp("tls"))
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"tls_key": str(key)}, "tls_key: a key needs its certificate"),
+        ({"tls_cert": "nowhere.pem"}, "tls_cert: there is no file nowhere.pem"),
+        ({"tls_cert": str(certificate)}, "alone make no certificate with its key"),
+        ({"tls_cert": str(key), "tls_key": str(certificate)}, "make no certificate with its key"),
+    )
+    for wrong, said in cases:
+        with pytest.raises(ConfigError, match=said):
+            bind(Settings(port=0, **wrong))
 
 
 def test_without_a_socket_a_transport_fault_is_refused_aloud() -> None:
@@ -147,6 +362,6 @@ def test_a_plain_answer_that_stalls_within_states_its_whole_length(server: MockS
 
 def test_split_and_encoded_events_do_not_break_the_server(server: MockServer) -> None:
     body = BODY | {"prompt": "Расскажи о море", "stream": True}
-    fault = '[{ kind = "split", pieces = 7 }, { kind = "encoding", name = "utf-16-le" }]'
+    fault = '[{ kind = "split", pieces = 7 }, { kind = "encoding", charset = "utf-16-le" }]'
     answer = exchange(server.url, "POST", "/cerebras/v1/completions", body, {"x-mockserver-fault": fault})
     assert answer.body.decode("utf-16-le").endswith("data: [DONE]\n\n")

@@ -48,12 +48,13 @@ def ask(
     headers: Mapping[str, str] | None = None,
     edition: Edition = "documented",
     settings: Settings = QUIET,
+    namespace: Namespace | None = None,
 ) -> Answer:
     """Send one request to a dialect (its first operation unless `path` is given) and collect all that it answers.
 
     `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers`
-    has others, or empty ones. Whatever
-    comes back must keep to the dialect's contract, unless a fault has struck it.
+    has others, or empty ones. Whatever comes back must keep to the dialect's contract, unless a fault has struck it or
+    a stub has given its bytes. Without a `namespace` it comes to one that is new.
     """
     dialect = load_dialect(name)
     operation = dialect.operations[0]
@@ -68,7 +69,9 @@ def ask(
     assert landing is not None
     call = Call(method, landing.path, sent, payload, query, FROZEN)
     heard = hear(call, landing, settings)
-    made = respond(heard, decide(heard, Namespace(""), 0.0))
+    space = namespace or Namespace("")
+    made = respond(decide(heard, space, 0.0))
+    space.retries.note(made)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []
     got = {key.decode(): value.decode() for key, value in made.timeline.headers}

@@ -24,7 +24,7 @@ def faults(plan: Plan, body: bytes) -> list[str]:
         if not body:
             return []
         return _faults(dialect.name, edition, dialect.error_schema, json.loads(body))
-    if operation is None:
+    if operation is None or (plan.request is not None and plan.generation is None):
         return []
     schemas = operation.schemas
     if plan.timeline.streamed:

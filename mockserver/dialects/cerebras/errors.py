@@ -80,20 +80,21 @@ _ROWS: dict[FailureKind, _Row] = {
 }
 
 
-def _object(row: _Row, message: str, param: str | None) -> dict[str, str]:
-    return {"message": message, "type": row.type, "param": param or row.param, "code": row.code}
+def _object(row: _Row, message: str, rejection: Rejection) -> dict[str, str]:
+    param, code = rejection.param or row.param, rejection.code or row.code
+    return {"message": message, "type": row.type, "param": param, "code": code}
 
 
 def _nested(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, said: {"error": _object(row, said, rejection.param)})
+    return Refusal(row.status, row.message, lambda rejection, said: {"error": _object(row, said, rejection)})
 
 
 def _flat(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, said: _object(row, said, rejection.param))
+    return Refusal(row.status, row.message, lambda rejection, said: _object(row, said, rejection))
 
 
 def _flat_server_error(rejection: Rejection, message: str) -> dict[str, str]:
-    return {**_object(_ROWS[FailureKind.SERVER_ERROR], message, rejection.param), "id": ""}
+    return {**_object(_ROWS[FailureKind.SERVER_ERROR], message, rejection), "id": ""}
 
 
 # The service's router answers a path that it does not know with nothing at all.

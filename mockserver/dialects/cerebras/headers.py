@@ -1,12 +1,13 @@
 """The headers of every answer: rate limits in the vendor's names, and what its edge adds (vendor note A1).
 
-No quota is enforced unless one is configured, so the figures are those of the free tier with one request taken.
+Where no quota is configured the figures are those of the free tier with one request taken.
 """
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.cerebras.quotas import limits_left
 from mockserver.dialects.openai_style import date_header
 
 _REQUESTS_PER_DAY = 14_400
@@ -32,9 +33,15 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
     """The headers that each answer carries, errors included; resets are in seconds, as decimal fractions."""
     return (
         date_header(site.now),
+        *(limits_left(site) if site.standings else _unlimited(site)),
+        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
+        *_EDGE,
+    )
+
+
+def _unlimited(site: Site) -> RawHeaders:
+    return (
         *_LIMITS,
         (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - site.now % 86_400)),
         (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - site.now % 60)),
-        (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
-        *_EDGE,
     )

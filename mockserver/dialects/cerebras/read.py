@@ -10,12 +10,12 @@ from mockserver.core.generation import Constraint, GenerationRequest, Limits, Ou
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import explain
 from mockserver.dialects.cerebras.schemas import REQUEST
-from mockserver.dialects.openai_style import stop_texts, text_prompts, whole
+from mockserver.dialects.openai_style import stop_texts, text_prompts, token_biases, whole
 
 Body = Mapping[str, Any]
 
 # Fields that the page does not name and the service obeys: the documented edition accepts and ignores them.
-_SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty")
+_SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -33,7 +33,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     model = site.model(body["model"])
     if model is None:
         return Rejection(FailureKind.UNKNOWN_MODEL)
-    request = _request(body, model.context)
+    request = _request(body, model.context, _patience(call))
     longest = max(prompt.token_count for prompt in request.prompts)
     return request if longest <= model.context else _too_long(longest, model.context)
 
@@ -55,7 +55,7 @@ def _conflict(name: str, message: str) -> Violation:
     return Violation((name,), "conflict", message)
 
 
-def _request(body: Body, context: int) -> GenerationRequest:
+def _request(body: Body, context: int, patience: float | None) -> GenerationRequest:
     root = body.get("grammar_root")
     return GenerationRequest(
         model=body["model"],
@@ -67,7 +67,14 @@ def _request(body: Body, context: int) -> GenerationRequest:
         constraint=None if root is None else Constraint("grammar", root),
         n=whole(body.get("n")) or 1,
         best_of=whole(body.get("best_of")) or 1,
+        patience=patience,
     )
+
+
+def _patience(call: Call) -> float | None:
+    """The header `queue_threshold`, "50-20000 ms", in seconds: what would wait longer is refused at once."""
+    text = call.headers.get("queue_threshold") or ""
+    return int(text) / 1000 if text.isdecimal() and 50 <= int(text) <= 20_000 else None
 
 
 def _output(body: Body) -> Output:
@@ -94,6 +101,7 @@ def _sampling(body: Body) -> Sampling:
         top_p=_or(body.get("top_p"), 1.0),
         frequency_penalty=_or(body.get("frequency_penalty"), 0.0),
         presence_penalty=_or(body.get("presence_penalty"), 0.0),
+        logit_bias=token_biases(body.get("logit_bias")),
     )
 
 

@@ -1,9 +1,10 @@
 """Cerebras Inference: `POST /v1/completions` and what every client asks for beside it (vendor note, part A)."""
 
-from mockserver.core.dialects import Dialect, Model, Operation, Schemas
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
-from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
+from mockserver.dialects.cerebras.models import get_model, list_models, preset_of, warm_up
+from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.read import read
 from mockserver.dialects.cerebras.schemas import CONTRACT
 from mockserver.dialects.cerebras.write import write
@@ -48,4 +49,7 @@ CEREBRAS = Dialect(
     credentials=bearer,
     stream_error=stream_error,
     realistic="cerebras",
+    preset_of=preset_of,
+    clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",)),
+    quotas=QUOTAS,
 )

@@ -5,7 +5,7 @@ alphabetical order. A stream opens with an empty text and closes with a chunk of
 """
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from mockserver.core.dialects import Site
@@ -49,9 +49,14 @@ def _envelope(id: str, choices: list[Any], generation: Generation, site: Site) -
         "choices": choices,
         "created": int(site.now),
         "model": model,
-        "system_fingerprint": f"fp_{hex_digits(site.seed, 20, 'system', model)}",
+        "system_fingerprint": _system_fingerprint(site.seed, model),
         "object": "text_completion",
     }
+
+
+@lru_cache(maxsize=256)
+def _system_fingerprint(seed: int, model: str) -> str:
+    return f"fp_{hex_digits(seed, 20, 'system', model)}"
 
 
 def _closing(generation: Generation, pace: Pace, site: Site) -> dict[str, Any]:
@@ -63,12 +68,15 @@ def _closing(generation: Generation, pace: Pace, site: Site) -> dict[str, Any]:
 
 def _times(pace: Pace, site: Site) -> dict[str, float]:
     """What the engine states about its time, in seconds to the nanosecond."""
-    spent = (pace.queue, pace.prefill, pace.decode)
-    total = sum(spent) + (_BOOKKEEPING if pace.schedule else 0.0)
-    names = ("queue_time", "prompt_time", "completion_time", "total_time")
-    stated = {name: round(seconds, 9) for name, seconds in zip(names, (*spent, total), strict=True)}
-    # An integer in the captures of the page's time, a fraction today.
-    return stated | {"created": int(site.now) if site.edition == "documented" else round(site.now, 6)}
+    total = sum((pace.queue, pace.prefill, pace.decode)) + (_BOOKKEEPING if pace.schedule else 0.0)
+    return {
+        "queue_time": round(pace.queue, 9),
+        "prompt_time": round(pace.prefill, 9),
+        "completion_time": round(pace.decode, 9),
+        "total_time": round(total, 9),
+        # An integer in the captures of the page's time, a fraction today.
+        "created": int(site.now) if site.edition == "documented" else round(site.now, 6),
+    }
 
 
 def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:

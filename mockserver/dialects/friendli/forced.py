@@ -1,30 +1,42 @@
 """`forced_output_tokens`: "a token sequence that is enforced as a generation output".
 
-The model tells its own story for as many tokens; then its words are replaced, while timing and scores are kept.
+The model tells its own story for as many tokens; then its words are replaced, while timing is kept. The scores are
+those of the forced tokens: they depend on the model, the prompt and the tokens up to their own, and on no seed, as an
+evaluation wants it which asks for the likelihood of several answers to one question.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from mockserver.core.generation import Choice, Generation, Position
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
+from mockserver.core.seeding import derive
 from mockserver.dialects.friendli.request import wishes_of
 from mockserver.generation import tokens
+from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.subject import brief
 
 
 def enforced(generation: Generation) -> Generation:
     """The generation with its request's forced tokens in every choice; unchanged where there are none."""
     forced = wishes_of(generation.request).forced
-    if not forced:
+    if not forced or generation.prepared:
         return generation
-    return replace(generation, choices=tuple(_enforced(choice, forced) for choice in generation.choices))
+    made = tuple(_enforced(choice, forced, generation.request) for choice in generation.choices)
+    return replace(generation, choices=made)
 
 
-def _enforced(choice: Choice, forced: tuple[int, ...]) -> Choice:
+def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationRequest) -> Choice:
     ids = forced[: len(choice.ids)]
     texts = tokens.texts(ids)
-    rows = zip(choice.positions, choice.ids, ids, texts, strict=True) if choice.positions else ()
-    return replace(choice, ids=ids, texts=texts, positions=tuple(_renamed(*row) for row in rows))
+    reason = choice.finish_reason if len(ids) < len(forced) else "stop"
+    scores = tuple(_scores(choice, ids, texts, request)) if choice.positions else ()
+    return replace(choice, ids=ids, texts=texts, finish_reason=reason, positions=scores)
 
 
-def _renamed(position: Position, told: int, forced: int, text: str) -> Position:
-    """The position with the forced token in the place of the one that was told."""
-    return replace(position, top=tuple((forced, text, row[2]) if row[0] == told else row for row in position.top))
+def _scores(choice: Choice, ids: Sequence[int], texts: Sequence[str], request: GenerationRequest) -> Iterator[Position]:
+    """What the model thinks of each token after those before it."""
+    likely = scale(Sampling(), brief(choice.prompt.topic).language)
+    key = derive(0, "forced", request.model, choice.prompt.text)
+    for token, text in zip(ids, texts, strict=True):
+        key = derive(key, token)
+        yield from positions((token,), (text,), request.output.logprobs or 0, key, likely)

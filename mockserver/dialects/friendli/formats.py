@@ -8,12 +8,7 @@ import orjson
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.core.generation import Constraint
-from mockserver.dialects.friendli.json_schemas import (
-    all_required,
-    is_recursive,
-    is_schema,
-    opens_with_an_optional_property,
-)
+from mockserver.dialects.friendli.json_schemas import fault_of_schema, is_recursive, opens_with_an_optional_property
 from mockserver.dialects.friendli.patterns import fault_of
 
 _SCHEMA = ("response_format", "schema")
@@ -33,7 +28,7 @@ def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
     if edition == "observed" or written is None:
         return Constraint("json_object")
     # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
-    return Constraint("json_schema", all_required(orjson.loads(written)))
+    return Constraint("json_complete", orjson.loads(written))
 
 
 def documented_format(body: Mapping[str, Any]) -> Iterator[Violation]:
@@ -69,16 +64,18 @@ def _serialized(written: str) -> Iterator[Violation]:
     except orjson.JSONDecodeError:
         yield Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")
         return
-    if not is_schema(schema):
-        yield Violation(_SCHEMA, "conflict", "schema is not a JSON schema")
+    fault = fault_of_schema(schema)
+    if fault:
+        yield Violation(_SCHEMA, "conflict", fault)
     elif is_recursive(schema):
         # "Recursive definitions are not supported."
         yield Violation(_SCHEMA, "conflict", "recursive definitions are not supported in a schema")
 
 
 def _schema(schema: object) -> Iterator[Violation]:
-    if not is_schema(schema):
-        yield Violation(_JSON_SCHEMA, "conflict", "schema is not a JSON schema")
+    fault = fault_of_schema(schema)
+    if fault:
+        yield Violation(_JSON_SCHEMA, "conflict", fault)
     elif isinstance(schema, dict) and opens_with_an_optional_property(schema):
         # The guide to structured outputs wants the first property of an object required.
         yield Violation(_JSON_SCHEMA, "conflict", "the first property of an object must be required")

@@ -1,11 +1,12 @@
 """The headers of every answer: rate limits as the old pages promise them, nothing but the date today (vendor note B1).
 
-No quota is enforced unless one is configured, so the figures are those of a first tier with one request taken.
+Where no quota is configured the figures are those of a first tier with one request taken.
 """
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.friendli.quotas import limits_left
 from mockserver.dialects.openai_style import date_header
 
 _REQUESTS_PER_MINUTE = 100
@@ -24,5 +25,7 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
     date = date_header(site.now)
     if site.edition == "observed":
         return (date,)
+    if site.standings:
+        return (date, *limits_left(site.standings))
     reset = b"%d" % (60 - int(site.now) % 60)
     return (date, *_LIMITS, (b"x-ratelimit-reset-requests", reset), (b"x-ratelimit-reset-tokens", reset))

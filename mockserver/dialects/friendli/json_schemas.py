@@ -4,23 +4,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from jsonschema_rs import meta
-
 from mockserver.dialects.openai_style import is_shallow
+from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema
 
 Schema = Mapping[str, Any]
 
 # The keywords that hold schemas: by name, in a list, or one.
-_NAMED = ("properties", "patternProperties", "$defs", "definitions")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
-_SINGLE = ("items", "additionalProperties", "not")
+_SINGLE = (
+    "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
+    "unevaluatedProperties",
+)  # fmt: skip
 
 
-def is_schema(value: object) -> bool:
-    """Whether a value is an object that is a JSON Schema; what its `$schema` names is never fetched."""
+def fault_of_schema(value: object) -> str:
+    """Why a value is no JSON Schema that an answer could keep to; empty when it is one."""
     if not isinstance(value, dict) or not is_shallow(value):
-        return False
-    return meta.is_valid({key: part for key, part in value.items() if key != "$schema"})
+        return "schema is not a JSON schema"
+    try:
+        check_schema(value)
+    except InvalidSchemaError:
+        return "schema is not a JSON schema"
+    except UnsatisfiableSchemaError:
+        return "nothing can satisfy the schema"
+    return ""
 
 
 def is_recursive(schema: Schema) -> bool:
@@ -38,21 +46,6 @@ def is_recursive(schema: Schema) -> bool:
 def opens_with_an_optional_property(schema: Schema) -> bool:
     """Whether the first property of any object in the schema may be left out."""
     return any(_first_is_optional(part) for part in _parts(schema))
-
-
-def all_required(schema: Any) -> Any:
-    """The schema with every property required, whatever it says itself."""
-    if not isinstance(schema, dict):
-        return schema
-    made = dict(schema)
-    for key in schema:
-        if key in _NAMED:
-            made[key] = {name: all_required(part) for name, part in schema[key].items()}
-        elif key in _LISTED:
-            made[key] = [all_required(part) for part in schema[key]]
-        elif key in _SINGLE:
-            made[key] = all_required(schema[key])
-    return made | {"required": list(made["properties"])} if "properties" in made else made
 
 
 def _first_is_optional(schema: Schema) -> bool:
@@ -75,7 +68,10 @@ def _held(schema: Schema) -> Iterable[object]:
         yield from schema.get(key, {}).values()
     for key in _LISTED:
         yield from schema.get(key, [])
-    yield from (schema[key] for key in _SINGLE if key in schema)
+    for key in _SINGLE:
+        held = schema.get(key, ())
+        # Before draft 2020-12 `items` was a list for a tuple.
+        yield from held if isinstance(held, list) else [held]
 
 
 def _references(schema: object) -> set[str]:

@@ -88,6 +88,7 @@ def _request(body: Body, site: Site, name: str, model: Model) -> GenerationReque
         sampling=_sampling(body),
         constraint=None if forced else constraint(body, site.edition),
         n=int(_or(body.get("n"), 1)),
+        best_of=_candidates(body),
         wishes=_wishes(body, forced),
     )
 
@@ -139,11 +140,32 @@ def _sampling(body: Body) -> Sampling:
         temperature=0.0 if fixed else _or(body.get("temperature"), 1.0),
         top_p=_or(body.get("top_p"), 1.0),
         top_k=int(_or(body.get("top_k"), 0)),
+        min_p=_or(body.get("min_p"), 0.0),
+        xtc_threshold=_or(body.get("xtc_threshold"), 0.0),
+        xtc_probability=_or(body.get("xtc_probability"), 0.0),
         beams=int(_or(beams, 1)),
+        length_penalty=_or(body.get("length_penalty"), 1.0),
+        early_stopping=bool(body.get("early_stopping")),
         frequency_penalty=_or(body.get("frequency_penalty"), 0.0),
         presence_penalty=_or(body.get("presence_penalty"), 0.0),
         repetition_penalty=_or(body.get("repetition_penalty"), 1.0),
+        # "If this exceeds 1, every ngram of that size can only occur once".
+        no_repeat_ngram=int(_or(body.get("no_repeat_ngram"), 1)),
+        bad_words=tuple(body.get("bad_words") or ()),
+        bad_tokens=_sequences(body.get("bad_word_tokens")),
     )
+
+
+def _candidates(body: Body) -> int:
+    """How many answers a search compares. A search of one beam is no search."""
+    beams = int(_or(body.get("num_beams"), 1))
+    # As in the search that the page names as similar, there are twice as many candidates as beams.
+    return 2 * beams if beams > 1 else 1
+
+
+def _sequences(rows: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[int, ...], ...]:
+    """Sequences of tokens, `[{"tokens": [1, 2]}, ...]`, without those that are empty."""
+    return tuple(_ints(row["tokens"]) for row in rows or () if row.get("tokens"))
 
 
 def _wishes(body: Body, forced: tuple[int, ...]) -> Wishes:

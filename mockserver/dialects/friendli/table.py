@@ -1,9 +1,10 @@
 """FriendliAI: text completions on the page's wire and on today's, and what belongs to them (vendor note, part B)."""
 
-from mockserver.core.dialects import Dialect, Operation, Schemas
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.models import MODELS, health, list_models
+from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.friendli.write import write
@@ -70,4 +71,6 @@ FRIENDLI = Dialect(
     headers=every_answer,
     credentials=bearer,
     realistic="friendli",
+    clients=Clients(keys=("FRIENDLI_TOKEN",)),
+    quotas=QUOTAS,
 )

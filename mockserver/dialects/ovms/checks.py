@@ -120,6 +120,10 @@ def _min_p(value: Any) -> str | None:
     return None if 0 <= value < 1 else "min_p out of range [0.0, 1.0)"
 
 
+def _format(value: object) -> str | None:
+    return None if isinstance(value, dict) else "response_format is not an object"
+
+
 def _top_k(value: int) -> str | None:
     return None if value == -1 or value >= 1 else "top_k must be -1 (all tokens) or a positive integer"
 
@@ -307,6 +311,7 @@ CHECKS: dict[Edition, tuple[Check, ...]] = {
         _best_of,
         _n,
         _boolean("skip_special_tokens", "{} is not a bool"),
+        _field("response_format", _format),
         _prompt,
         _logprobs,
         _boolean("echo"),

@@ -30,23 +30,22 @@ def by_words(texts: Sequence[str]) -> Iterator[Flush]:
 
     What the last token lets go is part of that last one.
     """
-    held: list[str] = []  # words without an end
+    held = ""  # words without an end
     fresh = ""  # what no end was looked for in, since it breaks off within a character
     for at, text in enumerate(texts[:-1]):
-        fresh += text
-        cut = 0 if _incomplete(text) else _word_end(fresh)
+        ending = text[-1:]
+        fresh = fresh + text if fresh else text
+        if not ending or ending == _INCOMPLETE:
+            continue
+        # All can go up to a line end, else "up to and including the last space (only U+0020)".
+        cut = len(fresh) if ending == "\n" else fresh.rfind(" ") + 1
         if cut:
-            yield Flush("".join(held) + fresh[:cut], at, at + (cut == len(fresh)))
-            held, fresh = [fresh[cut:]], ""
-        elif not _incomplete(text):
-            held.append(fresh)
-            fresh = ""
-    yield Flush("".join(held) + fresh + "".join(texts[-1:]), max(len(texts) - 1, 0), len(texts), last=True)
-
-
-def _word_end(text: str) -> int:
-    """How much of a text can go: all up to a line end, else "up to and including the last space (only U+0020)"."""
-    return len(text) if text.endswith("\n") else text.rfind(" ") + 1
+            yield Flush(held + fresh[:cut], at, at + (cut == len(fresh)))
+            held = fresh[cut:]
+        else:
+            held += fresh
+        fresh = ""
+    yield Flush(held + fresh + "".join(texts[-1:]), max(len(texts) - 1, 0), len(texts), last=True)
 
 
 def by_delay(texts: Sequence[str]) -> Iterator[Flush]:
@@ -54,14 +53,15 @@ def by_delay(texts: Sequence[str]) -> Iterator[Flush]:
     held: list[str] = []
     for at, text in enumerate(texts):
         held.append(text)
-        if text.endswith("\n"):
+        ending = text[-1:]
+        if ending == "\n":
             yield Flush("".join(held), at, at + 1)
             held = []
             continue
         ready = len(held) + 1 - _DELAY
         # A slot whose own text was incomplete counts for nothing, and neither does anything before the last is whole.
-        if ready > 0 and not _incomplete(text) and not _incomplete(held[ready - 1]):
-            said = "".join(held[:ready])
+        if ready > 0 and ending and ending != _INCOMPLETE and not _incomplete(held[ready - 1]):
+            said = held[0] if ready == 1 else "".join(held[:ready])
             del held[:ready]
             yield Flush(said, at, at + 1 - len(held))
     yield Flush("".join(held), max(len(texts) - 1, 0), len(texts), last=True)

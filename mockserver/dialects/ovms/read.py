@@ -11,6 +11,7 @@ from mockserver.dialects.openai_style import stop_texts, text_prompt
 from mockserver.dialects.ovms.body import admit
 from mockserver.dialects.ovms.checks import CHECKS, ENGINE_CHECKS, IGNORE_EOS_LIMIT, Fields, first_fault, sampled, sent
 from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.formats import read_format
 
 COMPLETIONS_PATHS: dict[Edition, tuple[str, ...]] = {
     "documented": ("/v3/completions", "/v3/v1/completions"),
@@ -76,6 +77,7 @@ def _request(fields: Fields, prompt: Prompt, model: Model, edition: Edition) -> 
         # "default: `false` if `stream=false`, `true` if `stream=true`"
         stops=Stops(stop_texts(fields.get("stop")), include=fields.get("include_stop_str_in_output", stream)),
         sampling=_sampling(fields, edition),
+        constraint=read_format(fields.get("response_format"), edition),
         n=fields.get("n", 1),
         best_of=fields.get("best_of", 1),
     )
@@ -99,7 +101,9 @@ def _sampling(fields: Fields, edition: Edition) -> Sampling:
         temperature=float(fields.get("temperature", 1.0)) if drawn else 0.0,
         top_p=float(fields.get("top_p", 1.0)),
         top_k=max(fields.get("top_k", _TOP_K[edition]), 0) if drawn else 0,
-        beams=fields.get("best_of", 1),
+        # The older server ignores it, whatever it is.
+        min_p=float(fields.get("min_p", 0.0)) if edition == "observed" else 0.0,
+        length_penalty=float(fields.get("length_penalty", 1.0)),
         frequency_penalty=float(fields.get("frequency_penalty", 0.0)),
         presence_penalty=float(fields.get("presence_penalty", 0.0)),
         repetition_penalty=float(fields.get("repetition_penalty", 1.0)),

@@ -1,7 +1,7 @@
 """OpenVINO Model Server: `POST /v3/completions` of an LLM graph, and what its clients ask beside it (vendor note)."""
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Dialect, Operation, Schemas, Site
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style import body_reply
@@ -119,4 +119,5 @@ OVMS = Dialect(
     unrouted=unrouted,
     stream_error=stream_error,
     realistic="ovms",
+    clients=Clients(native="/v3", openai="/v3"),
 )

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain, islice, pairwise
+from itertools import accumulate, chain, islice
+from operator import sub
 from typing import Any, NamedTuple
 
 import orjson
@@ -113,12 +114,12 @@ def _content(
 ) -> Iterator[Frames]:
     """One chunk per flush. The last one has the finish reason beside its text, and what ends the stream behind it."""
     before, after = template(_chunk(SLOT, None, generation, site))
-    out = 0
+    out, most, dumps = 0, ahead + len(choice.ids), orjson.dumps
     while run := list(islice(flushes, RUN_LENGTH)):
-        data = [before + orjson.dumps(flush.text) + after for flush in run]
-        steps = [max(flush.at - ahead, 0) for flush in run]
-        totals = [min(max(flush.out - ahead, 0), len(choice.ids)) for flush in run]
-        tokens = [later - earlier for earlier, later in pairwise((out, *totals))]
+        data = [before + dumps(text) + after for text, _, _, _ in run]
+        steps = [at - ahead if at > ahead else 0 for _, at, _, _ in run]
+        totals = [(total if total < most else most) - ahead if total > ahead else 0 for _, _, total, _ in run]
+        tokens = [*map(sub, totals, (out, *totals))]
         if run[-1].last:
             # "all of these go out in one write"
             ending = _ending(generation, site)

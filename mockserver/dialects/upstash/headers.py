@@ -1,43 +1,38 @@
 """Rate limits in the vendor's names, by which its SDKs tell one 429 from another (vendor note B5).
 
-No quota is enforced unless one is configured. The figures are invented, since the vendor published none.
+The figures are invented, since the vendor published none.
 """
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
+from mockserver.core.quotas import Standing
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.openai_style import date_header
 from mockserver.dialects.upstash.credentials import token
+from mockserver.dialects.upstash.quotas import (
+    BURST,
+    CHAT_REQUESTS,
+    CHAT_TOKENS,
+    MESSAGES_PER_DAY,
+    chat_limits,
+    chat_resets,
+    left,
+)
 
 CHAT_PATH = "/llm/v1/chat/completions"
 
-_WINDOW = 60
-_REQUESTS_PER_WINDOW = 60
-_TOKENS_PER_WINDOW = 60_000
-_MESSAGES_PER_DAY = 500
-_REQUESTS_PER_SECOND = 100
+_ONE_TAKEN = (Standing(CHAT_REQUESTS, 1), Standing(CHAT_TOKENS))
+_NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKENS))
+
+# What the error table says where no quota knows better.
+CHAT_LIMIT = chat_limits(_NONE_LEFT)
+DAILY_LIMIT = left(b"ratelimit-", MESSAGES_PER_DAY.amount, 0)
+BURST_LIMIT = left(b"burst-ratelimit-", BURST.amount, 0)
 
 
-def _chat_limits(requests: int, tokens: int) -> RawHeaders:
-    """The limits of the chat API, and what is left of them."""
-    return (
-        (b"x-ratelimit-limit-requests", b"%d" % _REQUESTS_PER_WINDOW),
-        (b"x-ratelimit-limit-tokens", b"%d" % _TOKENS_PER_WINDOW),
-        (b"x-ratelimit-remaining-requests", b"%d" % requests),
-        (b"x-ratelimit-remaining-tokens", b"%d" % tokens),
-    )
-
-
-WITHIN_LIMITS = _chat_limits(_REQUESTS_PER_WINDOW - 1, _TOKENS_PER_WINDOW)
-CHAT_LIMIT = _chat_limits(0, _TOKENS_PER_WINDOW)
-DAILY_LIMIT: RawHeaders = (
-    (b"ratelimit-limit", b"%d" % _MESSAGES_PER_DAY),
-    (b"ratelimit-remaining", b"0"),
-)
-BURST_LIMIT: RawHeaders = (
-    (b"burst-ratelimit-limit", b"%d" % _REQUESTS_PER_SECOND),
-    (b"burst-ratelimit-remaining", b"0"),
-)
+def within_limits(site: Site) -> RawHeaders:
+    """The limits that a good answer states; where no quota is configured those of the tier with one request taken."""
+    return chat_limits(site.standings or _ONE_TAKEN)
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
@@ -45,6 +40,7 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
     date = date_header(site.now)
     if call.path != CHAT_PATH or token(call) is None:
         return (date,)
-    # Unix timestamps, unlike the seconds to go of other vendors.
-    reset = b"%d" % (site.now // _WINDOW * _WINDOW + _WINDOW)
+    if site.standings:
+        return (date, *chat_resets(site.standings, site.now))
+    reset = b"%d" % (site.now // 60 * 60 + 60)
     return (date, (b"x-ratelimit-reset-requests", reset), (b"x-ratelimit-reset-tokens", reset))

@@ -10,7 +10,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style import chat_prompt, json_object, stop_texts, whole
+from mockserver.dialects.openai_style import chat_prompt, json_object, stop_texts, token_biases, whole
 from mockserver.dialects.upstash.errors import (
     misplaced_top_logprobs,
     misshapen,
@@ -72,5 +72,5 @@ def _sampling(body: dict[str, Any]) -> Sampling:
         frequency_penalty=float(body.get("frequency_penalty") or 0),
         presence_penalty=float(body.get("presence_penalty") or 0),
         # "maps tokens (specified by their token ID in the tokenizer) to an associated bias value"
-        logit_bias=tuple((int(token), float(value)) for token, value in (body.get("logit_bias") or {}).items()),
+        logit_bias=token_biases(body.get("logit_bias")),
     )

@@ -1,9 +1,10 @@
 """Upstash QStash LLM: `POST /llm/v1/chat/completions`, a whole API, retired by its vendor (vendor note, part B)."""
 
-from mockserver.core.dialects import Dialect, Model, Operation, Schemas
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
+from mockserver.dialects.upstash.quotas import QUOTAS
 from mockserver.dialects.upstash.read import read
 from mockserver.dialects.upstash.schemas import CONTRACT
 from mockserver.dialects.upstash.write import write
@@ -32,4 +33,6 @@ UPSTASH = Dialect(
     headers=every_answer,
     credentials=token,
     realistic="upstash",
+    clients=Clients(openai="/llm/v1", urls=("QSTASH_URL",), keys=("QSTASH_TOKEN",)),
+    quotas=QUOTAS,
 )

@@ -26,11 +26,7 @@ from mockserver.dialects.openai_style import (
     template,
     weave,
 )
-from mockserver.dialects.upstash.headers import WITHIN_LIMITS
-
-# How many tokens are looked at in the search for a likely one, and what an unlikely one is given.
-_RANKS = 20
-_UNLIKELY = -9999.0
+from mockserver.dialects.upstash.headers import within_limits
 
 # Log-probabilities are written this many tokens at a time: twenty rivals each make half a megabyte of text.
 _DETAILED_RUN = 64
@@ -40,10 +36,10 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
         frames = Lazy(partial(_chunks, generation, site))
-        return stream_reply(frames, ((b"content-type", EVENT_STREAM), *WITHIN_LIMITS))
+        return stream_reply(frames, ((b"content-type", EVENT_STREAM), *within_limits(site)))
     choices = [_choice(choice, generation) for choice in generation.choices]
     body = _envelope("chat.completion", choices, generation, site) | {"usage": _usage(generation.usage)}
-    return body_reply(body, generation, headers=WITHIN_LIMITS)
+    return body_reply(body, generation, headers=within_limits(site))
 
 
 def _envelope(kind: str, choices: list[Any], generation: Generation, site: Site) -> dict[str, Any]:
@@ -68,22 +64,11 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
     return {
         "index": choice.index,
         "message": {"role": "assistant", "content": choice.text},
-        "logprobs": None if generation.request.output.logprobs is None else {"content": _logprobs(choice)},
+        "logprobs": None if generation.request.output.logprobs is None else {"content": chat_logprobs(choice)},
         "finish_reason": choice.finish_reason,
         # "null if the completion finished for some other reason including encountering the EOS token"
         "stop_reason": choice.stop,
     }
-
-
-def _logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
-    """The page's log-probabilities: a token that twenty others outdo has none of its own."""
-    rows = chat_logprobs(choice, start, stop)
-    for row, token, position in zip(rows, choice.ids[start:stop], choice.positions[start:stop], strict=True):
-        rivals = position.top[:_RANKS]
-        if len(rivals) == _RANKS and all(rival != token for rival, _, _ in rivals):
-            # "if it is within the top 20 most likely tokens. Otherwise, the value -9999.0"
-            row["logprob"] = _UNLIKELY
-    return rows
 
 
 def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
@@ -131,7 +116,7 @@ def _detailed_chunks(
         stop = start + _DETAILED_RUN
         data = [
             event(envelope([_part(choice.index, {"content": text}, {"content": [row]})]))
-            for text, row in zip(choice.texts[start:stop], _logprobs(choice, start, stop), strict=True)
+            for text, row in zip(choice.texts[start:stop], chat_logprobs(choice, start, stop), strict=True)
         ]
         yield Frames(data, range(start, start + len(data)), (1,) * len(data))
     yield at_step(choice.last_step, (last,))

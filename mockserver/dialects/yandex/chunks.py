@@ -10,12 +10,13 @@ import orjson
 from mockserver.core.generation import Choice
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
-from mockserver.dialects.openai_style import SLOT, Template, at_step, chat_logprobs, choice_frames, event, template
+from mockserver.dialects.openai_style import SLOT, Template, at_step, chat_logprobs, event, template, token_frames
+from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, next_fragment
 
 # Puts the choices of a chunk into the chunk.
 Envelope = Callable[[list[Any]], dict[str, Any]]
 # The frames of a choice; with True each chunk also carries the log-probabilities of its tokens.
-Chunks = Callable[[Choice, Envelope, bool], Iterator[Frames]]
+Chunks = Callable[[Choice, Envelope, CallForm, bool], Iterator[Frames]]
 
 # No word is longer than this many tokens, where the first chunk has to end.
 _LONGEST_WORD = 5
@@ -23,23 +24,29 @@ _LONGEST_WORD = 5
 _SMALLEST, _LARGEST = 10, 20
 
 
-def large_chunks(choice: Choice, envelope: Envelope, detailed: bool) -> Iterator[Frames]:
+def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
     """Chunks of several tokens: "role together with the first text, finish_reason on the last content chunk"."""
-    make = partial(_large_chunk, choice, envelope, detailed, template(_text_chunk(choice, envelope)))
-    groups = token_groups(choice.texts, choice.seed)
-    while batch := tuple(islice(groups, RUN_LENGTH)):
-        # A chunk leaves with the last of its tokens.
-        steps = [max(group.stop - 1, 0) for group in batch]
-        yield Frames([make(group) for group in batch], steps, [len(group) for group in batch])
+    if choice.texts or not choice.calls:
+        make = partial(_large_chunk, choice, envelope, detailed, template(_text_chunk(choice, envelope)))
+        groups = token_groups(choice.texts, choice.seed)
+        while batch := tuple(islice(groups, RUN_LENGTH)):
+            # A chunk leaves with the last of its tokens.
+            steps = [max(group.stop - 1, 0) for group in batch]
+            yield Frames([make(group) for group in batch], steps, [len(group) for group in batch])
+    if choice.calls:
+        yield _large_calls(choice, envelope, form)
 
 
-def token_chunks(choice: Choice, envelope: Envelope, detailed: bool) -> Iterator[Frames]:
+def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
     """Chunks as vLLM has them: "role chunk, one token per chunk, empty delta with finish_reason"."""
-    first = event(envelope([{"index": choice.index, "delta": {"role": "assistant"}}]))
-    last = event(envelope([{"index": choice.index, "delta": {}, "finish_reason": choice.finish_reason}]))
-    if not detailed:
-        return choice_frames(choice, template(_text_chunk(choice, envelope)), (first,), (last,))
-    return _detailed_tokens(choice, envelope, first, last)
+    yield at_step(OPENING, (event(_chunk(choice, envelope, {"role": "assistant"})),))
+    around = template(_text_chunk(choice, envelope))
+    yield from _detailed_tokens(choice, envelope) if detailed else token_frames(choice.texts, around)
+    step = len(choice.texts)
+    for place, call in enumerate(choice.calls):
+        yield from _call_tokens(choice, place, step, envelope, form)
+        step += call.steps
+    yield at_step(choice.last_step, (event(_chunk(choice, envelope, {}, finish_reason=choice.finish_reason)),))
 
 
 def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
@@ -62,8 +69,16 @@ def _first_word(texts: Sequence[str]) -> int:
     return next((count for count in range(1, longest) if texts[count][:1].isspace()), longest)
 
 
+def _chunk(choice: Choice, envelope: Envelope, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return envelope([{"index": choice.index, "delta": delta, **more}])
+
+
 def _text_chunk(choice: Choice, envelope: Envelope) -> dict[str, Any]:
-    return envelope([{"index": choice.index, "delta": {"content": SLOT}}])
+    return _chunk(choice, envelope, {_said_in(choice): SLOT})
+
+
+def _said_in(choice: Choice) -> str:
+    return "refusal" if choice.refusal else "content"
 
 
 def _large_chunk(choice: Choice, envelope: Envelope, detailed: bool, around: Template, group: range) -> bytes:
@@ -72,25 +87,40 @@ def _large_chunk(choice: Choice, envelope: Envelope, detailed: bool, around: Tem
     first, last = group.start == 0, group.stop == len(choice.texts)
     if not (first or last or detailed):
         return around.before + orjson.dumps(text) + around.after
-    delta = {"role": "assistant", "content": text} if first else {"content": text}
-    written: dict[str, Any] = {"index": choice.index, "delta": delta}
+    delta = {"role": "assistant", _said_in(choice): text} if first else {_said_in(choice): text}
+    more: dict[str, Any] = {}
     if detailed:
-        written["logprobs"] = _logprobs(choice, group)
-    if last:
-        written["finish_reason"] = choice.finish_reason
-    return event(envelope([written]))
+        more["logprobs"] = _logprobs(choice, group)
+    if last and not choice.calls:
+        more["finish_reason"] = choice.finish_reason
+    return event(_chunk(choice, envelope, delta, **more))
 
 
-def _detailed_tokens(choice: Choice, envelope: Envelope, first: bytes, last: bytes) -> Iterator[Frames]:
-    yield at_step(OPENING, (first,))
+def _large_calls(choice: Choice, envelope: Envelope, form: CallForm) -> Frames:
+    """All calls at once: "one single chunk: delta {role, tool_calls:[whole call]} and `finish_reason`"."""
+    role = {} if choice.texts else {"role": "assistant"}
+    delta = {**role, **delta_calls(choice, form)}
+    data = event(_chunk(choice, envelope, delta, finish_reason=choice.finish_reason))
+    return Frames((data,), (choice.last_step,), (choice.steps - len(choice.texts),))
+
+
+def _call_tokens(choice: Choice, place: int, step: int, envelope: Envelope, form: CallForm) -> Iterator[Frames]:
+    """A call in fragments: its name, then its arguments token by token."""
+    begun = event(_chunk(choice, envelope, first_fragment(choice, place, form)))
+    yield Frames((begun,), (step,), (1,))
+    around = template(_chunk(choice, envelope, next_fragment(place, form)))
+    yield from token_frames(choice.calls[place].texts, around, step + 1)
+
+
+def _detailed_tokens(choice: Choice, envelope: Envelope) -> Iterator[Frames]:
     for step, text in enumerate(choice.texts):
         rows = _logprobs(choice, range(step, step + 1))
-        written = {"index": choice.index, "delta": {"content": text}, "logprobs": rows}
-        yield Frames((event(envelope([written])),), (step,), (1,))
-    yield at_step(choice.last_step, (last,))
+        data = event(_chunk(choice, envelope, {_said_in(choice): text}, logprobs=rows))
+        yield Frames((data,), (step,), (1,))
 
 
 def _logprobs(choice: Choice, group: range) -> dict[str, Any]:
     """A token's log-probabilities stand in the chunk that carries the token."""
-    # "refusal[] [...] Required field", in a stream alone; nothing is refused.
-    return {"content": chat_logprobs(choice, group.start, group.stop), "refusal": []}
+    # "refusal[] [...] Required field", in a stream alone.
+    rows = chat_logprobs(choice, group.start, group.stop)
+    return {"content": [], "refusal": rows} if choice.refusal else {"content": rows, "refusal": []}

@@ -4,9 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import orjson
+
+from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import fingerprint
-from mockserver.dialects.openai_style import chat_prompt
+from mockserver.dialects.openai_style import called, chat_prompt, token_count
+from mockserver.dialects.yandex.errors import fault
 
 # Whether a message of the role must say something: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
@@ -25,9 +29,26 @@ def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
     return None
 
 
-def read_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
-    """The conversation as a prompt; each image counts its tokens and, by its address, changes the answer."""
+def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
+    """The first result of a call that no message before it makes: "the tool name->id link is by tool_call_id only"."""
+    made: set[str] = set()
+    for place, message in enumerate(messages):
+        made.update(id_ for id_, _ in called(message))
+        answered = message.get("tool_call_id") if message["role"] == "tool" else None
+        if answered is not None and answered not in made:
+            return fault(f"messages[{place}].tool_call_id", f"answers a call that was not made: {answered!r}")
+    return None
+
+
+def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
+    """The conversation as a prompt; each image counts its tokens and, by its address, changes the answer.
+
+    The `tools` on offer count the tokens of their JSON.
+    """
     prompt = chat_prompt(messages)
+    if tools:
+        described = token_count(orjson.dumps(tools).decode())
+        prompt = replace(prompt, token_count=prompt.token_count + described)
     images = [part["image_url"]["url"] for message in messages for part in _parts(message) if _is_image(part)]
     if not images:
         return prompt

@@ -3,16 +3,17 @@
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
+from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.core.seeding import derive
-from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.openai_style import json_object, token_biases
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import explain, fault
+from mockserver.dialects.yandex.formats import format_fault, read_format
 from mockserver.dialects.yandex.headers import request_id
-from mockserver.dialects.yandex.messages import messages_fault, read_prompt
+from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
 from mockserver.dialects.yandex.models import context_window, is_offered
 from mockserver.dialects.yandex.schemas import REQUEST, request_fields
-from mockserver.dialects.yandex.tools import Body, read_tool_choice, read_tools
+from mockserver.dialects.yandex.tools import Body, read_tool_choice, read_tools, tools_fault
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
@@ -27,7 +28,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     wrong = messages_fault(body["messages"])
     if wrong is not None:
         return _in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
-    choice = _conflict(body) or read_tool_choice(body, parallel=_is_parallel(body, uri))
+    choice = _conflict(body) or tools_fault(body) or read_tool_choice(body, parallel=_is_parallel(body, uri))
     if isinstance(choice, Rejection):
         return choice
     request = _request(body, uri, choice)
@@ -67,7 +68,7 @@ def _conflict(body: Body) -> Rejection | None:
     # "Only set this when you set `stream: true`."
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
-    return None
+    return history_fault(body["messages"]) or format_fault(body.get("response_format"))
 
 
 def _in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
@@ -83,14 +84,16 @@ def _request(body: Body, uri: ModelUri, choice: ToolChoice) -> GenerationRequest
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
     return GenerationRequest(
         model=str(uri),
-        prompts=(read_prompt(body["messages"]),),
+        prompts=(read_prompt(body["messages"], body.get("tools") or body.get("functions")),),
         output=_output(body, backend_of(uri.name)),
         limits=Limits(_max_tokens(body), context=context_window(uri.name)),
         sampling=_sampling(body),
-        constraint=_constraint(body.get("response_format")),
+        constraint=read_format(body.get("response_format")),
         tools=read_tools(body),
         tool_choice=choice,
         n=int(body.get("n", 1)),
+        effort=body.get("reasoning_effort"),
+        prediction=_prediction(body.get("prediction")),
     )
 
 
@@ -103,6 +106,12 @@ def _output(body: Body, backend: Backend) -> Output:
     return Output(stream=body.get("stream", False), include_usage=backend.usage_in_stream, logprobs=logprobs)
 
 
+def _prediction(predicted: Body | None) -> str | None:
+    """The text that is expected, "such as the content of a text file that is being regenerated"."""
+    content = None if predicted is None else predicted["content"]
+    return "".join(part["text"] for part in content) if isinstance(content, list) else content
+
+
 def _max_tokens(body: Body) -> int | None:
     """The limit; `max_tokens` is "deprecated in favor of `max_completion_tokens`", which goes before it."""
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
@@ -110,27 +119,11 @@ def _max_tokens(body: Body) -> int | None:
 
 
 def _sampling(body: Body) -> Sampling:
-    biases = body.get("logit_bias", {})
     return Sampling(
         temperature=body.get("temperature", 1.0),
         top_p=body.get("top_p", 1.0),
         frequency_penalty=body.get("frequency_penalty", 0.0),
         presence_penalty=body.get("presence_penalty", 0.0),
-        logit_bias=tuple((int(token), float(bias)) for token, bias in biases.items() if _is_token_id(token)),
+        # The page asks for texts as keys, and does not say of what: those which can be ids are.
+        logit_bias=token_biases(body.get("logit_bias")),
     )
-
-
-def _is_token_id(key: str) -> bool:
-    """Whether a key can be a token's id; the page asks for texts, and does not say of what."""
-    return key.isascii() and key.isdecimal() and len(key) < 10
-
-
-def _constraint(form: Body | None) -> Constraint | None:
-    if form is None or form["type"] == "text":
-        return None
-    if form["type"] == "json_object":
-        return Constraint("json_object")
-    asked = form["json_schema"]
-    # The page wants a name and a schema; an example of the vendor's documentation gives the bare schema instead.
-    schema = asked.get("schema") if "name" in asked else asked
-    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)

@@ -1,9 +1,11 @@
 """Yandex AI Studio: the OpenAI-compatible chat and the list of models (vendor note, part A)."""
 
-from mockserver.core.dialects import Dialect, Operation, Schemas
+from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
+from mockserver.dialects.yandex.backends import preset_of
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.models import MODELS, list_models
+from mockserver.dialects.yandex.quotas import QUOTAS
 from mockserver.dialects.yandex.read import read
 from mockserver.dialects.yandex.schemas import CONTRACT
 from mockserver.dialects.yandex.write import write
@@ -15,6 +17,7 @@ CHAT_COMPLETIONS = Operation(
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
     read=read,
     write=write,
+    calls_tools=True,
     summary="Answer a conversation",
 )
 LIST_MODELS = Operation(
@@ -33,4 +36,7 @@ YANDEX = Dialect(
     headers=every_answer,
     credentials=credentials,
     realistic="yandex",
+    preset_of=preset_of,
+    clients=Clients(native="/v1", keys=("YC_API_KEY",), more={"YC_FOLDER_ID": "mock-folder"}),
+    quotas=QUOTAS,
 )

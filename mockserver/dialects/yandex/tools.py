@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
-from mockserver.core.generation import Tool, ToolChoice
+from mockserver.core.generation import Constraint, Tool, ToolChoice
 from mockserver.dialects.yandex.errors import fault
+from mockserver.generation.arguments import arguments_fault
+from mockserver.generation.patterns import fault_in
 
 Body = Mapping[str, Any]
 
@@ -18,6 +20,44 @@ class _Choice(NamedTuple):
 
 
 _MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
+
+
+def tools_fault(body: Body) -> Rejection | None:
+    """What no model can do with a tool: arguments that no schema describes, a format that no text has."""
+    offered = body.get("tools") or ()
+    rows = [(f"tools[{place}].{item['type']}", item[item["type"]]) for place, item in enumerate(offered)]
+    if not rows:
+        rows = [(f"functions[{place}]", item) for place, item in enumerate(body.get("functions", ()))]
+    found = (_parameters_fault(field, item) or _format_fault(field, item) for field, item in rows)
+    return next(filter(None, found), None)
+
+
+def _parameters_fault(field: str, item: Body) -> Rejection | None:
+    """Parameters have to be a schema of an object that can be satisfied."""
+    if not item.get("parameters"):
+        return None
+    reason = arguments_fault(item["parameters"])
+    return fault(f"{field}.parameters", reason) if reason else None
+
+
+def _format_fault(field: str, item: Body) -> Rejection | None:
+    """The format of a custom tool: any text, or a grammar, of which only patterns are obeyed."""
+    form = _grammar(item)
+    if form is None:
+        return None
+    if form["syntax"] == "lark":
+        return fault(f"{field}.format", "has a Lark grammar, which this simulator does not generate; use a regex")
+    reason = fault_in(form["definition"])
+    return (
+        fault(f"{field}.format.grammar.definition", f"is not a pattern that a text could match: {reason}")
+        if reason
+        else None
+    )
+
+
+def _grammar(item: Body) -> Body | None:
+    form = item.get("format")
+    return form["grammar"] if isinstance(form, Mapping) and form.get("type") == "grammar" else None
 
 
 def read_tools(body: Body) -> tuple[Tool, ...]:
@@ -45,7 +85,10 @@ def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
 def _tool(item: Body) -> Tool:
     if item["type"] == "function":
         return _function(item["function"])
-    return Tool(item["custom"]["name"], item["custom"].get("description") or "", kind="custom")
+    custom = item["custom"]
+    form = _grammar(custom)
+    constraint = Constraint("regex", form["definition"]) if form else None
+    return Tool(custom["name"], custom.get("description") or "", constraint, kind="custom")
 
 
 def _function(item: Body) -> Tool:

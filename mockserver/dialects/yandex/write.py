@@ -8,12 +8,13 @@ from functools import partial
 from typing import Any
 
 from mockserver.core.dialects import Site
-from mockserver.core.generation import Choice, Generation, Usage
+from mockserver.core.generation import Choice, Generation, Unseen, Usage
 from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style import DONE, at_step, chat_logprobs, event, stream_reply, weave
 from mockserver.dialects.yandex.backends import D1, D2, Backend, backend_of
 from mockserver.dialects.yandex.body import json_reply
+from mockserver.dialects.yandex.calls import CallForm, call_form, message_calls
 from mockserver.dialects.yandex.chunks import Chunks, large_chunks, token_chunks
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
@@ -25,10 +26,11 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply:
     uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
     backend = backend_of(uri.name)
     envelope = partial(_envelope, _identified(uri, backend, site))
+    form = call_form(generation, uri, backend, site)
     if generation.request.output.stream:
-        frames = Lazy(partial(_frames, generation, backend, partial(envelope, "chat.completion.chunk")))
+        frames = Lazy(partial(_frames, generation, form, partial(envelope, "chat.completion.chunk")))
         return stream_reply(frames, backend.stream_headers)
-    choices = [_choice(choice, generation) for choice in generation.choices]
+    choices = [_choice(choice, generation, form) for choice in generation.choices]
     body = envelope("chat.completion", choices) | {"usage": _usage(generation.usage)}
     return json_reply(body, generation)
 
@@ -45,27 +47,44 @@ def _envelope(identified: dict[str, Any], kind: str, choices: list[Any]) -> dict
     return {"id": identified["id"], "object": kind, **identified, "choices": choices}
 
 
-def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
-    written: dict[str, Any] = {"index": choice.index, "message": {"role": "assistant", "content": choice.text}}
-    if generation.request.output.logprobs is not None:
-        # The page has `refusal` beside `content`; nothing is refused, and what is absent is left out.
-        written["logprobs"] = {"content": chat_logprobs(choice)}
+def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str, Any]:
+    # "With tool calls `content` is `""` (not null)"; a refusal is taken to be told likewise.
+    said = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
+    written: dict[str, Any] = {
+        "index": choice.index,
+        "message": {"role": "assistant", **said, **message_calls(choice, form)},
+    }
+    # Log-probabilities are those of the message's own tokens; calls have none.
+    if generation.request.output.logprobs is not None and not (choice.calls and not choice.texts):
+        rows = chat_logprobs(choice)
+        # The page has `refusal` beside `content`; what is absent is left out.
+        written["logprobs"] = {"content": [], "refusal": rows} if choice.refusal else {"content": rows}
     return written | {"finish_reason": choice.finish_reason}
 
 
-def _usage(usage: Usage) -> dict[str, int]:
-    """Token counts in the recorded order: prompt, total, completion."""
-    return {
+def _usage(usage: Usage) -> dict[str, Any]:
+    """Token counts in the recorded order: prompt, total, completion; and the details that a request has called for."""
+    counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
         "completion_tokens": usage.completion_tokens,
     }
+    return counts if usage.unseen is None else counts | {"completion_tokens_details": _details(usage.unseen)}
 
 
-def _frames(generation: Generation, backend: Backend, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
+def _details(unseen: Unseen) -> dict[str, int]:
+    """The page's breakdown. "Like reasoning tokens", rejected ones "are still counted in the total"."""
+    return {
+        "accepted_prediction_tokens": unseen.accepted,
+        "reasoning_tokens": unseen.reasoning,
+        "rejected_prediction_tokens": unseen.rejected,
+    }
+
+
+def _frames(generation: Generation, form: CallForm, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
     output = generation.request.output
-    chunks, detailed = _CHUNKS[backend], output.logprobs is not None
-    yield from weave([chunks(choice, envelope, detailed) for choice in generation.choices])
+    chunks, detailed = _CHUNKS[form.backend], output.logprobs is not None
+    yield from weave([chunks(choice, envelope, form, detailed) for choice in generation.choices])
     usage = event(envelope([]) | {"usage": _usage(generation.usage)}) if output.include_usage else b""
     closing = (usage, DONE) if usage else (DONE,)
     yield at_step(generation.last_step, closing)

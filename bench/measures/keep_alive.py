@@ -1,0 +1,51 @@
+"""Keep-alive: one connection, one request after the other, on each event loop and with workers."""
+
+from contextlib import ExitStack
+from functools import partial
+from statistics import median
+
+from bench import questions, words
+from bench.effort import Effort
+from bench.load import load
+from bench.machine import unpin
+from bench.rounds import alternate, excess
+from bench.section import Section
+from bench.servers import bare, on_loop, product
+from bench.wire import again
+
+# The product on a loop, and the bare server that it is compared with.
+_PAIRS = {"uvloop": "bare uvloop", "asyncio": "bare asyncio", "workers": "bare uvloop"}
+
+
+def measure(effort: Effort) -> Section:
+    """The median latency of a plain answer, and how much more it is than a bare server's on the same loop."""
+    plain, probe = questions.plain(effort.tokens), questions.bare_plain(effort.tokens)
+    with ExitStack() as stack:
+        made = {loop: stack.enter_context(on_loop(plain, loop)) for loop in ("uvloop", "asyncio")}
+        made["workers"] = stack.enter_context(product(plain, "--workers", "2", pin=unpin))
+        answers = questions.answers(made["uvloop"].address, effort.tokens)
+        for loop in ("uvloop", "asyncio"):
+            made[f"bare {loop}"] = stack.enter_context(bare(probe, answers, loop))
+        asked = {name: probe if name.startswith("bare") else plain for name in made}
+        runs = {
+            name: partial(load, server.address, again(asked[name]), 1, effort.seconds) for name, server in made.items()
+        }
+        taken = alternate(runs, effort.rounds)
+    middle = {name: [one.p50 for one in loads] for name, loads in taken.items()}
+    more = {name: excess(middle[name], middle[base]) for name, base in _PAIRS.items()}
+    return Section(
+        title="Keep-alive: one connection",
+        about="A plain answer after the other. With two workers nothing is pinned, so its figure is the roughest.",
+        columns=("", "p50 ms", "p99 ms", "more than bare, ms"),
+        rows=tuple(
+            (
+                name if name.startswith("bare") else f"mockserver, {name.replace('workers', '--workers 2')}",
+                words.ms(median(middle[name])),
+                words.ms(median(one.p99 for one in taken[name])),
+                words.ms(more[name]) if name in more else "",
+            )
+            for name in taken
+        ),
+        facts={f"keep-alive {name}": value for name, value in more.items()},
+        rounds=middle,
+    )

@@ -1,0 +1,101 @@
+"""Pacing: the timing of many streams at once, beside a bare loop that sleeps until each token's own instant."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from statistics import median
+
+from bench import questions, words
+from bench.effort import Effort
+from bench.load import Address
+from bench.pacing import Pace, Precision, pace
+from bench.rounds import alternate
+from bench.section import Chart, Point, Section
+from bench.servers import bare, product
+from bench.wire import request
+
+_PRODUCT, _BARE = "mockserver", "bare loop"
+_FIELDS = ("gap_p50", "gap_p99", "schedule_p50", "schedule_p99")
+
+
+def measure(effort: Effort) -> Section:
+    """Errors of gaps and of schedules, for each number of streams and each gap."""
+    plain = questions.plain(effort.tokens)
+    rows: list[tuple[str, ...]] = []
+    facts: dict[str, float] = {}
+    rounds: dict[str, list[float]] = {}
+    curves: dict[float, dict[str, list[Point]]] = {}
+    with ExitStack() as stack:
+        latencies = {gap: f"ttft={effort.ttft * 1e3:g}ms, itl={gap * 1e3:g}ms" for gap in effort.gaps}
+        made = {gap: stack.enter_context(product(plain, "--latency", said)) for gap, said in latencies.items()}
+        answers = questions.answers(next(iter(made.values())).address, effort.tokens)
+        base = stack.enter_context(bare(questions.bare_plain(effort.tokens), answers))
+        for gap, server in made.items():
+            for streams in effort.streams:
+                taken = _compare(effort, gap, streams, server.address, base.address)
+                for name, all_rounds in taken.items():
+                    rows.append(_row(name, gap, streams, all_rounds))
+                    rounds[f"{name}, {streams} streams, {gap * 1e3:g} ms: gap error p99"] = [
+                        r.gap_p99 for r in all_rounds
+                    ]
+                    for kind, field in (("gap", "gap_p99"), ("schedule", "schedule_p99")):
+                        curve = curves.setdefault(gap, {}).setdefault(f"{name}: {kind}", [])
+                        curve.append((streams, _middle(all_rounds, field) * 1e3))
+                facts |= _facts(f"pacing {streams} {gap * 1e3:g}", taken[_PRODUCT])
+    return Section(
+        title=f"Pacing: streams of {effort.tokens} tokens, the first after {effort.ttft * 1e3:g} ms",
+        about=(
+            "All streams run at once, begun evenly over one stream's length. A gap's error is its distance from what "
+            "was asked for; a token's schedule error its distance from request + TTFT + k gaps, in which the way of "
+            "the request and any drift show. Instants are the kernel's, of reception. The bare loop is uvicorn and "
+            "uvloop with a coroutine per stream that sleeps until each token's own instant."
+        ),
+        columns=("", "gap ms", "streams", "gap error p50 ms", "p99", "schedule error p50 ms", "p99", "drift", "client"),
+        rows=tuple(rows),
+        facts=facts,
+        rounds=rounds,
+        charts=_charts(curves),
+    )
+
+
+def _compare(effort: Effort, gap: float, streams: int, address: Address, base: Address) -> dict[str, list[Precision]]:
+    wanted = Pace(effort.ttft, gap, effort.tokens, questions.BEFORE)
+    plainly = Pace(effort.ttft, gap, effort.tokens)
+    paced = request("/paced", {"ttft": effort.ttft, "itl": gap, "events": effort.tokens})
+    runs = {
+        _PRODUCT: partial(pace, address, questions.stream(effort.tokens), wanted, streams, effort.seconds),
+        _BARE: partial(pace, base, paced, plainly, streams, effort.seconds),
+    }
+    return alternate(runs, effort.pacing_rounds)
+
+
+def _middle(rounds: Sequence[Precision], field: str) -> float:
+    return float(median(getattr(one, field) for one in rounds))
+
+
+def _row(name: str, gap: float, streams: int, rounds: Sequence[Precision]) -> tuple[str, ...]:
+    errors = (words.ms(_middle(rounds, field)) for field in _FIELDS)
+    drift = words.drift(_middle(rounds, "drift"))
+    return name, f"{gap * 1e3:g}", f"{streams:,}", *errors, drift, words.share(_middle(rounds, "share"))
+
+
+def _facts(name: str, rounds: Sequence[Precision]) -> dict[str, float]:
+    return {
+        f"{name} gap": _middle(rounds, "gap_p99"),
+        f"{name} schedule": _middle(rounds, "schedule_p99"),
+        f"{name} drift": abs(_middle(rounds, "drift")),
+    }
+
+
+def _charts(curves: dict[float, dict[str, list[Point]]]) -> tuple[Chart, ...]:
+    return tuple(
+        Chart(
+            name=f"pacing-{gap * 1e3:g}ms",
+            title=f"Error of events against streams, {gap * 1e3:g} ms per token (p99)",
+            x="streams at once",
+            y="error, ms",
+            series={name: tuple(points) for name, points in series.items()},
+            log="xy",
+        )
+        for gap, series in curves.items()
+    )

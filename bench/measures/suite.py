@@ -1,0 +1,76 @@
+"""A test suite's price: a server in a thread, and the plugin of pytest when no test uses it."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from bench.effort import Effort
+from bench.machine import pin_server
+from bench.rounds import alternate, excess
+from bench.section import Section
+from bench.servers import ROOT
+from bench.words import ms
+
+_TEST = "def test_nothing():\n    pass\n"
+_EMPTY_PLUGIN = "def pytest_configure(config):\n    pass\n"
+# What each row runs, and with what it is compared.
+_THREAD, _BARE_THREAD = "server in a thread: start, first 200, stop", "the same with bare uvicorn"
+_PLUGIN, _EMPTY = "pytest, one empty test, the plugin loaded", "the same with an empty plugin"
+
+
+def measure(effort: Effort) -> Section:
+    """What a suite pays at least."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "test_nothing.py").write_text(_TEST)
+        Path(folder, "empty_plugin.py").write_text(_EMPTY_PLUGIN)
+        runs = {
+            _THREAD: lambda: _thread("product"),
+            _BARE_THREAD: lambda: _thread("bare"),
+            _PLUGIN: lambda: _pytest(folder, "mockserver.pytest_plugin"),
+            _EMPTY: lambda: _pytest(folder, "empty_plugin"),
+        }
+        taken = alternate(runs, effort.starts)
+    thread, plugin = excess(taken[_THREAD], taken[_BARE_THREAD]), excess(taken[_PLUGIN], taken[_EMPTY])
+    more = {_THREAD: thread, _PLUGIN: plugin}
+    return Section(
+        title="What a test suite pays",
+        about=(
+            "The thread's time leaves imports out (they are paid once in a process); the plugin's is that of a whole "
+            "run of pytest, against one with a plugin that does nothing."
+        ),
+        columns=("", "median ms", "more than bare, ms"),
+        rows=tuple((name, ms(median(it)), ms(more[name]) if name in more else "") for name, it in taken.items()),
+        facts={"suite thread": thread, "suite plugin": plugin},
+        rounds=taken,
+    )
+
+
+def _thread(kind: str) -> float:
+    said = subprocess.run(
+        [sys.executable, "-m", "bench.thread", kind],
+        cwd=ROOT,
+        preexec_fn=pin_server,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return float(said.stdout)
+
+
+def _pytest(folder: str, plugin: str) -> float:
+    """A whole run of pytest with one plugin, none of those that are installed."""
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, *f"-m pytest -q -p {plugin} -p no:cacheprovider".split()],
+        cwd=folder,
+        env={"PYTHONPATH": f"{ROOT}:{folder}", "PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        preexec_fn=pin_server,
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    return time.perf_counter() - began

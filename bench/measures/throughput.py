@@ -1,0 +1,64 @@
+"""Throughput: requests and events per second at zero latency, against bare servers that send the same bytes."""
+
+from functools import partial
+from statistics import median
+
+from bench import questions, words
+from bench.effort import Effort
+from bench.load import Load, load
+from bench.rounds import alternate, ratio
+from bench.section import Section
+from bench.servers import bare, product
+from bench.wire import again, numbered
+
+# What is measured, by the name of its fact: its words, and the name of what it is compared with.
+_ROWS = {
+    "bare plain": ("plain, bare Starlette + orjson", "bare plain"),
+    "plain": ("plain, mockserver, the same prompt", "bare plain"),
+    "plain new": ("plain, mockserver, a new prompt each time", "bare plain"),
+    "bare stream": ("stream, bare ASGI, one write per event", "bare stream"),
+    "stream single": ("stream, mockserver, one write per event", "bare stream"),
+    "stream joined": ("stream, mockserver, due events joined", "bare stream"),
+    "stream joined new": ("stream, mockserver, joined, a new prompt each time", "bare stream"),
+}
+
+
+def measure(effort: Effort) -> Section:
+    """Rates of plain answers and of streams."""
+    plain, stream = questions.plain(effort.tokens), questions.stream(effort.tokens)
+    with product(plain) as joined, product(plain, "--writes", "single") as single:
+        probe = questions.bare_plain(effort.tokens)
+        with bare(probe, questions.answers(joined.address, effort.tokens)) as base:
+            streamed = questions.bare_stream(effort.tokens)
+            asked = {
+                "bare plain": (base.address, again(probe)),
+                "plain": (joined.address, again(plain)),
+                "plain new": (joined.address, numbered(plain)),
+                "bare stream": (base.address, again(streamed)),
+                "stream single": (single.address, again(stream)),
+                "stream joined": (joined.address, again(stream)),
+                "stream joined new": (joined.address, numbered(stream)),
+            }
+            runs = {name: partial(load, *it, effort.connections, effort.seconds) for name, it in asked.items()}
+            taken = alternate(runs, effort.rounds)
+    rates = {name: [one.requests for one in loads] for name, loads in taken.items()}
+    ratios = {name: ratio(rates[name], rates[base]) for name, (_, base) in _ROWS.items()}
+    return Section(
+        title=f"Throughput: {effort.tokens} tokens, {effort.connections} connections, latency off",
+        about=(
+            "The bare servers send the bytes that the product sent, without any work to find them. `ratio` compares "
+            "answers per second with the bare server of the same kind; `client` is the share of a core that the load "
+            "client took: well below 100 %, it was not what limited a figure."
+        ),
+        columns=("", "answers/s", "events/s", "ratio", "p50 ms", "p99 ms", "client"),
+        rows=tuple(_row(name, taken[name], ratios[name]) for name in _ROWS),
+        facts=ratios,
+        rounds=rates,
+    )
+
+
+def _row(name: str, loads: list[Load], compared: float) -> tuple[str, ...]:
+    middle = Load(*(median(getattr(one, field) for one in loads) for field in Load.__slots__))
+    events = words.rate(middle.events) if middle.events else ""
+    times = words.ms(middle.p50), words.ms(middle.p99)
+    return _ROWS[name][0], words.rate(middle.requests), events, words.times(compared), *times, words.share(middle.share)

@@ -1,0 +1,13 @@
+"""mockserver on a named event loop, which its command line does not choose: `python -m bench.on_loop PORT LOOP`."""
+
+import sys
+
+from mockserver.control.settings import Settings
+from mockserver.serving.app import create_app
+from mockserver.serving.server import Loop, bind, uvicorn_server
+
+if __name__ == "__main__":
+    settings = Settings(port=int(sys.argv[1]), latency="off", log_level="warning")
+    loop: Loop = "uvloop" if sys.argv[2] == "uvloop" else "asyncio"
+    listener = bind(settings)
+    uvicorn_server(create_app(settings), loop).run(sockets=[listener])

@@ -1,0 +1,153 @@
+"""Servers under measurement: each a process of its own on loopback, kept to one core, stopped in time."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.load import Address, connect
+from bench.machine import Pin, pin_server
+from bench.wire import BadAnswerError, Reader
+
+ROOT = Path(__file__).parent.parent
+
+# How long a server may take to answer its first request, and to stop.
+_START = 30.0
+_STOP = 5.0
+_LOOK = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server. `first_answer` is how long its first 200 took from the start of the process, in seconds."""
+
+    address: Address
+    process: int
+    first_answer: float
+
+    def memory(self) -> float:
+        """What the process and its children hold of the machine's memory, in MB."""
+        listed = subprocess.run(
+            ["ps", "-e", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
+        ).stdout
+        table = [tuple(map(int, line.split())) for line in listed.splitlines()]
+        family = {self.process}
+        while grown := {own for own, parent, _ in table if parent in family} - family:
+            family |= grown
+        return sum(size for own, _, size in table if own in family) / 1024
+
+
+@contextmanager
+def running(
+    command: Callable[[int], Sequence[str]],
+    probe: bytes,
+    *,
+    pin: Pin = pin_server,
+    folder: Path = ROOT,
+    environment: dict[str, str] | None = None,
+) -> Iterator[Server]:
+    """A server, started by the command for a port; it is up when it answers the probe with a 200."""
+    port = free_port()
+    with tempfile.TemporaryFile() as said:
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            command(port),
+            stdin=subprocess.DEVNULL,
+            stdout=said,
+            stderr=said,
+            cwd=folder,
+            env=os.environ | (environment or {}),
+            preexec_fn=pin,
+            start_new_session=True,
+        )
+        try:
+            yield Server(("127.0.0.1", port), process.pid, _wait(process, port, probe) - began)
+        except TimeoutError as error:
+            said.seek(0)
+            raise TimeoutError(f"{error}\n{said.read()[-2000:].decode(errors='replace')}") from None
+        finally:
+            _stop(process)
+
+
+def product(probe: bytes, *options: str, pin: Pin = pin_server) -> AbstractContextManager[Server]:
+    """mockserver with latency off, unless the options say otherwise."""
+    fixed = ("-m", "mockserver", "serve", "--log-level", "warning")
+    latency = () if "--latency" in options else ("--latency", "off")
+    return running(lambda port: (sys.executable, *fixed, *latency, "--port", str(port), *options), probe, pin=pin)
+
+
+def on_loop(probe: bytes, loop: str) -> AbstractContextManager[Server]:
+    """mockserver with latency off, on an event loop that the command line does not choose."""
+    return running(lambda port: (sys.executable, "-m", "bench.on_loop", str(port), loop), probe)
+
+
+@contextmanager
+def bare(probe: bytes, answers: tuple[bytes, bytes], loop: str = "uvloop") -> Iterator[Server]:
+    """The bare servers of `bench.bare`, with the bytes of a plain answer and of a stream."""
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("plain", "stream")]
+        for file, body in zip(files, answers, strict=True):
+            file.write_bytes(body)
+        with running(lambda port: (sys.executable, "-m", "bench.bare", str(port), loop, *map(str, files)), probe) as it:
+            yield it
+
+
+def ask(address: Address, sent: bytes) -> bytes:
+    """The body of one answer, as it came: with its chunks' lengths, if it has any."""
+    reader = Reader(keeps=True)
+    with connect(address, keeps_blocking=True) as connection:
+        connection.sendall(sent)
+        while True:
+            data = connection.recv(1 << 20)
+            if not data:
+                raise BadAnswerError("The connection was closed within an answer.")
+            if reader.feed(data):
+                return reader.body
+
+
+def events_of(body: bytes) -> bytes:
+    """The content of a body that came in chunks."""
+    content, rest = b"", body
+    while rest:
+        size, _, rest = rest.partition(b"\r\n")
+        content, rest = content + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+    return content
+
+
+def free_port() -> int:
+    """A port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
+def _wait(process: subprocess.Popen[bytes], port: int, probe: bytes) -> float:
+    """The instant of the first 200."""
+    deadline = time.perf_counter() + _START
+    while time.perf_counter() < deadline:
+        try:
+            ask(("127.0.0.1", port), probe)
+            return time.perf_counter()
+        except (OSError, BadAnswerError):
+            if process.poll() is not None:
+                break
+            time.sleep(_LOOK)
+    raise TimeoutError(f"{' '.join(map(str, process.args))} did not answer with a 200")  # type: ignore[arg-type]
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a server, and whatever it has left behind in its session."""
+    process.terminate()
+    try:
+        process.wait(_STOP)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)

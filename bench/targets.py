@@ -1,0 +1,60 @@
+"""Targets: what the figures of a full run should be, and which fact of which section tells."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A bound on a fact: at least or at most. `form` says how the fact is written, after `factor`."""
+
+    what: str
+    fact: str
+    side: Literal["at least", "at most"]
+    bound: float
+    unit: str = ""
+    factor: float = 1.0
+
+    def reached(self, facts: Mapping[str, float]) -> bool | None:
+        """Whether the fact keeps the bound; None when it was not measured."""
+        value = facts.get(self.fact, math.nan)
+        if math.isnan(value):
+            return None
+        return value >= self.bound if self.side == "at least" else value <= self.bound
+
+    def said(self, value: float) -> str:
+        """A value in the target's unit."""
+        return f"{value * self.factor:.3g}{self.unit}"
+
+
+def _ms(what: str, fact: str, bound: float) -> Target:
+    return Target(what, fact, "at most", bound / 1e3, " ms", 1e3)
+
+
+TARGETS = (
+    Target("plain answer of 128 tokens, 64 connections, against bare Starlette + orjson", "plain", "at least", 0.80),
+    Target("the same with a new prompt each time", "plain new", "at least", 0.80),
+    Target("the same against the best Python mock server", "peers python", "at least", 3.0),
+    Target("the same against the Node mock server", "peers node", "at least", 1.0),
+    Target("stream of 128 tokens, one write per event, against bare ASGI", "stream single", "at least", 0.92),
+    Target("stream with due events joined, events/s against the fastest mock server", "peers stream", "at least", 5.0),
+    _ms("1,000 streams, 30 ms per token: gap error p99", "pacing 1000 30 gap", 0.6),
+    _ms("1,000 streams, 30 ms per token: schedule error p99", "pacing 1000 30 schedule", 1.3),
+    Target("1,000 streams, 30 ms per token: drift", "pacing 1000 30 drift", "at most", 0.001, "%", 100),
+    _ms("1,000 streams, 10 ms per token: gap error p99", "pacing 1000 10 gap", 1.0),
+    Target("first 200 after start", "first answer", "at most", 0.20, " s"),
+    Target("memory after start", "memory start", "at most", 50.0, " MB"),
+    Target("growth over 50,000 requests, journal at its bound", "memory growth", "at most", 2.0, " MB"),
+    _ms("a 1 MB prompt holds the event loop", "block", 3.0),
+    Target("its token count, off by", "count error", "at most", 0.0, " tokens"),
+    _ms("structured output, first sight of a schema", "schema first", 10.0),
+    _ms("structured output, later", "schema later", 1.0),
+    Target("p99 of 64 connections beside heavy clients, against quiet", "interference", "at most", 2.0, " times"),
+    _ms("keep-alive p50 over the bare server's, uvloop", "keep-alive uvloop", 0.15),
+    _ms("keep-alive p50 over the bare server's, asyncio", "keep-alive asyncio", 0.15),
+    _ms("keep-alive p50 over the bare server's, two workers", "keep-alive workers", 0.15),
+    Target("two workers: answers that differ", "workers differing", "at most", 0.0),
+    Target("two workers: throughput against one", "workers", "at least", 1.2, " times"),
+)

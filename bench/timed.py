@@ -1,0 +1,22 @@
+"""Timed requests: one after the other on one connection, each with how long it took."""
+
+import time
+from collections.abc import Iterable
+
+from bench.load import Address, connect
+from bench.wire import Reader
+
+
+def timed(address: Address, requests: Iterable[bytes]) -> list[float]:
+    """Seconds from sending each request to the end of its answer."""
+    reader = Reader()
+    taken: list[float] = []
+    with connect(address, keeps_blocking=True) as connection:
+        for sent in requests:
+            began = time.perf_counter()
+            connection.sendall(sent)
+            while not reader.feed(data := connection.recv(1 << 18)):
+                if not data:
+                    raise ConnectionError("The server has closed the connection within an answer.")
+            taken.append(time.perf_counter() - began)
+    return taken

@@ -1,0 +1,65 @@
+"""Whether a question is let in by the quotas of its namespace, and what its answer says of them.
+
+standings_of: call -> the standings of whoever calls      (before a body is read; nothing is charged)
+admit:        question -> question with its standings, and a ticket; or the plan of a refusal
+"""
+
+from dataclasses import replace
+
+from mockserver.control.plan import Plan, Question, Visit, refuse
+from mockserver.control.quota_rules import allowance_of
+from mockserver.control.quotas import Asker, QuotaDesk, Ticket, charge_of
+from mockserver.control.routing import Landing
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call
+from mockserver.core.generation import Generation
+from mockserver.core.quotas import Refused, Standing
+
+
+def standings_of(call: Call, landing: Landing, settings: Settings, desk: QuotaDesk, now: float) -> tuple[Standing, ...]:
+    """How the limits of a caller stand whose model is not known yet, or never will be; none where quotas are off."""
+    asker = _asker(call, landing, "")
+    allowance = allowance_of(settings.quota, landing.dialect, asker.model, asker.key)
+    return () if allowance is None else desk.standings(asker, allowance, now)
+
+
+def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Question | Plan, Ticket | None]:
+    """The question as it goes on, with a ticket that has to leave again; or the plan of the vendor's refusal.
+
+    Without a ticket nothing is counted: quotas are off, or the request was refused.
+    """
+    visit, request = question.visit, question.request
+    if not visit.settings.quota:
+        return question, None
+    dialect = visit.landing.dialect
+    asker = _asker(visit.call, visit.landing, request.model)
+    allowance = allowance_of(visit.settings.quota, dialect, asker.model, asker.key)
+    if allowance is None or dialect.quotas is None:
+        return question, None
+    charge = charge_of(request, visit.site.model(request.model), dialect.quotas)
+    verdict = desk.admit(asker, allowance, charge, now)
+    visit = _standing(visit, verdict.standings)
+    if isinstance(verdict, Refused):
+        return _as_counted(refuse(dialect.quotas.refuse(verdict, visit.site.now), visit)), None
+    return replace(question, visit=visit), verdict.ticket
+
+
+def settle(plan: Plan, ticket: Ticket, desk: QuotaDesk, now: float) -> None:
+    """Charge what the answer turned out to cost, where the vendor did not charge it up front."""
+    policy = plan.visit.landing.dialect.quotas
+    if isinstance(plan.generation, Generation) and policy is not None and not policy.up_front:
+        desk.settle(ticket, plan.generation.usage.total_tokens, now)
+
+
+def _asker(call: Call, landing: Landing, model: str) -> Asker:
+    credentials = landing.dialect.credentials
+    return Asker(landing.dialect.name, (credentials(call) if credentials else None) or "", model)
+
+
+def _standing(visit: Visit, standings: tuple[Standing, ...]) -> Visit:
+    return replace(visit, site=replace(visit.site, standings=standings))
+
+
+def _as_counted(plan: Plan) -> Plan:
+    """The refusal with each header once: what was counted stands for what the vendor's error table says of limits."""
+    return replace(plan, timeline=replace(plan.timeline, headers=tuple(dict(plan.timeline.headers).items())))

@@ -1,0 +1,148 @@
+"""Which requests of a journal are attempts of one and the same call.
+
+The same method, path and body in one namespace, after an attempt that failed, is the next attempt of that call. Where
+clients count their attempts in a header, or give a call a key, they are taken at their word. A call that has succeeded
+is over: the same request again is another one, and so is one that comes while the first is still being answered.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from itertools import pairwise
+
+import orjson
+
+from mockserver.control.views import View
+
+# A client whose patience has ended may be back before the server has noticed that it had left.
+_NOTICE = 0.05
+
+# Faults after which an answer lacks its end, and faults that a client can see in what it was given.
+TRUNCATING = frozenset(
+    (
+        *("cut", "half_event", "reset", "close", "hang", "bad_chunk", "half_chunk", "half_open"),
+        *("truncated", "short_body", "empty", "half_head", "no_finish"),
+    )
+)
+SPOILING = frozenset(("malformed", "error_event", "html", "garbage", "bad_status", "two_lengths"))
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """The attempts of one call, in the order in which they came."""
+
+    views: tuple[View, ...]
+
+    @property
+    def last(self) -> View:
+        """The latest attempt."""
+        return self.views[-1]
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Their numbers in the journal."""
+        return tuple(view.number for view in self.views)
+
+    @property
+    def waits(self) -> tuple[float, ...]:
+        """How long the client stayed away before each further attempt, in seconds from the end of the one before."""
+        pairs = zip(self.views, self.views[1:], strict=False)
+        return tuple(max(after.arrived - (before.ended or after.arrived), 0.0) for before, after in pairs)
+
+
+def attempts_of(views: Iterable[View]) -> list[Attempts]:
+    """The calls that a journal tells of, each with its attempts; what asks no model is left out."""
+    alike: dict[bytes, list[View]] = {}
+    for view in sorted((each for each in views if each.is_question), key=lambda each: each.arrived):
+        alike.setdefault(_key(view), []).append(view)
+    calls = [call for requests in alike.values() for call in _calls(requests)]
+    return sorted((Attempts(tuple(call)) for call in calls), key=lambda call: call.views[0].arrived)
+
+
+def _calls(requests: Sequence[View]) -> list[list[View]]:
+    """The calls that equal requests belong to."""
+    crowded = any(_overlap(before, after) for before, after in pairwise(requests))
+    calls: list[list[View]] = []
+    for view in requests:
+        call = _continued(calls, view, crowded=crowded)
+        if call is None:
+            calls.append([view])
+        else:
+            call.append(view)
+    return calls
+
+
+def succeeded(view: View) -> bool:
+    """Whether the client was given a whole answer, and took it."""
+    return 200 <= view.status < 300 and view.closed_by == "server" and not is_truncated(view) and not is_spoilt(view)
+
+
+def is_truncated(view: View) -> bool:
+    """Whether the answer began well and never came to its end."""
+    if view.status >= 300:
+        return False
+    broken = bool(view.answer.get("ending")) or not TRUNCATING.isdisjoint(view.faults)
+    return broken and ("no_finish" in view.faults or not view.streamed or not view.has_finished)
+
+
+def is_spoilt(view: View) -> bool:
+    """Whether an answer that says it is fine holds what a client can see to be wrong."""
+    return view.status < 300 and not SPOILING.isdisjoint(view.faults)
+
+
+def asked_to_wait(view: View) -> float | None:
+    """How long the answer asks the client to stay away, in seconds from its end; None when it asks for nothing."""
+    headers = view.answer_headers
+    if view.status < 300:
+        return None
+    if (text := headers.get("retry-after-ms")) is not None and _is_number(text):
+        return float(text) / 1000
+    text = headers.get("retry-after")
+    if text is None:
+        return None
+    if _is_number(text):
+        return float(text)
+    try:
+        return max(parsedate_to_datetime(text).timestamp() - view.at - view.seconds, 0.0)
+    except ValueError:
+        return None
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", text) is not None
+
+
+def _key(view: View) -> bytes:
+    """What all attempts of a call have in common."""
+    key = view.headers.get("idempotency-key", "")
+    place = f"{view.namespace}\n{view.method}\n{view.path}?{view.query}\n{key}\n"
+    return place.encode("utf-8", "replace") + orjson.dumps(view.body, option=orjson.OPT_SORT_KEYS)
+
+
+def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> list[View] | None:
+    """The call that a request takes up again; of several the one that has waited longest: the kindest guess.
+
+    Where equal calls are made at once, one that comes too soon to be a good retry is taken for another call.
+    """
+    waiting = [call for call in calls if _failed_before(call[-1], view)]
+    counted = view.headers.get("x-stainless-retry-count", "")
+    if counted.isdecimal():
+        waiting = [call for call in waiting if len(call) == int(counted)]
+    elif crowded:
+        waiting = [call for call in waiting if view.arrived - _end(call[-1]) >= (asked_to_wait(call[-1]) or _NOTICE)]
+    return min(waiting, key=lambda call: _end(call[-1]), default=None)
+
+
+def _failed_before(last: View, view: View) -> bool:
+    return not _overlap(last, view) and not succeeded(last)
+
+
+def _overlap(before: View, after: View) -> bool:
+    """Whether a request came while the one before was still being answered, and its client was still there."""
+    notice = _NOTICE if before.closed_by == "client" else 0.0
+    return _end(before) > after.arrived + notice
+
+
+def _end(view: View) -> float:
+    return float("inf") if view.ended is None else view.ended

@@ -1,0 +1,118 @@
+"""Which prepared answer a request gets, and if none, why: its own header first, then the stubs of its namespace."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mockserver.control.facts import RequestFacts
+from mockserver.control.namespaces import Namespace
+from mockserver.control.plan import Plan, Question, WishError, retold
+from mockserver.control.stub_notation import StubError, read_wish
+from mockserver.control.stubs import HandlerError, Near, Prepared, Raw, Stub
+from mockserver.core.calls import Headers
+from mockserver.faults.catalogue import FAULTS
+from mockserver.generation.prepared import Speech
+
+# A text of so many characters takes some milliseconds to say.
+_LONG_TEXT = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is prepared for a request: by the rule of a name, or by its own header; nothing where `prepared` is None.
+
+    `nearest` tells of a request that no stub has matched, though there are some. `trouble` is what a function of the
+    user's has raised in matching.
+    """
+
+    facts: RequestFacts
+    rule: str | None = None
+    prepared: Prepared | None = None
+    nearest: tuple[Near, ...] | None = None
+    trouble: str | None = None
+
+    @property
+    def takes_long(self) -> bool:
+        """Whether saying it may take more than some milliseconds."""
+        content = self.prepared.content if self.prepared is not None else None
+        return callable(content) or (isinstance(content, Speech) and len(content.text) > _LONG_TEXT)
+
+    @property
+    def is_body(self) -> bool:
+        """Whether no engine is asked, since a body is given."""
+        return self.prepared is not None and isinstance(self.prepared.content, Raw)
+
+
+def facts_of(heard: Question | Plan, namespace: Namespace) -> RequestFacts:
+    """The facts of a request, which is counted with this."""
+    if not isinstance(heard, Question):
+        return RequestFacts(heard, 0)
+    return RequestFacts(heard, namespace.retries.count(), namespace.retries.attempt(heard.visit))
+
+
+def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, standing: Sequence[Stub] = ()) -> Chosen:
+    """The answer that is prepared for a request. `standing` are the stubs of the settings.
+
+    What the vendor refuses stays refused. Raises WishError when the request's own header cannot be obeyed.
+    """
+    asks = isinstance(heard, Question)
+    if isinstance(heard, Plan) and heard.rejection is not None:
+        return Chosen(facts)
+    wish = _wish(heard.visit.call.headers)
+    if wish is not None:
+        if not asks and not _fits_body(wish):
+            raise WishError("X-Mockserver-Reply: no model answers here; only a body can be given")
+        return Chosen(facts, prepared=wish)
+    book = namespace.stubs
+    if book.is_empty(standing):
+        return Chosen(facts)
+    try:
+        found = book.find(facts, standing, None if asks else _fits_body)
+        if found is not None:
+            return Chosen(facts, found.stub.name, found.prepared)
+        return Chosen(facts, nearest=book.explain(facts, standing) if asks else None)
+    except HandlerError as error:
+        return Chosen(facts, trouble=str(error))
+
+
+def told_by(question: Question, chosen: Chosen) -> Question:
+    """The question under the seed and the latency that its prepared answer has."""
+    prepared = chosen.prepared
+    if prepared is None or (prepared.seed is None and prepared.latency is None):
+        return question
+    return replace(question, visit=retold(question.visit, prepared.seed, prepared.latency))
+
+
+def check_faults(prepared: Prepared, heard: Question | Plan, rule: str | None) -> None:
+    """Raise WishError when a fault of a prepared answer cannot strike it."""
+    streamed = isinstance(heard, Question) and heard.request.output.stream
+    for fault in prepared.faults:
+        kind, by = FAULTS[fault.kind], f"stub {rule!r}" if rule is not None else "X-Mockserver-Reply"
+        if kind.streams and not streamed:
+            raise WishError(f"{by}: {fault.kind!r} strikes streams, and this request asks for none")
+        if kind.says is not None and not isinstance(heard, Question):
+            raise WishError(f"{by}: {fault.kind!r} strikes what a model says, and no model answers here")
+
+
+def _wish(headers: Headers) -> Prepared | None:
+    text = headers.get("x-mockserver-reply")
+    if text is None:
+        return None
+    try:
+        return read_wish(_decoded(text))
+    except StubError as error:
+        raise WishError(f"X-Mockserver-Reply: {error}") from None
+
+
+def _decoded(text: str) -> str:
+    """The text of a header: in UTF-8, as most clients send what is beyond ASCII, else in Latin-1."""
+    try:
+        return text.encode("latin-1").decode()
+    except UnicodeDecodeError:
+        return text
+
+
+def _fits_body(prepared: Prepared) -> bool:
+    """Whether an answer can be given where no model answers: words cannot."""
+    content: Any = prepared.content
+    return content is None or isinstance(content, Raw)

@@ -1,0 +1,180 @@
+"""What is known of a request: what criteria look at, and what functions of the user's get."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from mockserver.control.plan import Plan, Question
+from mockserver.core.calls import Call
+from mockserver.core.generation import Message, Prompt
+from mockserver.core.json_paths import Path, values_at
+
+_SYSTEM = ("system", "developer")
+
+
+class RequestFacts:
+    """The facts of a request, by the names that criteria have for them; None is what it does not have.
+
+    `number` counts the requests of the namespace that a model answers, `attempt` how often this one has come after
+    failures, both from 1 on.
+    """
+
+    def __init__(self, heard: Question | Plan, number: int = 1, attempt: int = 1) -> None:
+        self.number = number
+        self.attempt = attempt
+        self._landing = heard.visit.landing
+        self._request = heard.request
+        self.call: Call = heard.visit.call
+
+    @property
+    def dialect(self) -> str:
+        """The dialect's name."""
+        return self._landing.dialect.name
+
+    @property
+    def operation(self) -> str | None:
+        """The operation's name."""
+        return self._landing.operation.name if self._landing.operation is not None else None
+
+    @property
+    def path(self) -> str:
+        """The dialect's own path, or that of a route of the user's own."""
+        return self._landing.route.path if self._landing.route is not None else self.call.path
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return self.call.method
+
+    @property
+    def model(self) -> str | None:
+        """The model that is asked for."""
+        return self._request.model if self._request is not None else None
+
+    @property
+    def stream(self) -> bool:
+        """Whether a stream is asked for."""
+        return self._request is not None and self._request.output.stream
+
+    @property
+    def key(self) -> str | None:
+        """The API key."""
+        credentials = self._landing.dialect.credentials
+        return credentials(self.call) if credentials is not None else None
+
+    @cached_property
+    def headers(self) -> Mapping[str, str]:
+        """The headers by their names in lower case; the first of equal names counts."""
+        found: dict[str, str] = {}
+        for name, value in self.call.headers.raw:
+            found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+        return found
+
+    @cached_property
+    def body(self) -> Any:
+        """The body as JSON; None where it is none."""
+        try:
+            return orjson.loads(self.call.body)
+        except orjson.JSONDecodeError:
+            return None
+
+    @property
+    def prompt(self) -> str | None:
+        """All that the model reads: the prompt, or the whole conversation; of several prompts the last."""
+        return self._prompts[-1].text if self._prompts else None
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation, oldest first; none for a completion."""
+        return self._prompts[-1].messages if self._prompts else ()
+
+    @property
+    def last_user(self) -> str | None:
+        """What the user said last; of a completion the prompt."""
+        return _first(self.values("last_user", ()))
+
+    @property
+    def last_message(self) -> str | None:
+        """The last message, whoever said it; of a completion the prompt."""
+        return _first(self.values("last_message", ()))
+
+    @property
+    def system(self) -> str | None:
+        """The first system message."""
+        return _first(self.values("system", ()))
+
+    @property
+    def turn(self) -> int:
+        """How many user messages there are; one for a completion."""
+        users = sum(message.role == "user" for message in self.messages)
+        return users if self.messages else len(self._prompts[-1:])
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The names of the tools on offer."""
+        return tuple(tool.name for tool in self._request.tools) if self._request is not None else ()
+
+    @property
+    def tool_result(self) -> str | None:
+        """The name of the tool whose result is the last message."""
+        return self.messages[-1].answers if self.messages else None
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        """The values of a field: none where it has none, and several where there are several."""
+        several = _SEVERAL.get(field)
+        if several is not None:
+            return several(self, path)
+        value = getattr(self, field)
+        return () if value is None else (value,)
+
+    @property
+    def _prompts(self) -> tuple[Prompt, ...]:
+        return self._request.prompts if self._request is not None else ()
+
+
+def _first(values: Sequence[object]) -> str | None:
+    return str(values[0]) if values else None
+
+
+def _header(facts: RequestFacts, path: Path) -> Sequence[object]:
+    value = facts.headers.get(str(path[0]))
+    return () if value is None else (value,)
+
+
+def _in_body(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return values_at(path, facts.body) if facts.body is not None else ()
+
+
+def _prompts(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [prompt.text for prompt in facts._prompts]
+
+
+def _last_user(facts: RequestFacts, path: Path) -> Sequence[object]:
+    said = (message.text for message in reversed(facts.messages) if message.role == "user")
+    return [next(said, "")] if facts.messages else [prompt.topic for prompt in facts._prompts]
+
+
+def _last_message(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [facts.messages[-1].text] if facts.messages else [prompt.topic for prompt in facts._prompts]
+
+
+def _system(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return [message.text for message in facts.messages if message.role in _SYSTEM]
+
+
+def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:
+    return facts.tools
+
+
+# The fields that have more than one value, or a place in them.
+_SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
+    "headers": _header,
+    "body": _in_body,
+    "prompt": _prompts,
+    "last_user": _last_user,
+    "last_message": _last_message,
+    "system": _system,
+    "tool": _tools,
+}

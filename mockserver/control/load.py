@@ -1,0 +1,78 @@
+"""The engines of a namespace, one for each model: whoever asks takes a seat, waits for it, or is sent away.
+
+The pace that an engine gives is what the wire keeps to and what the answer states of itself.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import GenerationRequest
+from mockserver.core.timeline import Pace
+from mockserver.latency.load import Engine, Span, Turn
+from mockserver.latency.profiles import Profile
+
+_MOST_ENGINES = 256
+# Answers may be planned in several threads at once, and an engine gives its seats one by one.
+_seating = Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What an engine has given to a request: its turn, and the time for which it is taken."""
+
+    engine: Engine
+    turn: Turn
+    span: Span
+
+    def leave(self) -> None:
+        """Give the seat back before its time."""
+        with _seating:
+            self.engine.leave(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """Where a request asks for a seat: the engine, how it behaves, the instant, and how long the client would wait."""
+
+    engine: Engine
+    profile: Profile
+    now: float
+    patience: float | None = None
+
+    def take(self, pace: Pace) -> tuple[Pace, Seat] | Rejection:
+        """The pace under the present load, with the seat; or the refusal of an engine that is full."""
+        with _seating:
+            turn = self.engine.turn(self.profile, self.now)
+            if turn is None or (self.patience is not None and turn.wait > self.patience):
+                return Rejection(FailureKind.OVERLOADED)
+            loaded, span = self.engine.take(pace, self.profile, self.now, turn)
+            return loaded, Seat(self.engine, turn, span)
+
+
+class Engines:
+    """The engines of a namespace; of some hundred models the one asked least lately is forgotten."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[str, str], Engine] = OrderedDict()
+
+    def counter(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Counter | None:
+        """Where a request has to ask for a seat; None where its engine never fills."""
+        if profile is None or profile.slots is None:
+            return None
+        key = (dialect, request.model)
+        engine = self._known.setdefault(key, Engine())
+        self._known.move_to_end(key)
+        if len(self._known) > _MOST_ENGINES:
+            self._known.popitem(last=False)
+        return Counter(engine, profile, now, request.patience)
+
+    def describe(self, now: float) -> list[dict[str, object]]:
+        """Who is busy: for each engine how many requests it serves, and how many wait."""
+        rows = ((key, engine.busy(now)) for key, engine in self._known.items())
+        return [{"dialect": name, "model": model, "busy": b, "waiting": w} for (name, model), (b, w) in rows]
+
+    def reset(self) -> None:
+        """Empty every engine."""
+        self._known.clear()

@@ -1,0 +1,183 @@
+"""Quotas in words: who may ask how much, the same in an option, in the environment and in a config file.
+
+    off        vendor        free        requests=30/min, requests=900/hour, tokens=60k/min, concurrent=10
+    { tier = "free", tokens = ["30k/min", "1M/day"], dialect = "cerebras", model = "gpt-oss-120b", key = "csk-a" }
+
+A rule names a tier, or limits, or a tier with limits that change it, and whom it is for. The first rule that is for a
+request counts, and each key has its own buckets. A mistake raises `QuotaError`, which names the key.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.core.dialects import Dialect
+from mockserver.core.naming import unknown
+from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy
+
+OFF = "off"
+VENDOR = "vendor"
+
+_SCOPE = ("dialect", "model", "key")
+_MEASURES: tuple[Measure, ...] = ("requests", "tokens")
+_KEYS = ("tier", *_MEASURES, "concurrent", *_SCOPE)
+_PERIODS = {
+    word: seconds
+    for name, seconds in PERIODS.items()
+    for word in {"second": ("s", "sec"), "minute": ("m", "min"), "hour": ("h",), "day": ("d",)}[name] + (name,)
+}
+_SHORT = {1: "s", 60: "min", 3_600: "hour", 86_400: "day"}
+_AMOUNT = re.compile(r"(\d{1,12}(?:_\d{3})*)(\.\d{1,6})?\s*([kM]?)\s*/\s*(\w+)")
+_FACTORS = {"": 1, "k": 1_000, "M": 1_000_000}
+_MOST = 10**12
+
+
+class QuotaError(ValueError):
+    """A quota that cannot be meant; the text names the key and what would have been valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A rule: what may be asked, and by whom. Without a `dialect`, `model` or `key` it is for all of them.
+
+    `limits` change those of the `tier`, which is OFF, VENDOR (a dialect's first) or a name that some dialects know.
+    """
+
+    tier: str | None = None
+    limits: tuple[Limit, ...] = ()
+    concurrent: int | None = None
+    dialect: str | None = None
+    model: str | None = None
+    key: str | None = None
+
+    def is_for(self, dialect: Dialect, model: str, key: str) -> bool:
+        """Whether the rule is for a request; a tier is for the dialects that have it."""
+        facts = ((self.dialect, dialect.name), (self.model, model), (self.key, key))
+        known = (None, OFF, VENDOR, *(dialect.quotas.tiers if dialect.quotas else ()))
+        return self.tier in known and all(wanted in (None, found) for wanted, found in facts)
+
+
+def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str) -> Allowance | None:
+    """What a key may ask of a model; None where no quota counts."""
+    rule = next((quota for quota in quotas if quota.is_for(dialect, model, key)), None)
+    if rule is None or rule.tier == OFF or dialect.quotas is None:
+        return None
+    base = _tier(rule.tier, dialect.quotas)
+    limits = {(limit.measure, limit.window): limit for limit in (*base.limits, *rule.limits)}
+    concurrent = base.concurrent if rule.concurrent is None else rule.concurrent
+    return Allowance(tuple(limits.values()), concurrent)
+
+
+def _tier(name: str | None, policy: QuotaPolicy) -> Allowance:
+    if name is None:
+        return Allowance()
+    return policy.tiers[next(iter(policy.tiers)) if name == VENDOR else name]
+
+
+def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> None:
+    """Raise QuotaError where a rule is for a dialect without quotas, or names a tier that its dialects do not have."""
+    for quota in quotas:
+        if quota.dialect is not None and quota.dialect not in dialects:
+            raise QuotaError(f"dialect: {unknown('name', quota.dialect, dialects)}")
+        meant = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
+        policies = [dialect.quotas for dialect in meant if dialect.quotas is not None]
+        if quota.tier == OFF:
+            continue
+        if not policies:
+            having = ", ".join(name for name, dialect in dialects.items() if dialect.quotas is not None)
+            raise QuotaError(f"dialect: {quota.dialect} refuses nobody for asking too much. With quotas: {having}")
+        known = dict.fromkeys((OFF, VENDOR, *(tier for policy in policies for tier in policy.tiers)))
+        if quota.tier is not None and quota.tier not in known:
+            raise QuotaError(f"tier: {unknown('tier', quota.tier, known)}")
+
+
+def read_quotas(value: object) -> tuple[Quota, ...]:
+    """The rules of an option's text, or of a config file's table or list of tables. `off` alone is no rule at all."""
+    items = value if isinstance(value, list | tuple) else [value]
+    rules = tuple(rule for item in items for rule in _rules(item))
+    return () if rules == (Quota(OFF),) else rules
+
+
+def _rules(item: object) -> tuple[Quota, ...]:
+    if isinstance(item, Quota):
+        return (item,)
+    if not isinstance(item, str):
+        return (_rule(item),)
+    text = item.strip()
+    if not text.startswith(("{", "[")):
+        return (_rule(_words(text)),)
+    try:
+        told = tomllib.loads(f"quota = {text}")["quota"]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise QuotaError(f"{item!r} is no TOML table: {error}") from None
+    return tuple(_rule(table) for table in (told if isinstance(told, list) else [told]))
+
+
+def _words(text: str) -> dict[str, Any]:
+    """The table that words parted by commas stand for; a word alone is a tier."""
+    table: dict[str, Any] = {}
+    for word in text.split(","):
+        name, equals, value = (part.strip() for part in word.partition("="))
+        if not equals:
+            name, value = "tier", name
+        if name in _MEASURES:
+            table.setdefault(name, []).append(value)
+        elif name in table:
+            raise QuotaError(f"{name}: is said twice")
+        else:
+            table[name] = int(value) if name == "concurrent" and value.isdecimal() and value.isascii() else value
+    return table
+
+
+def _rule(table: object) -> Quota:
+    """A rule from its table. Raises QuotaError."""
+    if not isinstance(table, dict):
+        raise QuotaError(f"{table!r} is no quota, such as 'free' or 'requests=30/min, tokens=60k/min'")
+    for key in table:
+        if key not in _KEYS:
+            raise QuotaError(unknown("key", key, _KEYS))
+    if not any(key in table for key in _KEYS[:4]):
+        raise QuotaError(f"says nothing of how much: give it one of {', '.join(_KEYS[:4])}")
+    texts = {key: _text(key, table[key]) for key in ("tier", *_SCOPE) if key in table}
+    if texts.get("tier") == OFF and any(key in table for key in _KEYS[1:4]):
+        raise QuotaError("tier: off has no limits")
+    return Quota(limits=_limits(table), concurrent=_concurrent(table.get("concurrent")), **texts)
+
+
+def _text(key: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise QuotaError(f"{key}: {value!r} is not a text")
+    return value
+
+
+def _concurrent(value: object) -> int | None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST):
+        raise QuotaError(f"concurrent: {value!r} is not a whole number from 1 on")
+    return value
+
+
+def _limits(table: Mapping[str, Any]) -> tuple[Limit, ...]:
+    limits: dict[tuple[str, int], Limit] = {}
+    for measure in _MEASURES:
+        told = table.get(measure, [])
+        for text in told if isinstance(told, list) else [told]:
+            limit = _limit(measure, text)
+            if (measure, limit.window) in limits:
+                raise QuotaError(f"{measure}: has two limits per {limit.period}")
+            limits[measure, limit.window] = limit
+    return tuple(limits.values())
+
+
+def _limit(measure: Measure, text: object) -> Limit:
+    matched = _AMOUNT.fullmatch(text.strip()) if isinstance(text, str) else None
+    if matched is None:
+        raise QuotaError(f"{measure}: {text!r} is no limit, such as '30/min', '60k/min' or '1M/day'")
+    whole, fraction, factor, period = matched.groups()
+    if period not in _PERIODS:
+        raise QuotaError(f"{measure}: {unknown('period', period, _SHORT.values())}")
+    amount = _FACTORS[factor] * float(whole + (fraction or ""))
+    if not 1 <= amount <= _MOST or amount != int(amount):
+        raise QuotaError(f"{measure}: {text!r} is not a whole number from 1 on")
+    return Limit(measure, _PERIODS[period], int(amount))

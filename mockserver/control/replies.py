@@ -1,0 +1,145 @@
+"""Prepared answers become plans: what the model is made to say, bodies as they are, and what functions return."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mockserver.control.choosing import Chosen, check_faults
+from mockserver.control.faults import strike
+from mockserver.control.load import Counter
+from mockserver.control.plan import Plan, Question, WishError, answer, answer_as, refuse
+from mockserver.control.stub_notation import StubError, read_prepared
+from mockserver.control.stubs import Handler, HandlerError, Near, Prepared, Raw
+from mockserver.control.templates import TemplateError, fill_all
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Frames, RawHeaders, Reply
+from mockserver.faults.rules import Fault
+from mockserver.generation.prepared import Speech
+
+_NOTHING = Prepared()
+_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
+
+
+def perform(heard: Question | Plan, chosen: Chosen, faults: tuple[Fault, ...], counter: Counter | None) -> Plan:
+    """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
+
+    A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError
+    when a prepared answer cannot be given here.
+    """
+    try:
+        if chosen.trouble is not None:
+            raise HandlerError(chosen.trouble)
+        prepared = resolved(chosen.prepared, chosen) if chosen.prepared is not None else _NOTHING
+    except HandlerError as error:
+        return _marked(_failed(heard, str(error)), chosen)
+    check_faults(prepared, heard, chosen.rule)
+    struck = (*prepared.faults, *faults)
+    made = _with_headers(_made(heard, chosen, prepared, struck, counter), prepared.headers)
+    return _marked(strike(made, struck) if struck else made, chosen)
+
+
+def _made(
+    heard: Question | Plan, chosen: Chosen, prepared: Prepared, faults: Sequence[Fault], counter: Counter | None
+) -> Plan:
+    """The plan before anything strikes it."""
+    content = prepared.content
+    if isinstance(content, Raw):
+        return answer_as(_reply(content), heard)
+    if not isinstance(heard, Question):
+        return heard
+    if chosen.nearest is not None and heard.visit.settings.unmatched == "refuse":
+        return unmatched(heard, chosen.nearest)
+    speech = content if isinstance(content, Speech) else None
+    _check_calls(speech, heard, chosen.rule)
+    return answer(heard, faults, counter, speech)
+
+
+def _failed(heard: Question | Plan, trouble: str) -> Plan:
+    """The plan of a vendor's server error, for a function of the user's that has failed."""
+    refusal = refuse(Rejection(FailureKind.SERVER_ERROR, trouble), heard.visit, heard.request)
+    return replace(refusal, trouble=trouble)
+
+
+def _marked(made: Plan, chosen: Chosen) -> Plan:
+    """The plan with what explains it; the stub's name goes out in a header of our own."""
+    rule, attempt = chosen.rule, chosen.facts.attempt
+    if rule is None and chosen.nearest is None and attempt == 1:
+        return made
+    timeline = made.timeline
+    if rule is not None and not made.visit.settings.strict:
+        header = (b"x-mockserver-rule", rule.encode("ascii", "backslashreplace"))
+        timeline = replace(timeline, headers=(*timeline.headers, header))
+    return replace(made, timeline=timeline, rule=rule, nearest=chosen.nearest, attempt=attempt)
+
+
+def unmatched(heard: Question, nearest: Sequence[Near]) -> Plan:
+    """The plan of a refusal with status 404, for a request that no stub has matched where only stubs may answer."""
+    message = f"No stub matches this request. {in_words(nearest)}"
+    return refuse(Rejection(FailureKind.INVALID_REQUEST, message, status=404), heard.visit, heard.request)
+
+
+def in_words(nearest: Sequence[Near]) -> str:
+    """The stubs that come nearest to a request, and where it differs from each."""
+    told = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
+    return f"Nearest: {', '.join(told)}." if nearest else "There are none."
+
+
+def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
+    """The answer as it is for this request: templates are filled, functions asked. Raises HandlerError."""
+    by = f"stub {chosen.rule!r}" if chosen.rule is not None else "X-Mockserver-Reply"
+    if prepared.template is not None:
+        try:
+            filled = read_prepared(fill_all(prepared.template, chosen.facts))
+        except (StubError, TemplateError) as error:
+            raise HandlerError(f"{by}: its template, once filled: {error}") from None
+        return replace(prepared, content=filled.content, headers=_joined(filled.headers, prepared.headers))
+    content = prepared.content
+    if content is None or isinstance(content, Speech | Raw):
+        return prepared
+    said = _asked(content, chosen, by)
+    return replace(
+        prepared,
+        content=said.content,
+        faults=(*prepared.faults, *said.faults),
+        headers=_joined(said.headers, prepared.headers),
+    )
+
+
+def _asked(handler: Handler, chosen: Chosen, by: str) -> Prepared:
+    """What a function says of a request."""
+    try:
+        value = handler(chosen.facts)
+        said = Prepared() if value is None else read_prepared(value)
+    except Exception as error:
+        raise HandlerError(f"{by}: its function raised {type(error).__name__}: {error}") from error
+    if callable(said.content) or said.seed is not None or said.latency is not None:
+        raise HandlerError(f"{by}: its function returned a function, a seed or a latency; these are the stub's to say")
+    return resolved(said, chosen)
+
+
+def _check_calls(speech: Speech | None, heard: Question, rule: str | None) -> None:
+    operation, dialect = heard.visit.landing.operation, heard.visit.landing.dialect
+    if speech is not None and speech.calls and not (operation is not None and operation.calls_tools):
+        by = f"stub {rule!r}" if rule is not None else "X-Mockserver-Reply"
+        named = operation.name if operation is not None else ""
+        raise WishError(f"{by}: tool_calls: {dialect.name}'s {named} calls no tools")
+
+
+def _reply(raw: Raw) -> Reply:
+    """A body as it is; server-sent events one by one, so that faults find their places and latency its gaps."""
+    streamed = raw.content_type.startswith("text/event-stream")
+    events = [event for event in _EVENT_END.split(raw.body) if event] if streamed else [raw.body]
+    frames = Frames(events, range(len(events)), (1 if streamed else 0,) * len(events))
+    return Reply(raw.status, ((b"content-type", raw.content_type.encode("latin-1")),), (frames,), streamed)
+
+
+def _joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
+    """Headers, of equal names only those of the first."""
+    names = {name for name, _ in first}
+    return (*first, *(header for header in rest if header[0] not in names))
+
+
+def _with_headers(made: Plan, headers: RawHeaders) -> Plan:
+    if not headers:
+        return made
+    return replace(made, timeline=replace(made.timeline, headers=_joined(headers, made.timeline.headers)))

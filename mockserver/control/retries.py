@@ -1,0 +1,50 @@
+"""Retries: how often the same request has just failed, so that a stub can let the third one through."""
+
+from collections import OrderedDict
+
+from mockserver.control.plan import Plan, Visit
+
+_REMEMBERED = 4096
+
+
+class Retries:
+    """Counts the questions of a namespace, and for those whose latest answers have failed how often in a row.
+
+    Questions are the same when their dialect, path and body are. An answer has failed when its status says so, or when
+    a fault has struck it.
+    """
+
+    def __init__(self) -> None:
+        self._asked = 0
+        self._failed: OrderedDict[int, int] = OrderedDict()
+
+    def count(self) -> int:
+        """Count a question; the answer is its number, from 1 on."""
+        self._asked += 1
+        return self._asked
+
+    def attempt(self, visit: Visit) -> int:
+        """Which attempt a question is, from 1 on."""
+        return 1 + self._failed.get(_key(visit), 0) if self._failed else 1
+
+    def note(self, plan: Plan) -> None:
+        """Note how a question was answered."""
+        failed = plan.timeline.status >= 400 or bool(plan.faults)
+        if not failed and not self._failed:
+            return
+        key = _key(plan.visit)
+        count = self._failed.pop(key, 0)
+        if failed:
+            self._failed[key] = count + 1
+            if len(self._failed) > _REMEMBERED:
+                self._failed.popitem(last=False)
+
+    def reset(self) -> None:
+        """Forget all of it."""
+        self._asked = 0
+        self._failed.clear()
+
+
+def _key(visit: Visit) -> int:
+    call = visit.call
+    return hash((visit.landing.dialect.name, call.method, call.path, call.body))

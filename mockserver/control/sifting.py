@@ -1,0 +1,27 @@
+"""Which exchanges of a journal are what a match asks for, and where the others differ."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mockserver.control.facts import RequestFacts
+from mockserver.control.journal import Exchange
+from mockserver.core.criteria import differences
+from mockserver.core.criteria_notation import read_criteria
+
+
+def sift(exchanges: Iterable[Exchange], match: Any) -> dict[int, Sequence[str]]:
+    """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
+
+    `match` is a table of criteria. Raises CriteriaError. What nobody serves has no fields, and matches only nothing.
+    """
+    criteria = read_criteria(match)
+    asked = 0
+    found: dict[int, Sequence[str]] = {}
+    for exchange in exchanges:
+        asked += exchange.is_question
+        if exchange.plan is not None:
+            facts = RequestFacts(exchange.plan, asked, exchange.plan.attempt)
+            found[exchange.number] = tuple(map(str, differences(criteria, facts)))
+        else:
+            found[exchange.number] = ("nothing is served there",) if match else ()
+    return found

@@ -1,0 +1,255 @@
+"""Stubs: prepared answers for the requests that match them, and the book in which each namespace keeps its own.
+
+A stub is a row of steps. Which of them is next depends on how often the stub has been used; everything else that
+decides an answer is in the request itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import Any, NamedTuple
+
+from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches
+from mockserver.core.timeline import RawHeaders
+from mockserver.faults.rules import Fault
+from mockserver.generation.prepared import Speech
+
+# How many of the stubs that come nearest are told of a request that none matches.
+_NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A body as it goes out, in no vendor's words."""
+
+    status: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+
+
+# What a function of the user's gives back: a reply as the notation has it.
+Handler = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One answer: what is said, or nothing where it is generated; the faults that strike it, and how it is told.
+
+    A `template` is the table that this was read from, to be filled and read again for each request. `headers` stand
+    instead of others of the same name.
+    """
+
+    content: Speech | Raw | Handler | None = None
+    faults: tuple[Fault, ...] = ()
+    latency: str | None = None
+    seed: int | None = None
+    headers: RawHeaders = ()
+    template: Mapping[str, Any] | None = None
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the answer is what the model says by itself."""
+        return self.content is None
+
+
+class Step(NamedTuple):
+    """An answer, and what a request has to be for it beside what the whole stub asks."""
+
+    prepared: Prepared
+    criteria: Criteria = ANYTHING
+
+
+_GENERATED = Step(Prepared())
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """A row of answers for the requests that match. With `stays` the last one is given again and again.
+
+    `times` bounds how often the stub is used. `table` is what it was read from, `origin` where that stands: empty for
+    one that was added while the server runs.
+    """
+
+    name: str = ""
+    criteria: Criteria = ANYTHING
+    steps: tuple[Step, ...] = (_GENERATED,)
+    stays: bool = True
+    priority: int = 0
+    times: int | None = None
+    table: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether any request will do."""
+        return self.criteria == ANYTHING and all(step.criteria == ANYTHING for step in self.steps)
+
+    @property
+    def most(self) -> int | None:
+        """How often it can be used; None for ever."""
+        return self.times if self.stays else len(self.steps)
+
+    def step(self, used: int) -> Step | None:
+        """The step that comes after so many uses; None when it is used up."""
+        if self.most is not None and used >= self.most:
+            return None
+        return self.steps[min(used, len(self.steps) - 1)]
+
+
+class Found(NamedTuple):
+    """The stub that answers a request, and the answer that is next in it."""
+
+    stub: Stub
+    prepared: Prepared
+
+
+class Near(NamedTuple):
+    """A stub that does not match a request, and why."""
+
+    name: str
+    differences: tuple[Difference, ...]
+
+
+class HandlerError(Exception):
+    """A function of the user's has failed; the text names its stub and what it raised."""
+
+
+class StubBook:
+    """The stubs of a namespace and their counts. Those of the settings are given to each call, and only counted here.
+
+    Adding, removing and listing is safe from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._added: tuple[Stub, ...] = ()
+        self._used: dict[str, int] = {}
+        self._made = 0
+        self._ordered: tuple[tuple[Stub, ...], Sequence[Stub], tuple[Stub, ...]] = ((), (), ())
+
+    def add(self, stub: Stub) -> str:
+        """Add a stub, or put it in the place of its namesake, and count from nothing; the answer is its name."""
+        with self._lock:
+            if not stub.name:
+                self._made += 1
+                stub = replace(stub, name=f"stub-{self._made}")
+            others = [each for each in self._added if each.name != stub.name]
+            place = next((at for at, each in enumerate(self._added) if each.name == stub.name), len(others))
+            self._added = (*others[:place], stub, *others[place:])
+            self._used.pop(stub.name, None)
+            return stub.name
+
+    def remove(self, name: str) -> bool:
+        """Take a stub back; False when none of that name was added."""
+        with self._lock:
+            left = tuple(each for each in self._added if each.name != name)
+            found = len(left) < len(self._added)
+            self._added = left
+            if found:
+                self._used.pop(name, None)
+            return found
+
+    def put(self, stubs: Sequence[Stub]) -> list[str]:
+        """These stubs instead of all that were added; the answer is their names."""
+        with self._lock:
+            for each in self._added:
+                self._used.pop(each.name, None)
+            self._added = ()
+        return [self.add(stub) for stub in stubs]
+
+    def reset(self) -> None:
+        """Forget all that was added and counted."""
+        with self._lock:
+            self._added, self._used, self._made = (), {}, 0
+
+    def recount(self) -> None:
+        """Count the stubs of the settings from nothing: they have changed."""
+        with self._lock:
+            added = {each.name for each in self._added}
+            self._used = {name: count for name, count in self._used.items() if name in added}
+
+    def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
+        """The stubs in the order in which they are asked, each with the number of its uses."""
+        return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
+
+    def is_empty(self, standing: Sequence[Stub] = ()) -> bool:
+        """Whether there is no stub at all."""
+        return not self._added and not standing
+
+    def find(
+        self, facts: Facts, standing: Sequence[Stub] = (), fits: Callable[[Prepared], bool] | None = None
+    ) -> Found | None:
+        """The answer to a request, which is used from now on: that of the first stub which matches and is not used up.
+
+        What does not fit is passed over. Raises HandlerError when a function of the user's fails.
+        """
+        for stub in self._order(standing):
+            while (step := stub.step(used := self._used.get(stub.name, 0))) is not None:
+                if fits is not None and not fits(step.prepared):
+                    break
+                if not (_asks(stub, stub.criteria, facts) and _asks(stub, step.criteria, facts)):
+                    break
+                if self._use(stub.name, used):
+                    return Found(stub, step.prepared)
+        return None
+
+    def explain(self, facts: Facts, standing: Sequence[Stub] = (), most: int = _NEAREST) -> tuple[Near, ...]:
+        """Why no stub matches a request: the stubs that come nearest, and where it differs from what they want."""
+        order = self._order(standing)
+        # One that is only used up is the nearest of all, unless it would have taken anything.
+        distances = [(stub.asks_nothing, self._distance(stub, facts), place) for place, stub in enumerate(order)]
+        nearest = (order[place] for *_, place in sorted(distances)[:most])
+        return tuple(Near(stub.name, self._differences(stub, facts)) for stub in nearest)
+
+    def _use(self, name: str, used: int) -> bool:
+        """Count a use; False when somebody else was quicker, so that another step is next now."""
+        with self._lock:
+            if self._used.get(name, 0) != used:
+                return False
+            self._used[name] = used + 1
+            return True
+
+    def _order(self, standing: Sequence[Stub]) -> tuple[Stub, ...]:
+        added, kept = self._added, self._ordered
+        if kept[0] is not added or kept[1] is not standing:
+            names = {each.name for each in added}
+            both = [*added, *(stub for stub in standing if stub.name not in names)]
+            kept = self._ordered = (added, standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
+        return kept[2]
+
+    def _distance(self, stub: Stub, facts: Facts) -> int:
+        step = stub.step(self._used.get(stub.name, 0))
+        try:
+            return distance(stub.criteria, facts) + (distance(step.criteria, facts) if step is not None else 0)
+        except Exception:
+            return 1
+
+    def _differences(self, stub: Stub, facts: Facts) -> tuple[Difference, ...]:
+        used = self._used.get(stub.name, 0)
+        step = stub.step(used)
+        found = _differing(stub.criteria, facts)
+        if step is None:
+            return (*found, Difference("times", f"{_times(stub.most)} at the most", f"one more after {_times(used)}"))
+        return (
+            *found,
+            *(replace(each, field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
+        )
+
+
+def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
+    try:
+        return matches(criteria, facts)
+    except Exception as error:
+        raise HandlerError(f"stub {stub.name!r}: its predicate raised {type(error).__name__}: {error}") from error
+
+
+def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
+    """Where a request differs; a predicate that fails on what another criterion would have kept from it says so."""
+    try:
+        return differences(criteria, facts)
+    except Exception as error:
+        return (Difference("predicate", "an answer", f"{type(error).__name__}: {error}"),)
+
+
+def _times(count: int | None) -> str:
+    return "1 use" if count == 1 else f"{count} uses"

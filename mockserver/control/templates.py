@@ -1,0 +1,99 @@
+"""Texts with gaps that a request fills: `You said {{ last_user | upper }}, {{ body.user }}.`
+
+A gap names a field of a request (as criteria do), a header (`headers.x-trace`) or a place in the body
+(`body.messages[0].content`); what is not there leaves it empty. Behind bars stand FILTERS. What fills a gap is not
+looked at again, and nothing is ever executed.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+from mockserver.core.criteria import Facts
+from mockserver.core.criteria_notation import FIELDS
+from mockserver.core.json_paths import Path, read_path
+from mockserver.core.naming import unknown
+
+_GAP = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+
+FILTERS: Mapping[str, Callable[[str], str]] = {
+    "upper": str.upper,
+    "lower": str.lower,
+    "trim": str.strip,
+    "json": lambda text: orjson.dumps(text).decode(),
+}
+
+
+class TemplateError(ValueError):
+    """A template that cannot be meant; the text quotes its gap and says what would have been valid."""
+
+
+# Texts and gaps by turns; a gap is its field, the path into it, and its filters.
+_Gap = tuple[str, Path, tuple[str, ...]]
+
+
+@lru_cache(maxsize=256)
+def read_template(text: str) -> tuple[str | _Gap, ...]:
+    """The texts and the gaps of a template, by turns. Raises TemplateError."""
+    parts = _GAP.split(text)
+    return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
+
+
+def fill(text: str, facts: Facts) -> str:
+    """A template with its gaps filled. Raises TemplateError."""
+    return "".join(part if isinstance(part, str) else _filling(part, facts) for part in read_template(text))
+
+
+def fill_all(value: Any, facts: Facts) -> Any:
+    """A value with all of its texts filled, however deep they are; keys stay as they are."""
+    if isinstance(value, str):
+        return fill(value, facts)
+    if isinstance(value, Mapping):
+        return {key: fill_all(item, facts) for key, item in value.items()}
+    return [fill_all(item, facts) for item in value] if isinstance(value, list | tuple) else value
+
+
+def check_all(value: Any) -> None:
+    """Raise TemplateError when a text of a value is no template."""
+    if isinstance(value, str):
+        read_template(value)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            check_all(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            check_all(item)
+
+
+def _read_gap(text: str) -> _Gap:
+    name, *filters = (part.strip() for part in text.split("|"))
+    for each in filters:
+        if each not in FILTERS:
+            raise TemplateError(f"{{{{{text}}}}}: {unknown('filter', each, FILTERS)}")
+    if name in FIELDS:
+        return name, (), tuple(filters)
+    field, dot, rest = name.partition(".")
+    if field == "headers" and dot:
+        return field, (rest.lower(),), tuple(filters)
+    if re.match(r"body(?:[.\[]|\Z)", name):
+        try:
+            return "body", read_path(name.removeprefix("body").removeprefix(".")), tuple(filters)
+        except ValueError as error:
+            raise TemplateError(f"{{{{{text}}}}}: {error}") from None
+    raise TemplateError(f"{{{{{text}}}}}: {unknown('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE'))}")
+
+
+def _filling(gap: _Gap, facts: Facts) -> str:
+    field, path, filters = gap
+    values = facts.values(field, path)
+    text = _text(values[0]) if values else ""
+    for name in filters:
+        text = FILTERS[name](text)
+    return text
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,73 @@
+"""What clients make of tool calls: which were run although they were nonsense.
+
+A client that has run a tool sends its result in the next request, after the call itself. One that has noticed that the
+arguments are wrong says so in the result, and is not meant here.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from mockserver.control.views import View
+
+# Words by which a result owns that the call was wrong. Whoever uses one of them has noticed something.
+_COMPLAINTS = re.compile(
+    r"error|invalid|fail|exception|missing|malformed|unknown|unexpected|wrong|not (a|an|found|valid|allowed)|must |"
+    r"cannot|can't|could not|unable|required|reject|refus|bad |illegal|schema|ошибк|неверн|недопустим",
+    re.IGNORECASE,
+)
+
+
+def obeyed_nonsense(views: Sequence[View]) -> Iterator[tuple[int, str]]:
+    """The requests that bring the result of a tool call with arguments which cannot be, and what is wrong with them."""
+    seen: set[tuple[str, str]] = set()
+    for view in views:
+        for name, arguments, result in _results(view.messages):
+            why = _nonsense(name, arguments, view.tools)
+            if why is not None and not _COMPLAINTS.search(result) and (name, arguments) not in seen:
+                seen.add((name, arguments))
+                yield view.number, f"{name}({arguments}) was run, though {why}"
+
+
+def _results(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
+    """The calls in a history that have a result: the name, the arguments and the result."""
+    calls: dict[str, tuple[str, str]] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") if isinstance(call, dict) else None
+            if isinstance(function, dict):
+                calls[str(call.get("id"))] = (str(function.get("name")), str(function.get("arguments") or ""))
+        answered = calls.get(str(message.get("tool_call_id")))
+        if message.get("role") == "tool" and answered is not None:
+            yield (*answered, _text(message.get("content")))
+
+
+def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> str | None:
+    """Why a call cannot be obeyed; None when it can, or when the request offers no tools to judge it by."""
+    try:
+        value = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
+        return "its arguments are no JSON"
+    tool = next((tool for tool in tools if tool.get("name") == name), None)
+    if tool is None:
+        return "no such tool was offered" if tools else None
+    schema = tool.get("parameters")
+    if not isinstance(schema, dict):
+        return None
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError:
+        return None
+    wrong = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
+    return wrong and f"its parameters forbid that: {wrong.message}"
+
+
+def _text(content: object) -> str:
+    """The text of a message's content, which may come in parts."""
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return "" if content is None else str(content)

@@ -1,0 +1,271 @@
+"""Exchanges as tests look at them: frozen views of what the journal tells (`transcripts.told_whole`).
+
+A view made in the server's process, one that came through the admin API and one out of a journal file are the same.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+# Stubs for the next so many requests have names that begin so: after them everything is as before.
+PASSING = "next-"
+
+# What tells that an answer has said all it had to say, though its stream may be broken off after that.
+_FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class View:
+    """One exchange: what came, what decided the answer, how it went. Times are in seconds, on the server's clock."""
+
+    told: Mapping[str, Any]
+
+    @property
+    def number(self) -> int:
+        """Its number within the namespace, from 1 on."""
+        return int(self.told["number"])
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that it belongs to."""
+        return str(self.told["namespace"])
+
+    @property
+    def at(self) -> float:
+        """When it came, in Unix seconds."""
+        return float(self.told["at"])
+
+    @property
+    def arrived(self) -> float:
+        """When it came, on a clock that only goes forward."""
+        return float(self.told.get("arrived", self.at))
+
+    @property
+    def ended(self) -> float | None:
+        """When nothing more was sent, on the same clock; None while it is open."""
+        return None if self.closed_by is None else self.arrived + self.seconds
+
+    @property
+    def ahead(self) -> float:
+        """How far the clock had been put forward when it came."""
+        return float(self.told.get("ahead", 0.0))
+
+    @property
+    def method(self) -> str:
+        """The HTTP method."""
+        return str(self.told["method"])
+
+    @property
+    def path(self) -> str:
+        """The path as it came, without the namespace."""
+        return str(self.told["path"])
+
+    @property
+    def query(self) -> str:
+        """What stood behind the path."""
+        return str(self._request.get("query", ""))
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The request's headers by lower-case name, secrets masked."""
+        headers: Mapping[str, str] = self._request.get("headers", {})
+        return headers
+
+    @property
+    def body(self) -> Any:
+        """The request's body: a JSON value where it is one, else text; bytes in base64 when they are no text."""
+        return self._request.get("body", self._request.get("body_base64"))
+
+    @property
+    def credentials(self) -> str:
+        """A short digest of the credentials: equal ones have the same."""
+        return str(self._request.get("credentials", self.headers.get("authorization", "")))
+
+    @property
+    def dialect(self) -> str | None:
+        """Whose API it was for; None where nothing is served."""
+        return self.told.get("dialect")
+
+    @property
+    def operation(self) -> str | None:
+        """Which of the dialect's operations, None where it has none for the path."""
+        return self.told.get("operation")
+
+    @property
+    def edition(self) -> str | None:
+        """The edition that was spoken."""
+        return self.told.get("edition")
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that the answer was derived from."""
+        return self.told.get("seed")
+
+    @property
+    def is_question(self) -> bool:
+        """Whether a model was asked; lists of models and the like are no questions, what nobody serves is one."""
+        return bool(self.told.get("question", True))
+
+    @property
+    def model(self) -> str | None:
+        """The model that was asked; None when the request was not understood."""
+        return self.told.get("model")
+
+    @property
+    def prompt(self) -> str | None:
+        """The prompt; of a chat the last user message."""
+        return self.told.get("prompt")
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]:
+        """The messages of a chat as they came."""
+        messages = self.body.get("messages") if isinstance(self.body, dict) else None
+        return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        """The functions that were offered as tools, each with its `name` and `parameters`."""
+        tools = self.body.get("tools") if isinstance(self.body, dict) else None
+        named = [each.get("function", each) for each in tools or () if isinstance(each, dict)]
+        return [each for each in named if isinstance(each, dict) and "name" in each]
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the answer was a stream of events."""
+        return bool(self.told.get("streamed", False))
+
+    @property
+    def status(self) -> int:
+        """The HTTP status of the answer."""
+        return int(self.told["status"])
+
+    @property
+    def answer(self) -> Mapping[str, Any]:
+        """The answer: its `status`, `headers`, `events`, `ending`, and the `body` where it was no stream."""
+        answer: Mapping[str, Any] = self.told.get("answer", {})
+        return answer
+
+    @property
+    def answer_headers(self) -> Mapping[str, str]:
+        """The answer's headers by lower-case name."""
+        return {name.lower(): value for name, value in self.answer.get("headers", {}).items()}
+
+    @property
+    def events(self) -> Sequence[Mapping[str, Any]]:
+        """Every event of the answer: when it was `due` and `sent` (None: never), its `tokens` and its `data`."""
+        events: Sequence[Mapping[str, Any]] = self.answer.get("events", ())
+        return events
+
+    @property
+    def events_sent(self) -> int:
+        """How many events have left; a plain body counts as one."""
+        return int(self._outcome.get("events_sent", 0))
+
+    @property
+    def tokens_sent(self) -> int:
+        """How many generated tokens have left."""
+        return int(self._outcome.get("tokens_sent", 0))
+
+    @property
+    def closed_by(self) -> Literal["server", "client"] | None:
+        """Who ended the answer: None while it is open."""
+        return self._outcome.get("closed_by")
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, from arrival to the end of the answer."""
+        return float(self._outcome.get("seconds", 0.0))
+
+    @property
+    def ttft(self) -> float | None:
+        """When the first write left, in seconds after arrival; None when none did."""
+        return next((event["sent"] for event in self.events if event["sent"] is not None), None)
+
+    @property
+    def usage(self) -> Mapping[str, int]:
+        """`prompt_tokens` and `completion_tokens`; empty where nothing was generated."""
+        usage: Mapping[str, int] = self.told.get("usage", {})
+        return usage
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion together."""
+        return sum(self.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+
+    @property
+    def finish_reasons(self) -> Sequence[str]:
+        """Why each choice ended."""
+        reasons: Sequence[str] = self.told.get("finish_reasons", ())
+        return reasons
+
+    @property
+    def tool_calls(self) -> Sequence[Mapping[str, str]]:
+        """The tools that the answer calls: `name` and `arguments`, as the model wrote them."""
+        calls: Sequence[Mapping[str, str]] = self.told.get("tool_calls", ())
+        return calls
+
+    @property
+    def faults(self) -> Sequence[str]:
+        """The kinds of fault that struck the answer."""
+        faults: Sequence[str] = self._decision.get("faults", ())
+        return faults
+
+    @property
+    def rule(self) -> str | None:
+        """The stub that decided the answer, None where no stub did."""
+        return self._decision.get("rule")
+
+    @property
+    def refused(self) -> str | None:
+        """Why the request was refused, by the neutral name of the failure; None when it was not."""
+        return self._decision.get("kind")
+
+    @property
+    def trouble(self) -> str | None:
+        """What a function of the test's own has raised; None when none did."""
+        return self._decision.get("handler_error")
+
+    @property
+    def nearest(self) -> Sequence[Mapping[str, Any]]:
+        """The stubs that come nearest where none matched, each with its `name` and `differences`; else none."""
+        nearest: Sequence[Mapping[str, Any]] = self._decision.get("nearest") or ()
+        return [near for near in nearest if not str(near["name"]).startswith(PASSING)]
+
+    @property
+    def is_unmatched(self) -> bool:
+        """Whether no stub matched, though there are some. Those for the next few requests do not count."""
+        return bool(self.nearest)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the answer has ended."""
+        return self.closed_by is not None
+
+    @cached_property
+    def has_finished(self) -> bool:
+        """Whether the client was sent the news that the answer is complete, or a plain body."""
+        if not self.streamed:
+            return not self.answer.get("ending")
+        sent = [event for event in self.events if event["sent"] is not None]
+        return any(_FINISHED.search(str(event.get("data", ""))) for event in sent[-8:])
+
+    @property
+    def _request(self) -> Mapping[str, Any]:
+        return self._part("request")
+
+    @property
+    def _decision(self) -> Mapping[str, Any]:
+        return self._part("decision")
+
+    @property
+    def _outcome(self) -> Mapping[str, Any]:
+        return self._part("outcome")
+
+    def _part(self, name: str) -> Mapping[str, Any]:
+        part: Mapping[str, Any] = self.told.get(name, {})
+        return part
+
+    def __repr__(self) -> str:
+        return f"<exchange #{self.number}: {self.method} {self.path} -> {self.status}>"

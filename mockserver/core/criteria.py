@@ -1,0 +1,281 @@
+"""Criteria as values: what a request has to be, whether it is so, and if not, where it differs.
+
+A criterion looks at one field of a request (its model, its last message, a header, a place in its body) with a
+matcher. A field may have several values (the tools on offer, the items of a list): a matcher holds when it holds for
+any of them.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+from mockserver.core.json_paths import Path
+
+# No more of a value than this many characters is told in an explanation.
+_TOLD = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Equals:
+    """The same JSON value: true is not 1."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """A text with this part, or a list with this item."""
+
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Regex:
+    """A text in which the regular expression finds something."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of these JSON values."""
+
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """A number within bounds, which belong to it; None is no bound."""
+
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """Any value at all, or none."""
+
+    wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Satisfies:
+    """A value for which a Python function says yes."""
+
+    predicate: Callable[[Any], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """No value for which the matcher holds."""
+
+    matcher: "Matcher"
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """What all of these matchers hold for."""
+
+    matchers: tuple["Matcher", ...]
+
+
+Matcher = Equals | Contains | Regex | OneOf | Between | Exists | Satisfies | Not | Every
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """What one field has to be. `path` leads into it: a header by its name, a value in the body by its place."""
+
+    field: str
+    matcher: Matcher
+    path: Path = ()
+
+    @property
+    def label(self) -> str:
+        """The field as people write it: `model`, `headers.x-trace`, `body.messages[0].content`."""
+        steps = "".join(
+            f".{step}" if isinstance(step, str) else f"[{'*' if step is None else step}]" for step in self.path
+        )
+        return self.field + steps
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """What a request has to be: all `criteria`, all of `all`, one of `any` (where there are some), none of `none`."""
+
+    criteria: tuple[Criterion, ...] = ()
+    all: tuple["Criteria", ...] = ()
+    any: tuple["Criteria", ...] = ()
+    none: tuple["Criteria", ...] = ()
+
+
+# What every request is.
+ANYTHING = Criteria()
+
+
+class Facts(Protocol):
+    """What is known of a request."""
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        """The values of a field: none where it has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a request is not as it was wanted: the field, what was wanted of it, and what came."""
+
+    field: str
+    wanted: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: wanted {self.wanted}, came {self.found}"
+
+
+def matches(criteria: Criteria, facts: Facts) -> bool:
+    """Whether a request is as it was wanted."""
+    return (
+        all(_holds_in(criterion, facts) for criterion in criteria.criteria)
+        and all(matches(each, facts) for each in criteria.all)
+        and (not criteria.any or any(matches(each, facts) for each in criteria.any))
+        and not any(matches(each, facts) for each in criteria.none)
+    )
+
+
+def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
+    """Where a request differs from what was wanted; nowhere when it matches.
+
+    Of alternatives the one that comes nearest is told.
+    """
+    return (
+        *(_difference(criterion, facts) for criterion in criteria.criteria if not _holds_in(criterion, facts)),
+        *(difference for each in criteria.all for difference in differences(each, facts)),
+        *_nearest(criteria.any, facts),
+        *(_unwanted(each) for each in criteria.none if matches(each, facts)),
+    )
+
+
+def distance(criteria: Criteria, facts: Facts) -> int:
+    """In how many places a request differs from what was wanted."""
+    own = sum(not _holds_in(criterion, facts) for criterion in criteria.criteria)
+    own += sum(distance(each, facts) for each in criteria.all)
+    own += min((distance(each, facts) for each in criteria.any), default=0)
+    return own + sum(matches(each, facts) for each in criteria.none)
+
+
+def holds(matcher: Matcher, values: Sequence[object]) -> bool:
+    """Whether a matcher holds for the values of a field."""
+    if isinstance(matcher, Exists):
+        return bool(values) == matcher.wanted
+    if isinstance(matcher, Not):
+        return not holds(matcher.matcher, values)
+    if isinstance(matcher, Every):
+        return all(holds(each, values) for each in matcher.matchers)
+    return any(_FITS[type(matcher)](matcher, value) for value in values)
+
+
+def said_outright(criteria: Criteria, field: str) -> Iterator[object]:
+    """The values that a field is to be equal to, wherever in the criteria that is said."""
+    for each in criteria.criteria:
+        if each.field == field:
+            yield from _equal_to(each.matcher)
+    for inner in (*criteria.all, *criteria.any, *criteria.none):
+        yield from said_outright(inner, field)
+
+
+def _equal_to(matcher: Matcher) -> Sequence[object]:
+    if isinstance(matcher, Equals):
+        return (matcher.value,)
+    return matcher.values if isinstance(matcher, OneOf) else ()
+
+
+def in_words(criteria: Criteria) -> str:
+    """Criteria in a line for people."""
+    parts = [f"{each.label} {wanted(each.matcher)}" for each in criteria.criteria]
+    parts += [f"({in_words(each)})" for each in criteria.all]
+    parts += [f"({' or '.join(map(in_words, criteria.any))})"] if criteria.any else []
+    parts += [f"not ({in_words(each)})" for each in criteria.none]
+    return " and ".join(parts) or "anything"
+
+
+def wanted(matcher: Matcher) -> str:
+    """What a matcher wants, for people."""
+    return _WANTS[type(matcher)](matcher)
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two JSON values are equal; true and false are no numbers."""
+    if isinstance(one, bool) != isinstance(other, bool):
+        return False
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
+    return one == other
+
+
+def _holds_in(criterion: Criterion, facts: Facts) -> bool:
+    return holds(criterion.matcher, facts.values(criterion.field, criterion.path))
+
+
+def _difference(criterion: Criterion, facts: Facts) -> Difference:
+    values = facts.values(criterion.field, criterion.path)
+    return Difference(criterion.label, wanted(criterion.matcher), ", ".join(map(_shown, values[:8])) or "nothing")
+
+
+def _nearest(alternatives: Sequence[Criteria], facts: Facts) -> Iterator[Difference]:
+    distances = [distance(each, facts) for each in alternatives]
+    if not distances or not all(distances):
+        return
+    place = min(range(len(distances)), key=distances.__getitem__)
+    for difference in differences(alternatives[place], facts):
+        yield Difference(f"any[{place}].{difference.field}", difference.wanted, difference.found)
+
+
+def _unwanted(criteria: Criteria) -> Difference:
+    return Difference("not", f"not {in_words(criteria)}", "just that")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}... ({len(text)} characters)"
+
+
+def _has_part(matcher: Contains, value: object) -> bool:
+    return matcher.part in value if isinstance(value, str | list | tuple) else False
+
+
+def _is_within(matcher: Between, value: object) -> bool:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return False
+    return (matcher.least is None or matcher.least <= value) and (matcher.most is None or value <= matcher.most)
+
+
+_compiled = lru_cache(maxsize=1024)(re.compile)
+
+_FITS: dict[type, Callable[[Any, Any], bool]] = {
+    Equals: lambda matcher, value: same(matcher.value, value),
+    Contains: _has_part,
+    Regex: lambda matcher, value: isinstance(value, str) and _compiled(matcher.pattern).search(value) is not None,
+    OneOf: lambda matcher, value: any(same(each, value) for each in matcher.values),
+    Between: _is_within,
+    Satisfies: lambda matcher, value: bool(matcher.predicate(value)),
+}
+
+_WANTS: dict[type, Callable[[Any], str]] = {
+    Equals: lambda matcher: _shown(matcher.value),
+    Contains: lambda matcher: f"with {_shown(matcher.part)} in it",
+    Regex: lambda matcher: f"like /{matcher.pattern}/",
+    OneOf: lambda matcher: f"one of {', '.join(map(_shown, matcher.values))}",
+    Between: lambda matcher: " and ".join(
+        f"{word} {bound:g}"
+        for word, bound in (("at least", matcher.least), ("at most", matcher.most))
+        if bound is not None
+    ),
+    Exists: lambda matcher: "anything" if matcher.wanted else "nothing",
+    Satisfies: lambda matcher: f"what {getattr(matcher.predicate, '__name__', 'a predicate')}() accepts",
+    Not: lambda matcher: f"not {wanted(matcher.matcher)}",
+    Every: lambda matcher: " and ".join(map(wanted, matcher.matchers)),
+}

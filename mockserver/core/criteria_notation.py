@@ -1,0 +1,214 @@
+"""Criteria in words: the `match` table of stubs and of faults.
+
+    match = { dialect = "yandex", last_user = { contains = "weather" }, turn = 1 }
+    match = { body = { "$.temperature" = 0 }, headers = { x-tenant = { regex = "^a" } } }
+    match = { any = [ { model = "a" }, { model = "b" } ], not = { stream = true } }
+
+Fields (FIELDS) are looked at with a matcher: a value, which has to be equal, or a table of `equals`, `contains`,
+`regex`, `one_of`, `at_least`, `at_most`, `exists`, `not`; what stands in one table has to hold together. In Python a
+function is a matcher too. A mistake raises `CriteriaError`, which names the field.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.core.criteria import (
+    Between,
+    Contains,
+    Criteria,
+    Criterion,
+    Equals,
+    Every,
+    Exists,
+    Matcher,
+    Not,
+    OneOf,
+    Regex,
+    Satisfies,
+)
+from mockserver.core.json_paths import read_path
+from mockserver.core.naming import unknown
+
+# No criteria are nested deeper than this.
+_DEEPEST = 20
+
+
+class CriteriaError(ValueError):
+    """Criteria that cannot be meant; the text names the field and what would have been valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of a request: the type of its values, and what it is."""
+
+    type: type
+    summary: str
+
+
+FIELDS: Mapping[str, Field] = {
+    "dialect": Field(str, "the dialect's name"),
+    "operation": Field(str, "the operation's name, as `mockserver routes` lists it"),
+    "path": Field(str, "the dialect's own path, or that of a route of your own"),
+    "method": Field(str, "GET, POST, ..."),
+    "model": Field(str, "the model asked for"),
+    "stream": Field(bool, "whether a stream is asked for"),
+    "key": Field(str, "the API key"),
+    "prompt": Field(str, "all that the model reads: the prompt, or the whole conversation"),
+    "last_user": Field(str, "what the user said last; of a completion the prompt"),
+    "last_message": Field(str, "the last message, whoever said it; of a completion the prompt"),
+    "system": Field(str, "a system (or developer) message"),
+    "turn": Field(int, "how many user messages there are"),
+    "tool": Field(str, "the name of a tool on offer"),
+    "tool_result": Field(str, "the name of the tool whose result is the last message"),
+    "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
+    "attempt": Field(int, "1, and one more for each failure that the same request has just met"),
+}
+_COMPOUND = ("headers", "body", "any", "all", "not")
+_NAMES = {str: "text", bool: "true or false", int: "whole number"}
+
+
+def read_criteria(table: object, place: str = "match", depth: int = 0) -> Criteria:
+    """Criteria from their table; `place` is what errors call it. Raises CriteriaError."""
+    if not isinstance(table, Mapping):
+        raise CriteriaError(f'{place}: is a table, such as {{ last_user = {{ contains = "weather" }} }}')
+    if depth > _DEEPEST:
+        raise CriteriaError(f"{place}: is nested too deep")
+    criteria: list[Criterion] = []
+    for key, value in table.items():
+        where = f"{place}.{key}"
+        if key in FIELDS:
+            criteria.append(Criterion(key, read_matcher(value, where, FIELDS[key].type)))
+        elif key == "headers":
+            criteria += _within(value, where, str, lambda name: (name.lower(),), key)
+        elif key == "body":
+            criteria += _within(value, where, object, read_path, key)
+        elif key not in _COMPOUND:
+            raise CriteriaError(f"{place}: {unknown('field', key, (*FIELDS, *_COMPOUND))}")
+    return Criteria(
+        tuple(criteria),
+        all=_several(table, "all", place, depth),
+        any=_several(table, "any", place, depth),
+        none=_several(table, "not", place, depth),
+    )
+
+
+def read_matcher(value: object, place: str, type: type = object) -> Matcher:
+    """A matcher for a field of a type: from a value, a table of words, or a function. Raises CriteriaError."""
+    if isinstance(value, Matcher):
+        return value
+    if callable(value):
+        return Satisfies(value)
+    if isinstance(value, Mapping):
+        if not value:
+            raise CriteriaError(f"{place}: is empty; say one of {', '.join(MATCHERS)}")
+        told = tuple(_read_word(word, inner, place, type) for word, inner in value.items())
+        return told[0] if len(told) == 1 else Every(told)
+    if isinstance(value, list | tuple):
+        raise CriteriaError(f"{place}: for a list say {{ one_of = [...] }}, or {{ equals = [...] }}")
+    return Equals(_typed(value, place, type))
+
+
+def _within(
+    table: object, place: str, type: type, read: Callable[[str], tuple[Any, ...]], field: str
+) -> list[Criterion]:
+    if not isinstance(table, Mapping):
+        example = '{ x-tenant = "a" }' if field == "headers" else '{ "$.temperature" = 0 }'
+        raise CriteriaError(f"{place}: is a table, such as {example}")
+    found = []
+    for name, value in table.items():
+        try:
+            path = read(str(name))
+        except ValueError as error:
+            raise CriteriaError(f"{place}: {error}") from None
+        found.append(Criterion(field, read_matcher(value, f"{place}.{name}", type), path))
+    return found
+
+
+def _several(table: Mapping[str, Any], key: str, place: str, depth: int) -> tuple[Criteria, ...]:
+    """The criteria of `any`, `all` or `not`: a list of tables, or one."""
+    if key not in table:
+        return ()
+    value, where = table[key], f"{place}.{key}"
+    tables = value if isinstance(value, list | tuple) else [value]
+    if not tables:
+        raise CriteriaError(f'{where}: is empty; say a list of tables, such as [{{ model = "a" }}]')
+    return tuple(read_criteria(each, f"{where}[{number}]", depth + 1) for number, each in enumerate(tables))
+
+
+def _read_word(word: str, value: object, place: str, type: type) -> Matcher:
+    read = MATCHERS.get(word)
+    if read is None:
+        raise CriteriaError(f"{place}: {unknown('matcher', word, MATCHERS)}")
+    return read(value, f"{place}.{word}", type)
+
+
+def _equals(value: object, place: str, type: type) -> Matcher:
+    return Equals(_typed(value, place, type))
+
+
+def _contains(value: object, place: str, type: type) -> Matcher:
+    return Contains(_text(value, place, type))
+
+
+def _regex(value: object, place: str, type: type) -> Matcher:
+    text = _text(value, place, type)
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise CriteriaError(f"{place}: {text!r} is no regular expression: {error}") from None
+    return Regex(text)
+
+
+def _one_of(value: object, place: str, type: type) -> Matcher:
+    if not isinstance(value, list | tuple) or not value:
+        raise CriteriaError(f"{place}: is a list of values")
+    return OneOf(tuple(_typed(item, place, type) for item in value))
+
+
+def _bound(name: str) -> Callable[[object, str, type], Matcher]:
+    def read(value: object, place: str, type: type) -> Matcher:
+        if type in (str, bool) or isinstance(value, bool) or not isinstance(value, int | float):
+            raise CriteriaError(f"{place}: bounds a number, and this is none")
+        return Between(**{name: value})
+
+    return read
+
+
+def _exists(value: object, place: str, type: type) -> Matcher:
+    if not isinstance(value, bool):
+        raise CriteriaError(f"{place}: is true or false")
+    return Exists(value)
+
+
+def _not(value: object, place: str, type: type) -> Matcher:
+    return Not(read_matcher(value, place, type))
+
+
+MATCHERS: Mapping[str, Callable[[object, str, type], Matcher]] = {
+    "equals": _equals,
+    "contains": _contains,
+    "regex": _regex,
+    "one_of": _one_of,
+    "at_least": _bound("least"),
+    "at_most": _bound("most"),
+    "exists": _exists,
+    "not": _not,
+}
+
+
+def _text(value: object, place: str, type: type) -> str:
+    if type not in (str, object):
+        raise CriteriaError(f"{place}: looks at texts, and this field is a {_NAMES[type]}")
+    if not isinstance(value, str):
+        raise CriteriaError(f"{place}: {value!r} is no text")
+    return value
+
+
+def _typed(value: object, place: str, type: type) -> object:
+    """The value, when a field of that type can have it at all."""
+    right = isinstance(value, type) and (type is not int or not isinstance(value, bool))
+    if not right:
+        raise CriteriaError(f"{place}: {value!r} is no {_NAMES.get(type, 'value')}")
+    return value

@@ -1,0 +1,52 @@
+"""Places in a JSON value, written as JSONPath is: `$.messages[0].content`, `messages[-1]['role']`, `$.tools[*].type`.
+
+Keys, indexes (from the end when negative) and `[*]`, which stands for every item, are understood; nothing else is.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+# The way to a place: keys, indexes, and EVERY.
+Path = tuple[str | int | None, ...]
+EVERY = None
+
+_STEP = re.compile(r"""\.?(?P<key>[^.\[\]'"\s$][^.\[\]'"]*)|\[(?P<index>-?\d{1,9})\]|\[(?P<every>\*)\]"""
+                   r"""|\[(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")\]""")  # fmt: skip
+
+
+def read_path(text: str) -> Path:
+    """The path that a text names; a `$` at its beginning may be left out. Raises ValueError."""
+    at, steps = int(text.startswith("$")), []
+    while at < len(text):
+        step = _STEP.match(text, at)
+        if step is None or (at == 1 and text[0] == "$" and text[1] not in ".["):
+            raise ValueError(f"{text!r} is no path such as '$.messages[0].content': stuck at {text[at:]!r}")
+        steps.append(_step(step))
+        at = step.end()
+    return tuple(steps)
+
+
+def _step(step: re.Match[str]) -> str | int | None:
+    if step["every"]:
+        return EVERY
+    if step["index"]:
+        return int(step["index"])
+    return next(key for key in (step["key"], step["single"], step["double"]) if key is not None)
+
+
+def values_at(path: Path, value: object) -> list[object]:
+    """The values at a place: one, none where there is no such place, several where the path says "every"."""
+    found: Iterable[object] = (value,)
+    for step in path:
+        found = [inner for outer in found for inner in _inside(outer, step)]
+    return list(found)
+
+
+def _inside(value: object, step: str | int | None) -> Iterator[object]:
+    if step is EVERY and isinstance(value, list | dict):
+        yield from value.values() if isinstance(value, dict) else value
+    elif isinstance(step, str):
+        if isinstance(value, dict) and step in value:
+            yield value[step]
+    elif step is not EVERY and isinstance(value, list) and -len(value) <= step < len(value):
+        yield value[step]

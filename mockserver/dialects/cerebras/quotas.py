@@ -1,0 +1,67 @@
+"""Cerebras' quotas: the documented tiers, how every answer states them, and the refusals (vendor notes A1, A4, A5)."""
+
+from mockserver.core.dialects import Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, exceeded
+from mockserver.core.timeline import RawHeaders
+
+_SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
+
+FREE = Allowance(
+    (
+        Limit("requests", _MINUTE, 30),
+        Limit("requests", _HOUR, 900),
+        Limit("requests", _DAY, 14_400),
+        Limit("tokens", _MINUTE, 60_000),
+        Limit("tokens", _HOUR, 1_000_000),
+        Limit("tokens", _DAY, 1_000_000),
+    )
+)
+DEVELOPER = Allowance((Limit("requests", _MINUTE, 1_000), Limit("tokens", _MINUTE, 1_000_000)))
+# What the headers of free answers said in the middle of 2026.
+FREE_2026 = Allowance(
+    (
+        Limit("requests", _MINUTE, 5),
+        Limit("requests", _HOUR, 150),
+        Limit("requests", _DAY, 2_400),
+        Limit("tokens", _MINUTE, 30_000),
+        Limit("tokens", _DAY, 1_000_000),
+    )
+)
+
+# The two limits whose resets the vendor documents; answers of today state limit and remaining of the others alone.
+_WITH_RESET = {("requests", "day"), ("tokens", "minute")}
+
+_PAST: dict[Measure, tuple[str, str]] = {
+    "requests": ("too many requests sent.", "request_quota_exceeded"),
+    "tokens": ("too many tokens processed.", "token_quota_exceeded"),
+}
+
+
+def refuse(refused: Refused, now: float) -> Rejection:
+    """What the service says of a quota that is used up; of too many generations at once, that its queue is full."""
+    worst = exceeded(refused.standings)
+    if worst is None:
+        return Rejection(FailureKind.OVERLOADED)
+    past, code = _PAST[worst.limit.measure]
+    message = f"{worst.limit.measure.capitalize()} per {worst.limit.period} limit exceeded - {past}"
+    return Rejection(FailureKind.RATE_LIMIT, message, code=code)
+
+
+def limits_left(site: Site) -> RawHeaders:
+    """The limits of whoever asks, what is left of them, and in how many seconds they are whole again (a fraction)."""
+    named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in site.standings]
+    resets = [
+        (name, each)
+        for name, each in named
+        if site.edition == "documented" or (each.limit.measure, each.limit.period) in _WITH_RESET
+    ]
+    return (
+        *((b"x-ratelimit-limit-" + name.encode(), b"%d" % each.limit.amount) for name, each in named),
+        *((b"x-ratelimit-remaining-" + name.encode(), b"%d" % each.remaining) for name, each in named),
+        *((b"x-ratelimit-reset-" + name.encode(), b"%r" % each.reset) for name, each in resets),
+    )
+
+
+# "charged up front: estimated prompt tokens + max_tokens (or the model maximum when unset)".
+QUOTAS = QuotaPolicy({"free": FREE, "developer": DEVELOPER, "free-2026": FREE_2026}, refuse=refuse, up_front=True)

@@ -1,0 +1,80 @@
+"""Upstash's three quotas: the chat API's, the day's messages, a second's burst; its SDKs tell them by their headers.
+
+Which limit is which follows from its window (vendor note B5): a second is the burst's, a day of requests the messages',
+everything else the chat API's. The figures are invented, since the vendor published none.
+"""
+
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.quotas import (
+    PERIODS,
+    Allowance,
+    Limit,
+    Measure,
+    QuotaPolicy,
+    Refused,
+    Standing,
+    exceeded,
+    tightest,
+)
+from mockserver.core.timeline import RawHeaders
+
+_SECOND, _MINUTE, _HOUR, _DAY = PERIODS.values()
+
+MESSAGES_PER_DAY = Limit("requests", _DAY, 500)
+BURST = Limit("requests", _SECOND, 100)
+CHAT_REQUESTS = Limit("requests", _MINUTE, 60)
+CHAT_TOKENS = Limit("tokens", _MINUTE, 60_000)
+ASSUMED = Allowance((CHAT_REQUESTS, CHAT_TOKENS, MESSAGES_PER_DAY, BURST))
+
+_CHAT_PERIODS: dict[Measure, tuple[str, ...]] = {
+    "requests": ("minute", "hour"),
+    "tokens": ("second", "minute", "hour", "day"),
+}
+
+
+def refuse(refused: Refused, now: float) -> Rejection:
+    """The 429 of the quota that is used up, with the headers that name it; a crowd is refused as a burst."""
+    worst = exceeded(refused.standings)
+    if worst is None:
+        return Rejection(FailureKind.OVERLOADED, headers=left(b"burst-ratelimit-", refused.crowd or 0, 0))
+    limit = worst.limit
+    if limit.measure == "tokens" or limit.period in _CHAT_PERIODS["requests"]:
+        return Rejection(FailureKind.RATE_LIMIT, headers=chat_limits(refused.standings))
+    daily = limit.period == "day"
+    kind, name = (
+        (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")
+    )
+    reset = (name + b"reset", b"%d" % worst.full_at(now))
+    return Rejection(kind, headers=(*left(name, limit.amount, worst.remaining), reset))
+
+
+def left(name: bytes, amount: int, remaining: int) -> RawHeaders:
+    """A limit and what is left of it, in headers whose names begin alike."""
+    return ((name + b"limit", b"%d" % amount), (name + b"remaining", b"%d" % remaining))
+
+
+def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
+    """The limits of the chat API, and what is left of them."""
+    named = _chat(standings)
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % standing.limit.amount) for name, standing in named),
+        *((b"x-ratelimit-remaining-" + name, b"%d" % standing.remaining) for name, standing in named),
+    )
+
+
+def chat_resets(standings: tuple[Standing, ...], now: float) -> RawHeaders:
+    """When the limits of the chat API are whole again: Unix timestamps, unlike the seconds of other vendors."""
+    return tuple((b"x-ratelimit-reset-" + name, b"%d" % standing.full_at(now)) for name, standing in _chat(standings))
+
+
+def _chat(standings: tuple[Standing, ...]) -> tuple[tuple[bytes, Standing], ...]:
+    """The tightest of the chat API's limits on requests, and on tokens: the headers have room for one each.
+
+    By the first the SDKs know a 429 as the chat's, so both are there; one that is not configured is never used up.
+    """
+    requests = tightest(standings, "requests", _CHAT_PERIODS["requests"]) or Standing(CHAT_REQUESTS)
+    tokens = tightest(standings, "tokens", _CHAT_PERIODS["tokens"]) or Standing(CHAT_TOKENS)
+    return ((b"requests", requests), (b"tokens", tokens))
+
+
+QUOTAS = QuotaPolicy({"assumed": ASSUMED}, refuse=refuse)

@@ -1,0 +1,116 @@
+"""Tool calls on the wire: whole ones, and the fragments of a stream (vendor note A3, A4 and A6).
+
+Today's form is `tool_calls`, the older one of `functions` is `function_call`. A custom tool's call is told in full only
+in a plain answer: a chunk knows calls of functions alone, so there its text stands for the arguments.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.seeding import hex_digits
+from mockserver.dialects.openai_style import SLOT
+from mockserver.dialects.yandex.backends import Backend
+from mockserver.dialects.yandex.uri import ModelUri
+
+# Writes the call in a place of a choice.
+_Item = Callable[[Choice, int, "CallForm"], dict[str, Any]]
+
+_BLANK = re.compile(r'("(?:[^"\\]|\\.)*"?)|\s+')
+
+
+@dataclass(frozen=True, slots=True)
+class CallForm:
+    """How a model's engine writes its calls.
+
+    With `repeats` the later fragments of a call repeat the keys of its first as empty texts; with `typeless` the first
+    has an empty type as well. `legacy` is the older form.
+    """
+
+    backend: Backend
+    identity: int
+    repeats: bool
+    typeless: bool
+    legacy: bool
+
+
+def call_form(generation: Generation, uri: ModelUri, backend: Backend, site: Site) -> CallForm:
+    """The form for a model in an edition: what vLLM repeats is only told in the observed one."""
+    # "(gemma: `type` is `""` even in the first fragment.)"
+    observed = site.edition == "observed"
+    legacy = generation.request.tool_choice.legacy
+    return CallForm(backend, site.identity, observed, observed and uri.name.startswith("gemma"), legacy)
+
+
+def message_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
+    """What a message has beside its text: its calls, nothing where it has none."""
+    return _calls(choice, form, _item)
+
+
+def delta_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
+    """The same in a chunk, where every call is a function's: "one single chunk: [...] whole call"."""
+    return _calls(choice, form, _function_item)
+
+
+def first_fragment(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
+    """The delta that begins a call: "first fragment has id + name"."""
+    call = choice.calls[place]
+    function = {"name": call.name, "arguments": ""}
+    if form.legacy:
+        return {"function_call": function}
+    kind = "" if form.typeless else "function"
+    return {"tool_calls": [{"index": place, "id": _id(choice, place, form), "type": kind, "function": function}]}
+
+
+def next_fragment(place: int, form: CallForm) -> dict[str, Any]:
+    """The delta that goes on with a call, around the text SLOT: "follow-ups repeat empty strings", or leave out."""
+    if form.legacy:
+        return {"function_call": {"arguments": SLOT}}
+    if form.repeats:
+        return {"tool_calls": [{"index": place, "id": "", "type": "", "function": {"name": "", "arguments": SLOT}}]}
+    return {"tool_calls": [{"index": place, "function": {"arguments": SLOT}}]}
+
+
+def _calls(choice: Choice, form: CallForm, item: _Item) -> dict[str, Any]:
+    if not choice.calls:
+        return {}
+    if form.legacy:
+        call = choice.calls[0]
+        return {"function_call": {"name": call.name, "arguments": _arguments(call, form)}}
+    return {"tool_calls": [item(choice, place, form) for place in range(len(choice.calls))]}
+
+
+def _item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
+    call = choice.calls[place]
+    if call.kind == "function":
+        return _function_item(choice, place, form)
+    return {**_head(choice, place, form, "custom"), "custom": {"name": call.name, "input": call.arguments}}
+
+
+def _function_item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
+    call = choice.calls[place]
+    function = {"name": call.name, "arguments": _arguments(call, form)}
+    return {**_head(choice, place, form, "function"), "function": function}
+
+
+def _head(choice: Choice, place: int, form: CallForm, kind: str) -> dict[str, Any]:
+    head: dict[str, Any] = {"id": _id(choice, place, form), "type": kind}
+    # "D1 tool_calls items carry `index` even non-streaming"
+    return {"index": place, **head} if form.backend.indexed_calls else head
+
+
+def _id(choice: Choice, place: int, form: CallForm) -> str:
+    # "the D1 tool id equals the function name"; "chatcmpl-tool-<32hex>"
+    if form.backend.named_calls:
+        return choice.calls[place].name
+    return f"chatcmpl-tool-{hex_digits(form.identity, 32, 'call', choice.index, place)}"
+
+
+def _arguments(call: ToolCall, form: CallForm) -> str:
+    """The arguments; without blanks between them where the engine writes none, cut short or not."""
+    if call.kind == "custom" or not form.backend.compact_calls:
+        return call.arguments
+    return _BLANK.sub(lambda match: match[1] or "", call.arguments)

@@ -1,0 +1,52 @@
+"""`response_format`: the form that an answer must have (vendor note A6)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Constraint
+from mockserver.dialects.yandex.errors import fault
+from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema
+
+Body = Mapping[str, Any]
+
+# What tells a schema from the object around one.
+_KEYWORDS = frozenset((
+    "type", "properties", "items", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$dynamicRef",
+    "$defs", "definitions", "prefixItems", "contains", "required", "additionalProperties", "patternProperties",
+    "propertyNames", "dependentRequired", "dependentSchemas", "minProperties", "maxProperties", "minItems",
+    "maxItems", "uniqueItems", "pattern", "format", "minLength", "maxLength", "minimum", "maximum",
+    "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "unevaluatedProperties", "unevaluatedItems", "$schema",
+))  # fmt: skip
+
+
+def read_format(form: Body | None) -> Constraint | None:
+    """What a `response_format` demands; None where any text will do."""
+    if form is None or form["type"] == "text":
+        return None
+    _, schema = _schema(form)
+    return Constraint("json_object") if schema is None else Constraint("json_schema", schema)
+
+
+def format_fault(form: Body | None) -> Rejection | None:
+    """The refusal of a schema that is none, or that no answer can keep to."""
+    field, schema = ("", None) if form is None else _schema(form)
+    if schema is None:
+        return None
+    try:
+        check_schema(schema)
+    except UnsatisfiableSchemaError as error:
+        return fault(field, f"is a schema that no answer could keep to: {error}")
+    return None
+
+
+def _schema(form: Body) -> tuple[str, Any]:
+    """The schema of a form and the field that holds it; None where there is none."""
+    if form["type"] != "json_schema":
+        return "response_format", None
+    asked = form["json_schema"]
+    if "schema" in asked:
+        return "response_format.json_schema.schema", asked["schema"]
+    # The page wants a name and a schema; an example of the vendor's documentation gives the bare schema instead.
+    bare = not _KEYWORDS.isdisjoint(asked)
+    return "response_format.json_schema", asked if bare else None

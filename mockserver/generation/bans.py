@@ -1,0 +1,101 @@
+"""What never appears in an answer: tokens, sequences of tokens, and texts."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from mockserver.core.generation import Sampling
+from mockserver.generation import tokens
+from mockserver.generation.words import Pool, Unit, vocabulary
+
+# A bias of so little says no.
+NEVER = -40.0
+# The text of a token that is shorter than this, in characters, is banned as a token alone.
+_SHORTEST_TEXT = 2
+
+
+class _Index:
+    """Texts or sequences of tokens, to be found wherever they end in a longer one."""
+
+    def __init__(self, rows: Iterable[Sequence[object]]) -> None:
+        self.rows = frozenset(rows)
+        self.longest = max(map(len, self.rows), default=1)
+        self._lengths = sorted({len(row) for row in self.rows})
+        self._ends = {row[-1] for row in self.rows}
+
+    def found(self, row: Sequence[object], fresh: int) -> bool:
+        """Whether one of them ends among the last `fresh` items of a row."""
+        for end in range(len(row) - fresh + 1, len(row) + 1):
+            if row[end - 1] in self._ends:
+                for length in self._lengths:
+                    if length > end:
+                        break
+                    if row[end - length : end] in self.rows:
+                        return True
+        return False
+
+
+class Bans:
+    """What is forbidden. A banned token of some length is banned as a text too, however it would be written."""
+
+    def __init__(
+        self,
+        biases: tuple[tuple[int, float], ...] = (),
+        sequences: tuple[tuple[int, ...], ...] = (),
+        texts: tuple[str, ...] = (),
+    ) -> None:
+        single = {sequence[0] for sequence in sequences if len(sequence) == 1}
+        self._tokens = single | {token for token, bias in biases if bias <= NEVER}
+        self._sequences = _Index(sequence for sequence in sequences if len(sequence) > 1)
+        said = [*map(tokens.decode, sequences), *(tokens.decode((token,)) for token in self._tokens)]
+        whole = (text for text in said if len(text.strip()) >= _SHORTEST_TEXT and "\ufffd" not in text)
+        self._texts = _Index([*filter(None, texts), *whole])
+        # How much of what was said before a word has to be known to judge the word: in characters, and in tokens.
+        self.text_reach = self._texts.longest - 1
+        self.token_reach = self._sequences.longest - 1
+
+    def __bool__(self) -> bool:
+        return bool(self._tokens or self._sequences.rows or self._texts.rows)
+
+    def forbid(self, unit: Unit, said: Sequence[int], told: str) -> bool:
+        """Whether a unit must not come after the tokens and the text that are already said."""
+        if self._tokens and not self._tokens.isdisjoint(unit.ids):
+            return True
+        return self._completes(unit.ids, said) or self._spells(unit.text, told)
+
+    def forbid_token(self, token: int, text: str) -> bool:
+        """Whether a token is forbidden wherever it stands."""
+        return token in self._tokens or self._spells(text, "")
+
+    def _completes(self, ids: tuple[int, ...], said: Sequence[int]) -> bool:
+        if not self._sequences.rows:
+            return False
+        return self._sequences.found((*said[max(len(said) - self.token_reach, 0) :], *ids), len(ids))
+
+    def _spells(self, text: str, told: str) -> bool:
+        if not self._texts.rows:
+            return False
+        return self._texts.found(told[max(len(told) - self.text_reach, 0) :] + text, len(text))
+
+
+def bans(sampling: Sampling) -> Bans:
+    """The bans of a request."""
+    return _bans(sampling.logit_bias, sampling.bad_tokens, sampling.bad_words)
+
+
+@lru_cache(maxsize=64)
+def _bans(
+    biases: tuple[tuple[int, float], ...], sequences: tuple[tuple[int, ...], ...], texts: tuple[str, ...]
+) -> Bans:
+    return Bans(biases, sequences, texts)
+
+
+@lru_cache(maxsize=64)
+def sayable(language: str, forbidden: Bans) -> Pool:
+    """The words of a language that no ban touches."""
+    words = vocabulary(language)
+    return Pool(word for word in words if not forbidden.forbid_token(-1, word)) if forbidden else _pool(language)
+
+
+@lru_cache(maxsize=16)
+def _pool(language: str) -> Pool:
+    return Pool(vocabulary(language))

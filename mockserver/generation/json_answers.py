@@ -1,0 +1,119 @@
+"""Answers in JSON: an instance of a schema, or, where only JSON is asked for, the object that the prompt speaks of."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mockserver.core.generation import Prompt
+from mockserver.generation import tokens
+from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.subject import brief
+
+# How much of a text becomes tokens at a time, in characters.
+_PIECE = 1000
+# How much of a prompt is searched for what its object should look like, and how many of its braces are tried.
+_SEARCHED = 20_000
+_TRIED = 8
+
+_KEYS = re.compile(r"(?:keys?|fields?|properties|ключами|полями|поля)\b[^:\n\"'`]{0,40}[: ]\s*([^\n.]+)", re.IGNORECASE)
+_QUOTED = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`]")
+_BARE = re.compile(r"[A-Za-z_][\w-]{0,40}")
+_NO_KEYS = frozenset(("and", "or", "the", "with", "a", "an", "of", "as", "in", "to", "is", "are", "и"))
+
+_USUAL = {
+    "type": "object",
+    "properties": {
+        "subject": {"type": "string"},
+        "answer": {"type": "string"},
+        "confidence": {"type": "number", "minimum": 0.5, "maximum": 1},
+    },
+    "required": ["subject", "answer", "confidence"],
+}
+_LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
+_NUMBER_KEYS = re.compile(r"(?:^|_)(age|count|price|year|score|confidence|rating|quantity|population|total|amount)$")
+
+
+def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """An instance of a schema, in the language of the prompt."""
+    about = brief(prompt.topic)
+    return _told(write_instance(schema, key, about.language, about.subject))
+
+
+def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """The same with every property that the schema names, as far as it may have them all."""
+    about = brief(prompt.topic)
+    return _told(write_instance(schema, key, about.language, about.subject, complete=True))
+
+
+def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """An object such as the prompt describes: by a schema, by an example, by its keys; else one of our own."""
+    about = brief(prompt.topic)
+    text = write_instance(_described(prompt.text[-_SEARCHED:]), key, about.language, about.subject)
+    return _told(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
+
+
+def _told(text: str) -> Iterator[Phrase | None]:
+    """A text, its natural end, and white space for those who may not stop there."""
+    for start in range(0, len(text), _PIECE):
+        ids = tuple(tokens.encode(text[start : start + _PIECE]))
+        yield Phrase(ids, tuple(tokens.texts(ids)))
+    yield None
+    while True:
+        yield phrase("\n")
+
+
+def _described(text: str) -> Any:
+    """The schema of the object that a prompt wants."""
+    for found in _objects(text):
+        schema = found if "properties" in found or "$ref" in found else _like(found)
+        if _gives_objects(schema):
+            return schema
+    named = _named_keys(text)
+    return {"type": "object", "properties": named, "required": list(named)} if named else _USUAL
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects in a text."""
+    decoder, place = json.JSONDecoder(), -1
+    for _ in range(_TRIED):
+        place = text.find("{", place + 1)
+        if place < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            continue
+        place = end - 1
+        if isinstance(found, dict) and found:
+            yield found
+
+
+def _like(value: Any, depth: int = 0) -> Any:
+    """The schema of values like this one."""
+    if isinstance(value, dict) and depth < 20:
+        named = {name: _like(part, depth + 1) for name, part in value.items()}
+        return {"type": "object", "properties": named, "required": list(named)}
+    if isinstance(value, list):
+        return {"type": "array", "items": _like(value[0], depth + 1) if value else {"type": "string"}, "minItems": 1}
+    return {"type": _LITERALS.get(type(value), "string")}
+
+
+def _gives_objects(schema: Any) -> bool:
+    if schema.get("type", "object") != "object":
+        return False
+    try:
+        check_schema(schema)
+    except UnsatisfiableSchemaError:
+        return False
+    return True
+
+
+def _named_keys(text: str) -> dict[str, Any]:
+    """The keys that a prompt names: `with the keys "name" and "age"`."""
+    found = _KEYS.search(text)
+    if found is None:
+        return {}
+    names = _QUOTED.findall(found[1]) or [word for word in _BARE.findall(found[1]) if word.lower() not in _NO_KEYS]
+    return {name: {"type": "number" if _NUMBER_KEYS.search(name.lower()) else "string"} for name in names[:12]}

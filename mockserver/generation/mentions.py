@@ -1,0 +1,223 @@
+"""What a prompt plainly names: places and persons, quoted texts, numbers, dates, addresses; each as it stands there.
+
+Read from a bounded stretch of the prompt. The readings are offers: whether one is taken is up to the schema that it has
+to satisfy.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from mockserver.generation import corpus
+from mockserver.generation.subject import brief
+from mockserver.generation.terms import is_concept, stem, terms, words_in
+
+_STRETCH = 1200
+_DESCRIPTION = 80
+_CAPITAL = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĖĘĚĞĢĪĮİĶĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁІЇЄҐ]"
+_NAME = re.compile(
+    rf"(?<![^\W_]){_CAPITAL}[\w'\u2019.-]*\w(?:[ ](?:(?:de|del|di|da|do|la|of|am|на)[ ])?{_CAPITAL}[\w'\u2019-]*\w)*"
+    r"(?:,[ ][A-Z]{2}\b)?"
+)
+_QUOTED = re.compile(r"[\"“„«`]([^\"“”„«»`]{1,200})[\"”“»`]|(?<!\w)'([^'\n]{2,200})'(?!\w)")
+_NUMBER = re.compile(r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?![\w]|[.,-]\d)(?:[ \u00a0-]?([^\W\d_]+))?")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)
+_URL = re.compile(r"https?://[^\s\"'<>»”)]*[^\s\"'<>»”).,;:!?]")
+_CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z-]*\d)[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b", re.ASCII)
+_FORMULA = re.compile(
+    r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
+)
+# Names in scripts that part no words: what stands before what is asked of it, but for a day between or before.
+_DENSE_NAME = re.compile(
+    r"(?:今天|明天|现在|現在|今日|明日|昨天|昨日)?"
+    r"([一-鿿]{2,5}?|[ァ-ヿー]{2,12})(?=的|今天|明天|现在|現在|今日|明日|天气|天気|時間|时间|の|は|で)"
+    r"|([가-힣]{2,8}?)(?:의|에서|에|은|는)?(?=\s*(?:날씨|시간|지금|현재))"
+)
+_ENDING = re.compile("['\u2019][a-zçğıöşü]{1,5}$")
+_DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "昨天", "昨日", "오늘", "내일", "지금"])
+_UNITLESS = frozenset(
+    stem(word)
+    for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
+)
+# What may stand between the items of a list.
+_BETWEEN = re.compile(
+    r"\s*(?:[,;、，&]\s*)?(?:(?:and|or|и|или|und|oder|et|ou|y|e|o|ve|veya|та|і|або|和|と|및|vs\.?)\s+"
+    r"(?:(?:in|at|for|в|во|для|à|en|a|em|у)\s+)?)?\s*",
+    re.IGNORECASE,
+)
+_FROM = re.compile(r"(?:\b(?:from|из|от|von|aus|de|desde|da|dal|з|із)\s+)$", re.IGNORECASE)
+_TO = re.compile(r"(?:\b(?:to|в|до|nach|zu|à|vers|a|hasta|para|до)\s+)$", re.IGNORECASE)
+_AFTER_FOR = re.compile(
+    r"\b(?:for|about|on|regarding|о|об|про|über|nach|sobre|su|hakkında)\s+(?!\d)(.{3,120}?)(?:[.?!\n]|$)", re.IGNORECASE
+)
+
+
+class Name(NamedTuple):
+    """A name in a prompt, and where it stands."""
+
+    text: str
+    start: int
+    end: int
+
+
+@lru_cache(maxsize=256)
+def names(topic: str, about: frozenset[str] = frozenset()) -> tuple[Name, ...]:
+    """The names in a prompt, in order. Words that say what is asked (`about`, as terms) are none, nor are stopwords."""
+    stretch = topic[:_STRETCH]
+    stopwords = frozenset(corpus.language(brief(topic).language).get("stopwords", ()))
+    found = [Name(_ENDING.sub("", m[0]), m.start(), m.end()) for m in _NAME.finditer(stretch)]
+    found = [
+        name
+        for each in found
+        if (name := _without_lead(each, stopwords, about) if _opens(stretch, each.start) else each)
+        and not terms(name.text) & about
+    ]
+    if not found:
+        dense = (Name(m[1] or m[2], m.start(), m.end()) for m in _DENSE_NAME.finditer(stretch))
+        found = [name for name in dense if name.text not in _DAYS and not terms(name.text) & about]
+    return tuple(found)
+
+
+def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
+    """The longest list among the names: those with nothing but commas and conjunctions between them."""
+    best: list[Name] = []
+    run: list[Name] = []
+    for name in found:
+        gap = topic[run[-1].end : name.start] if run else ""
+        run = [*run, name] if run and gap.strip() and _BETWEEN.fullmatch(gap) else [name]
+        best = max(best, run, key=len)
+    texts = tuple(dict.fromkeys(name.text for name in best))
+    # "Paris, France" is one place.
+    alone = len(texts) == 2 and topic[best[0].end : best[1].start].strip() == ","
+    return texts if len(texts) > 1 and not alone else ()
+
+
+def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), description: str = "") -> Iterator[str]:
+    """Texts of the prompt that may be meant by a parameter, likeliest first.
+
+    Its name says what is meant; where that says nothing, its description does, and else nothing is.
+    """
+    stretch = topic[:_STRETCH]
+    for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
+        yield from read(stretch, about)
+
+
+def is_clear(parameter: str, description: str = "") -> bool:
+    """Whether a parameter's name or description says which texts are meant by it."""
+    return bool(_meant(parameter) or _meant(description[:_DESCRIPTION]))
+
+
+@lru_cache(maxsize=4096)
+def _meant(text: str) -> tuple[tuple[frozenset[str], "_Read"], ...]:
+    words = words_in(text)
+    return tuple(row for row in _READINGS if words & row[0])
+
+
+def number_for(parameter: str, topic: str) -> Iterator[str]:
+    """Numbers of the prompt that may be meant: one whose unit is the parameter's name, else the only one.
+
+    An only number with another unit is meant by a parameter that has none of its own: an amount, a price, an id.
+    """
+    found = list(_NUMBER.finditer(topic[:_STRETCH]))
+    words = set(map(stem, words_in(parameter)))
+    for match in found:
+        if match[1] and stem(match[1]) in words:
+            yield _digits(match)
+    if len(found) == 1 and (found[0][1] is None or words & _UNITLESS):
+        yield _digits(found[0])
+
+
+def numbers(topic: str) -> tuple[str, ...]:
+    """All numbers of the prompt, in order."""
+    return tuple(_digits(match) for match in _NUMBER.finditer(topic[:_STRETCH]))
+
+
+def _digits(match: re.Match[str]) -> str:
+    return match[0][: match.start(1) - match.start()].rstrip(" \u00a0-") if match[1] else match[0]
+
+
+def _opens(topic: str, place: int) -> bool:
+    """Whether a sentence begins at a place."""
+    return topic[:place].rstrip()[-1:] in ("", ".", "!", "?", ":", "\n")
+
+
+def _without_lead(name: Name, stopwords: frozenset[str], about: frozenset[str]) -> Name | None:
+    """The name without the words that begin its sentence: `What`, `Compare`, `Book`; None when nothing is left."""
+    words = list(re.finditer(r"\S+", name.text))
+    while words and (words[0][0].lower() in stopwords or any(map(is_concept, terms(words[0][0])))):
+        words.pop(0)
+    if not words:
+        return None
+    return Name(name.text[words[0].start() :], name.start + words[0].start(), name.end)
+
+
+def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
+    return (match[1] or match[2] for match in _QUOTED.finditer(topic))
+
+
+def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Names that do not begin a sentence first: the first word of one is capital anyway."""
+    found = names(topic, about)
+    inner = [name for name in found if not _opens(topic, name.start)]
+    return (name.text for name in (*inner, *(name for name in found if name not in inner)))
+
+
+def _led_by(lead: re.Pattern[str]) -> "_Read":
+    def read(topic: str, about: frozenset[str]) -> Iterator[str]:
+        return (name.text for name in names(topic, about) if lead.search(topic[: name.start]))
+
+    return read
+
+
+def _matches(pattern: re.Pattern[str]) -> "_Read":
+    return lambda topic, about: (match[0].strip() for match in pattern.finditer(topic))
+
+
+def _codes(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Words with a digit in them (A-1234, #77), mere numbers last."""
+    found = [match[0].removeprefix("#") for match in _CODE.finditer(topic)]
+    return iter(sorted(found, key=str.isdigit))
+
+
+def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """What a search would be for: what follows a "for" or "about", else the subject, else all of it."""
+    yield from (match[1].strip() for match in _AFTER_FOR.finditer(topic))
+    yield brief(topic).subject
+    yield topic.strip()
+
+
+_Read = Callable[[str, frozenset[str]], Iterator[str]]
+
+
+def _meaning(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Which words in a parameter's name mean which readings, in the order in which they are tried.
+_READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
+    (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
+    (_meaning("to destination target arrival end куда"), _led_by(_TO)),
+    (_meaning("email mail recipient to address sender"), _matches(_EMAIL)),
+    (_meaning("url link uri website page address"), _matches(_URL)),
+    (_meaning("date day when start end from to until since checkin checkout дата"), _matches(_DATE)),
+    (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
+    (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
+    (
+        _meaning(
+            "query q search text phrase message content body title subject sentence keyword keywords name term input "
+            "question topic prompt note task запрос текст сообщение"
+        ),
+        _quoted,
+    ),
+    (
+        _meaning(
+            "city cities town towns location locations place places country countries region area destination capital "
+            "where name names person people user customer company companies symbol ticker product artist author team "
+            "recipient timezone zone город города страна место"
+        ),
+        _named,
+    ),
+    (_meaning("query q search keyword keywords term question topic prompt input subject запрос"), _asked),
+)

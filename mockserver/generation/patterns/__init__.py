@@ -1,0 +1,22 @@
+"""Patterns, which are regular expressions, and texts that match them."""
+
+from mockserver.generation.patterns.matches import (
+    LONGEST,
+    continue_match,
+    fault_in,
+    find_match,
+    tell_match,
+    write_match,
+)
+from mockserver.generation.patterns.syntax import PatternError, read_pattern
+
+__all__ = [
+    "LONGEST",
+    "PatternError",
+    "continue_match",
+    "fault_in",
+    "find_match",
+    "read_pattern",
+    "tell_match",
+    "write_match",
+]

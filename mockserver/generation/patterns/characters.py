@@ -1,0 +1,140 @@
+"""Sets of characters, and which of their members a natural text would use.
+
+The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no set, since UTF-8 cannot say them.
+"""
+
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import chain, islice
+from string import ascii_lowercase, ascii_uppercase, digits
+
+Range = tuple[int, int]
+
+# Where no ASCII character will do, these look most familiar.
+_FOREIGN = "éüñçöèàäßøåаеоинтсрвлкмдпабгαβγδελмщ日本語文字一二三ひらがなカタカナ한국어«»—…°©€£"
+_PUNCTUATION = "-_.,:;!?'\"()/@#%&+=*<>[]{}|\\^~`$"
+_SOME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Characters:
+    """A set of characters, as ranges of code points in rising order that do not touch; both ends belong to it."""
+
+    ranges: tuple[Range, ...]
+
+    def __contains__(self, character: str) -> bool:
+        code = ord(character)
+        return any(low <= code <= high for low, high in self.ranges)
+
+    def __or__(self, other: "Characters") -> "Characters":
+        return characters(self.ranges + other.ranges)
+
+    def __and__(self, other: "Characters") -> "Characters":
+        shared = ((max(a, c), min(b, d)) for a, b in self.ranges for c, d in other.ranges)
+        return characters(pair for pair in shared if pair[0] <= pair[1])
+
+    def __invert__(self) -> "Characters":
+        starts = [0, *(high + 1 for _, high in self.ranges)]
+        ends = [*(low - 1 for low, _ in self.ranges), 0x10FFFF]
+        gaps = characters(pair for pair in zip(starts, ends, strict=True) if pair[0] <= pair[1])
+        return gaps & _SAYABLE if self.ranges != _SAYABLE.ranges else NONE
+
+
+def characters(ranges: Iterable[Range]) -> Characters:
+    """The set of all that lies in any of the ranges."""
+    merged: list[Range] = []
+    for low, high in sorted(ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return Characters(tuple(merged))
+
+
+def members(text: str) -> Characters:
+    """The set of a text's characters."""
+    return characters((ord(character), ord(character)) for character in text)
+
+
+_SAYABLE = Characters(((0, 0xD7FF), (0xE000, 0x10FFFF)))
+NONE = Characters(())
+ANY = _SAYABLE
+DIGITS = members(digits)
+WORD = members(ascii_lowercase + ascii_uppercase + digits + "_")
+SPACE = members(" \t\n\r\f\v")
+LINE = ~members("\n")
+
+
+def either_case(found: Characters) -> Characters:
+    """The set with the other case of its letters; of a large set, those of its first characters."""
+    codes = islice(chain.from_iterable(range(low, high + 1) for low, high in found.ranges), 0x600)
+    swapped = (chr(code).swapcase() for code in codes)
+    return found | members("".join(text for text in swapped if len(text) == 1))
+
+
+@lru_cache(maxsize=1024)
+def usual(found: Characters) -> str:
+    """The members that a natural text would use, of the likeliest kind only; empty for an empty set."""
+    if all(letter in found for letter in ascii_lowercase):
+        return ascii_lowercase
+    for kind in (digits + ascii_uppercase + ascii_lowercase, " ", _PUNCTUATION, "\n\t\r", _FOREIGN):
+        known = "".join(character for character in kind if character in found)
+        if known:
+            # Of letters in both cases the small ones look best, as in hexadecimal numbers.
+            lower = "".join(character for character in known if not character.isupper())
+            return lower if all(character.lower() in lower for character in known) else known
+    codes = chain.from_iterable(range(low, high + 1) for low, high in reversed(found.ranges))
+    return "".join(map(chr, islice(codes, _SOME)))
+
+
+_SCRIPTS: dict[str, tuple[Range, ...]] = {
+    "latin": ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0xD6), (0xD8, 0xF6), (0xF8, 0x24F)),
+    "greek": ((0x391, 0x3A1), (0x3A3, 0x3E1)),
+    "cyrillic": ((0x400, 0x481), (0x48A, 0x52F)),
+    "hebrew": ((0x5D0, 0x5EA),),
+    "arabic": ((0x620, 0x63F), (0x641, 0x64A)),
+    "devanagari": ((0x904, 0x939),),
+    "thai": ((0xE01, 0xE30),),
+    "hiragana": ((0x3041, 0x3096),),
+    "katakana": ((0x30A1, 0x30FA),),
+    "han": ((0x4E00, 0x9FFF),),
+    "hangul": ((0xAC00, 0xD7A3),),
+}
+# Of the emoji those that nothing else is: digits have the property too.
+_OTHERS: dict[str, tuple[Range, ...]] = {"any": ANY.ranges, "ascii": ((0, 0x7F),), "emoji": ((0x1F600, 0x1F64F),)}
+_CATEGORIES = {
+    "letter": "L", "alphabetic": "L", "alpha": "L", "uppercaseletter": "Lu", "uppercase": "Lu",
+    "lowercaseletter": "Ll", "lowercase": "Ll", "titlecaseletter": "Lt", "modifierletter": "Lm",
+    "otherletter": "Lo", "mark": "M",
+    "number": "N", "decimalnumber": "Nd", "digit": "Nd", "letternumber": "Nl", "othernumber": "No",
+    "punctuation": "P", "punct": "P", "dashpunctuation": "Pd", "symbol": "S", "mathsymbol": "Sm",
+    "currencysymbol": "Sc", "separator": "Z", "spaceseparator": "Zs", "whitespace": "Z", "control": "Cc",
+}  # fmt: skip
+_CATEGORIES |= {
+    short.lower(): short
+    for short in (*_CATEGORIES.values(), "C", "Mn", "Mc", "Ps", "Pe", "Pc", "Po", "Pi", "Pf", "Sk", "So")
+}
+
+
+@cache
+def property_set(name: str) -> Characters | None:
+    """The characters of a Unicode category or script (`L`, `Uppercase_Letter`, `Script=Greek`); None for no such name.
+
+    Small and capital letters are one in a name, as Unicode has it. Only those characters of the first plane, which is
+    where every text finds what it needs.
+    """
+    key, _, value = name.lower().replace("_", "").rpartition("=")
+    named = (_OTHERS | _SCRIPTS if not key else _SCRIPTS).get(value.removeprefix("is"))
+    if named is not None and key in ("script", "sc", "scriptextensions", "scx", ""):
+        return characters(named)
+    if key not in ("generalcategory", "gc", "") or value not in _CATEGORIES:
+        return None
+    return _of_category(_CATEGORIES[value])
+
+
+@cache
+def _of_category(category: str) -> Characters:
+    codes = (code for low, high in ((0, 0xD7FF), (0xE000, 0xFFFF)) for code in range(low, high + 1))
+    return characters((code, code) for code in codes if unicodedata.category(chr(code)).startswith(category))

@@ -1,0 +1,456 @@
+"""Patterns as sets of texts: what may still follow after each character, and a search for a text that is wanted.
+
+Strategy. A language is what is left to be matched (Brzozowski's derivatives): reading a character turns one language
+into another, and both "and" and "not" are as easy as "or", which is what look-arounds need. Equal languages are one
+object, so every step is taken once for a pattern. Characters which no part of the pattern tells apart are one kind.
+A place (the end of the text, of a line, of a word) depends on the kinds of the characters beside it.
+
+Nothing here backtracks through a text: to read one costs a step for each character.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import reduce
+from operator import and_, or_
+from threading import local
+from typing import NamedTuple
+
+from mockserver.core.seeding import Draws
+from mockserver.generation.patterns.characters import ANY, WORD, Characters, members, usual
+from mockserver.generation.patterns.syntax import (
+    Condition,
+    Either,
+    Group,
+    Look,
+    Node,
+    One,
+    PatternError,
+    Place,
+    Repeat,
+    Sequence,
+)
+
+_MOST_STEPS = 40_000
+# More steps for each character that is asked for, and a last resort against languages without end.
+_FREE_STEPS = 64
+_MOST_NEWS = 60_000
+_TOO_LONG = "no matching text was found within reasonable time"
+_MOST_SETS = 400
+_MOST_COPIES = 64
+# How many characters beyond those that are wanted a search may take before it turns back.
+_MOST_WANDERED = 256
+# A part with a look-around in it is repeated so many times at the most: fewer texts are found, none that is wrong.
+_UNROLLED = 12
+
+
+class Beside(IntEnum):
+    """What stands before or after a place: an end of the text, or a character."""
+
+    EDGE = 0
+    WORD = 1
+    OTHER = 2
+    NEWLINE = 3
+
+
+def stands(kind: str, before: Beside, after: Beside) -> bool:
+    """Whether a place is one of that kind."""
+    if kind == "start":
+        return before is Beside.EDGE
+    if kind == "end":
+        return after is Beside.EDGE
+    if kind == "line_start":
+        return before in (Beside.EDGE, Beside.NEWLINE)
+    if kind == "line_end":
+        return after in (Beside.EDGE, Beside.NEWLINE)
+    border = (before is Beside.WORD) != (after is Beside.WORD)
+    if kind == "boundary":
+        return border
+    # Python and JavaScript do not agree about a text without any character.
+    return not border and (before, after) != (Beside.EDGE, Beside.EDGE)
+
+
+def beside(character: str) -> Beside:
+    """What a character is to the place beside it; "" is the end of the text."""
+    if not character:
+        return Beside.EDGE
+    if character in WORD:
+        return Beside.WORD
+    return Beside.NEWLINE if character == "\n" else Beside.OTHER
+
+
+def _bit(before: Beside, after: Beside) -> int:
+    return 1 << (len(Beside) * before + after)
+
+
+# For each kind of place a bit for every pair that it may stand between.
+_STANDING = {
+    kind: sum(_bit(before, after) for before in Beside for after in Beside if stands(kind, before, after))
+    for kind in ("start", "end", "line_start", "line_end", "boundary", "inside")
+}
+_EVERYWHERE = sum(_bit(before, after) for before in Beside for after in Beside)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Language:
+    """A set of texts.
+
+    `need` is the least length that any has at any rate, `pull` a guess of how far the end is. `ends` has a bit for each
+    place, by what is before and after it: whether nothing more has to come there.
+    """
+
+    kind: str
+    parts: tuple["Language", ...] = ()
+    kinds: int = 0
+    least: int = 0
+    most: int | None = None
+    need: int = 0
+    pull: int = 0
+    ends: int = 0
+
+
+class _Kind(NamedTuple):
+    """Characters that the pattern does not tell apart."""
+
+    found: Characters
+    beside: Beside
+    rank: int
+    sample: str
+
+
+class _Counts(local):
+    """What the search that is under way has taken: one for each thread, since all share what is known."""
+
+    steps = 0
+    free = 0
+    news = 0
+
+
+class Languages:
+    """All languages of one pattern: made, read and searched."""
+
+    def __init__(self, root: Node) -> None:
+        self._kinds = _kinds({ANY, WORD, members("\n"), *_sets(root)})
+        self._known: dict[object, Language] = {}
+        self._afters: dict[tuple[Language, Beside, int], Language] = {}
+        self._counts = _Counts()
+        self._nothing = Language("nothing", need=1 << 40, pull=1 << 40)
+        self._empty = Language("empty", ends=_EVERYWHERE)
+        self._anything = Language("repeated", (self._one(ANY),), least=0, most=None, ends=_EVERYWHERE)
+
+    @property
+    def size(self) -> int:
+        """How much is remembered, in languages and steps between them."""
+        return len(self._known) + len(self._afters)
+
+    @property
+    def steps(self) -> int:
+        """How many steps the last search has taken."""
+        return self._counts.steps + self._counts.free
+
+    def of(self, node: Node, *, whole: bool = True) -> Language:
+        """The texts that a node matches from end to end, or with more text after that unless `whole`."""
+        self._counts.steps = 0
+        then = self._empty if whole else self._anything
+        matched = self._followed(node, then, outermost=True)
+        if whole or not any(isinstance(part, Look) and not part.ahead for part in nodes(node)):
+            return matched
+        # Where something has to come before the match, the match may be further on.
+        return self._any_of([matched, self.containing(node)])
+
+    def containing(self, node: Node) -> Language:
+        """The texts in which a node matches somewhere."""
+        self._counts.steps = 0
+        if _begins(node):
+            return self._followed(node, self._anything, outermost=True)
+        parts = node.parts if isinstance(node, Sequence) else (node,)
+        return self._row((Repeat(One(ANY), 0, None, 0, 1), *parts), self._anything, outermost=True)
+
+    def common(self, wanted: Iterable[Language], unwanted: Iterable[Language]) -> Language:
+        """The texts that are in all of some languages, and in none of others."""
+        return self._all_of([*wanted, *map(self._not, unwanted)])
+
+    def ending(self, node: Node) -> Language:
+        """The texts at whose end a node matches."""
+        self._counts.steps = 0
+        return self._joined(self._anything, self._followed(node, self._empty, outermost=False))
+
+    def accepts(self, language: Language, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
+        """Whether a text, which stands between the two, is in a language."""
+        rest, last = self.rest(language, text, before)
+        return bool(rest.ends & _bit(last, after))
+
+    def rest(self, language: Language, text: str, before: Beside = Beside.EDGE) -> tuple[Language, Beside]:
+        """What a language leaves to be matched after a text, and what then stands before it."""
+        self._counts.news = 0
+        for character in text:
+            number = self._kind_of(character)
+            language, before = self._after(language, before, number), self._kinds[number].beside
+        return language, before
+
+    def find(self, language: Language, draws: Draws, least: int, most: int, before: Beside = Beside.EDGE) -> str | None:
+        """A text of the language of `least` to `most` characters; None where there is none, or none was found."""
+        # The steps that are known already count too: what is found does not depend on what was asked before.
+        self._counts.free = _FREE_STEPS * min(least, most)
+        self._counts.steps = self._counts.news = -self._counts.free
+        target = min(most, max(least, language.need + draws.below(4)))
+        most = min(most, target + _MOST_WANDERED)
+        path = [_Step(language, before, "", self._ways(language, before, draws, target, most))]
+        failed: set[tuple[Language, Beside, int]] = set()
+        while path:
+            here, length = path[-1], len(path) - 1
+            if length >= target and here.language.ends & _bit(here.before, Beside.EDGE):
+                return "".join(step.text for step in path)
+            way = next((w for w in here.ways if (w[0], w[1].beside, length + 1) not in failed), None)
+            if way is not None:
+                text = draws.pick(usual(way[1].found))
+                ways = self._ways(way[0], way[1].beside, draws, target - length - 1, most - length - 1)
+                path.append(_Step(way[0], way[1].beside, text, ways))
+                continue
+            if length >= least and here.language.ends & _bit(here.before, Beside.EDGE):
+                return "".join(step.text for step in path)
+            failed.add((here.language, here.before, length))
+            path.pop()
+        return None
+
+    def _ways(
+        self, language: Language, before: Beside, draws: Draws, wanted: int, room: int
+    ) -> Iterator[tuple[Language, _Kind]]:
+        """Where each kind of character leads to, the most promising first; nowhere that leaves too little room."""
+        weighed = []
+        for number, kind in enumerate(self._kinds):
+            self._step()
+            further = self._after(language, before, number)
+            if further is not self._nothing and further.need < room:
+                # With room to spare one way is as good as another; then, those that lead to an end.
+                hasty = wanted <= further.pull
+                # What leads no nearer may be waiting for a word to end.
+                stuck = hasty and further.pull >= language.pull > 0 and kind.beside is Beside.WORD
+                weight = draws.below(40) + 12 * kind.rank + (1000 if hasty else 20) * further.pull + 40 * stuck
+                weighed.append((weight, number, further))
+        weighed.sort(key=lambda row: row[:2])
+        return iter([(further, self._kinds[number]) for _, number, further in weighed])
+
+    def _kind_of(self, character: str) -> int:
+        return next(number for number, kind in enumerate(self._kinds) if character in kind.found)
+
+    def _step(self) -> None:
+        self._counts.steps += 1
+        if self._counts.steps > _MOST_STEPS:
+            raise PatternError(_TOO_LONG)
+
+    # From nodes to languages.
+
+    def _followed(self, node: Node, then: Language, *, outermost: bool = False) -> Language:
+        """The texts of a node, each followed by one of `then`: what a look ahead sees goes beyond its own part."""
+        self._step()
+        if isinstance(node, One):
+            return self._joined(self._one(node.found), then)
+        if isinstance(node, Place):
+            return self._joined(self._new(("place", node.kind), Language("place", ends=_STANDING[node.kind])), then)
+        if isinstance(node, Group):
+            return self._followed(node.part, then)
+        if isinstance(node, Either):
+            return self._any_of([self._followed(option, then) for option in node.options])
+        if isinstance(node, Sequence):
+            return self._row(node.parts, then, outermost=outermost)
+        if isinstance(node, Repeat):
+            return self._repetition(node, then)
+        if isinstance(node, Look):
+            return self._row((node,), then, outermost=outermost)
+        raise PatternError("back-references are not supported here")
+
+    def _row(self, parts: tuple[Node, ...], then: Language, *, outermost: bool) -> Language:
+        for number in reversed(range(len(parts))):
+            part = parts[number]
+            if not isinstance(part, Look):
+                then = self._followed(part, then)
+            elif part.ahead:
+                then = self._all_of([then, self._looked(part, self._followed(part.part, self._anything))])
+            elif outermost or part.wanted:
+                before = self._row(parts[:number], self._empty, outermost=outermost)
+                seen = self._joined(self._anything, self._followed(part.part, self._empty))
+                return self._joined(self._all_of([before, self._looked(part, seen)]), then)
+            else:
+                raise PatternError("a look-behind inside a group is not supported here")
+        return then
+
+    def _looked(self, look: Look, seen: Language) -> Language:
+        if look.wanted:
+            return seen
+        if any(isinstance(part, Look) for part in nodes(look.part)):
+            raise PatternError("a look-around inside a negative one is not supported here")
+        return self._not(seen)
+
+    def _repetition(self, node: Repeat, then: Language) -> Language:
+        if not any(isinstance(part, Look) for part in nodes(node.part)):
+            return self._joined(self._repeated(self._followed(node.part, self._empty), node.least, node.most), then)
+        if node.least > _MOST_COPIES:
+            raise PatternError("so many repeated look-arounds are not supported")
+        least = node.least
+        language = then
+        for _ in range(min(_UNROLLED, _UNROLLED if node.most is None else node.most - least)):
+            language = self._any_of([then, self._followed(node.part, language)])
+        for _ in range(least):
+            language = self._followed(node.part, language)
+        return language
+
+    # Languages out of languages, each made once.
+
+    def _new(self, key: object, language: Language) -> Language:
+        return self._known.setdefault(key, language)
+
+    def _one(self, found: Characters) -> Language:
+        kinds = sum(1 << number for number, kind in enumerate(self._kinds) if kind.sample in found)
+        return self._new(("one", kinds), Language("one", kinds=kinds, need=1, pull=1)) if kinds else self._nothing
+
+    def _joined(self, first: Language, second: Language) -> Language:
+        if first is self._nothing or second is self._empty:
+            return first
+        if second is self._nothing or first is self._empty:
+            return second
+        if first.kind == "joined":
+            return self._joined(first.parts[0], self._joined(first.parts[1], second))
+        need, pull, ends = first.need + second.need, first.pull + second.pull, first.ends & second.ends
+        made = Language("joined", (first, second), need=need, pull=pull, ends=ends)
+        return self._new(("joined", first, second), made)
+
+    def _any_of(self, languages: Iterable[Language]) -> Language:
+        parts = _flat("any", languages, self._nothing)
+        if self._anything in parts or not parts:
+            return self._anything if parts else self._nothing
+        if len(parts) == 1:
+            return parts[0]
+        need, pull = min(part.need for part in parts), min(part.pull for part in parts)
+        ends = reduce(or_, (part.ends for part in parts))
+        return self._new(("any", frozenset(parts)), Language("any", parts, need=need, pull=pull, ends=ends))
+
+    def _all_of(self, languages: Iterable[Language]) -> Language:
+        parts = _flat("all", languages, self._anything)
+        if self._nothing in parts or not parts:
+            return self._nothing if parts else self._anything
+        if len(parts) == 1:
+            return parts[0]
+        need, pull = max(part.need for part in parts), sum(part.pull for part in parts)
+        ends = reduce(and_, (part.ends for part in parts))
+        return self._new(("all", frozenset(parts)), Language("all", parts, need=need, pull=pull, ends=ends))
+
+    def _not(self, language: Language) -> Language:
+        if language.kind == "not":
+            return language.parts[0]
+        if language in (self._nothing, self._anything):
+            return self._anything if language is self._nothing else self._nothing
+        return self._new(("not", language), Language("not", (language,), ends=_EVERYWHERE & ~language.ends))
+
+    def _repeated(self, part: Language, least: int, most: int | None) -> Language:
+        if most == 0 or part is self._empty or (part is self._nothing and least == 0):
+            return self._empty
+        if part is self._nothing or (least, most) == (1, 1):
+            return part
+        if part is self._anything.parts[0] and (least, most) == (0, None):
+            return self._anything
+        need, pull, ends = least * part.need, least * part.pull, part.ends if least else _EVERYWHERE
+        made = Language("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
+        return self._new(("repeated", part, least, most), made)
+
+    # Reading.
+
+    def _after(self, language: Language, before: Beside, number: int) -> Language:
+        """What is left of a language after a character of that kind."""
+        key = (language, before, number)
+        known = self._afters.get(key)
+        if known is None:
+            self._counts.news += 1
+            if self._counts.news > _MOST_NEWS:
+                raise PatternError(_TOO_LONG)
+            known = self._afters[key] = self._read(language, before, number)
+        return known
+
+    def _read(self, language: Language, before: Beside, number: int) -> Language:
+        kind, parts = language.kind, language.parts
+        if kind == "one":
+            return self._empty if language.kinds >> number & 1 else self._nothing
+        if kind == "joined":
+            first = self._joined(self._after(parts[0], before, number), parts[1])
+            skipped = parts[0].ends & _bit(before, self._kinds[number].beside)
+            return self._any_of([first, self._after(parts[1], before, number)]) if skipped else first
+        if kind == "repeated":
+            most = None if language.most is None else language.most - 1
+            rest = self._repeated(parts[0], max(language.least - 1, 0), most)
+            return self._joined(self._after(parts[0], before, number), rest)
+        afters = [self._after(part, before, number) for part in parts]
+        if kind == "any":
+            return self._any_of(afters)
+        if kind == "all":
+            return self._all_of(afters)
+        return self._not(afters[0]) if kind == "not" else self._nothing
+
+
+class _Step(NamedTuple):
+    """A place on the way of a search: what is left there, the character that led to it, and the ways from it."""
+
+    language: Language
+    before: Beside
+    text: str
+    ways: Iterator[tuple[Language, _Kind]]
+
+
+def _flat(kind: str, languages: Iterable[Language], neutral: Language) -> tuple[Language, ...]:
+    """Languages without repetition and without the one that changes nothing; those of the kind by their parts."""
+    parts = (part for language in languages for part in (language.parts if language.kind == kind else (language,)))
+    return tuple(dict.fromkeys(part for part in parts if part is not neutral))
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """A node and all within it."""
+    waiting: list[Node] = [node]
+    while waiting:
+        found = waiting.pop()
+        yield found
+        if isinstance(found, Sequence):
+            waiting += found.parts
+        elif isinstance(found, Either):
+            waiting += found.options
+        elif isinstance(found, Repeat | Group | Look):
+            waiting.append(found.part)
+        elif isinstance(found, Condition):
+            waiting += (found.yes, found.no)
+
+
+def _begins(node: Node) -> bool:
+    """Whether a node can match only where the text begins."""
+    if isinstance(node, Sequence):
+        return bool(node.parts) and _begins(node.parts[0])
+    if isinstance(node, Either):
+        return all(map(_begins, node.options))
+    return _begins(node.part) if isinstance(node, Group) else isinstance(node, Place) and node.kind == "start"
+
+
+def _sets(root: Node) -> set[Characters]:
+    return {node.found for node in nodes(root) if isinstance(node, One)}
+
+
+def _kinds(sets: set[Characters]) -> tuple[_Kind, ...]:
+    """The characters, parted so that each set is made of whole kinds."""
+    if len(sets) > _MOST_SETS:
+        raise PatternError(f"more than {_MOST_SETS} different sets of characters are not supported here")
+    ordered = sorted(sets, key=lambda found: found.ranges)
+    borders = sorted({border for found in ordered for low, high in found.ranges for border in (low, high + 1)})
+    marks = [0] * len(borders)
+    for number, found in enumerate(ordered):
+        for low, high in found.ranges:
+            for place in range(bisect_left(borders, low), bisect_left(borders, high + 1)):
+                marks[place] |= 1 << number
+    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place, mark in enumerate(marks):
+        if mark:
+            ranges[mark].append((borders[place], borders[place + 1] - 1))
+    return tuple(_kind(Characters(tuple(found))) for found in ranges.values())
+
+
+def _kind(found: Characters) -> _Kind:
+    sample = usual(found)[0]
+    rank = 0 if sample.isascii() and sample.isalnum() else 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
+    return _Kind(found, beside(sample), rank, sample)

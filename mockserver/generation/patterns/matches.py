@@ -1,0 +1,263 @@
+"""Texts that match a pattern and look natural: digits where digits are asked for, words where words fit.
+
+Strategy. A few walks through the pattern's tree write what it asks for: nothing ever runs it as a program, and none can
+be made to take exponential time. Conditions on a place are checked against the whole text. Where the walks fail, or
+several patterns have to come together, the search in `languages` decides: it finds a text wherever there is one, but a
+less natural one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as Row
+from functools import lru_cache
+
+from mockserver.core.seeding import Draws
+from mockserver.generation.corpus import Phrase, fresh_phrase
+from mockserver.generation.patterns.characters import NONE, WORD, members
+from mockserver.generation.patterns.languages import Language, Languages, beside, nodes, stands
+from mockserver.generation.patterns.spelling import run
+from mockserver.generation.patterns.syntax import (
+    Back,
+    Either,
+    Group,
+    Node,
+    One,
+    PatternError,
+    Place,
+    Repeat,
+    Sequence,
+    Tree,
+    either,
+    read_pattern,
+    repeat,
+    sequence,
+)
+from mockserver.generation.patterns.walks import MOST_EXTRAS, Note, Walk
+
+# Told of steps that were taken; it may raise what ends the search.
+Spend = Callable[[int], None]
+
+LONGEST = 16_384
+_WALKS = 6
+_MOST_EFFORT = 50_000
+_MOST_REMEMBERED = 8_000
+_PIECE = 12
+
+
+def write_match(pattern: str, draws: Draws, *, whole: bool = False, least: int = 0, most: int | None = None) -> str:
+    """A text that the pattern matches: somewhere in it, or with `whole` from end to end.
+
+    It has `least` to `most` characters (code points), `LONGEST` at the most. Raises PatternError, a ValueError, where
+    the pattern is malformed or not understood, and where no such text was found.
+    """
+    return _match(pattern, draws, whole, least, most, lambda steps: None)
+
+
+def find_match(
+    patterns: Row[str],
+    draws: Draws,
+    least: int = 0,
+    most: int | None = None,
+    forbidden: Row[str] = (),
+    others_than: Row[str] = (),
+    spend: Spend = lambda steps: None,
+) -> str | None:
+    """A text in which every pattern is found and no forbidden one, and that is none of `others_than`.
+
+    It has `least` to `most` characters. None where there is no such text or none was found, and where one of several
+    patterns, or a forbidden one, refers back to a group. `spend` is told of the steps that walks in vain and searches
+    have taken; what it raises is passed on.
+    """
+    try:
+        if len(patterns) == 1 and not forbidden:
+            text = _match(patterns[0], draws, False, least, most, spend)
+            if text not in others_than:
+                return text
+        return _joint(tuple(patterns), tuple(forbidden), tuple(others_than)).find(draws, least, most, spend)
+    except (PatternError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def fault_in(pattern: str) -> str:
+    """Why no text that is wholly this pattern can be written; empty where one can, whatever the draws."""
+    try:
+        write_match(pattern, Draws(0), whole=True)
+    except PatternError as error:
+        return str(error)
+    return ""
+
+
+def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
+    """How a text that matches a pattern wholly may go on, piece by piece; it matches after each. Ends where it must."""
+    compiled = _compiled(pattern)
+    try:
+        languages = compiled.languages
+        rest, last = languages.rest(languages.of(compiled.tree.root), text)
+        while True:
+            piece = languages.find(rest, draws, _PIECE, 4 * _PIECE, last) or languages.find(
+                rest, draws, 1, LONGEST, last
+            )
+            if not piece:
+                return
+            yield piece
+            rest, last = languages.rest(rest, piece, last)
+    except (PatternError, RecursionError):  # it refers back, or takes too long to continue
+        return
+
+
+def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
+    """A story that matches a pattern wholly, None where it is complete, and more as long as the pattern allows more.
+
+    Raises PatternError where `fault_in` finds a fault in the pattern.
+    """
+    draws = Draws(key)
+    text = write_match(pattern, draws, whole=True)
+    yield fresh_phrase(text)
+    yield None
+    yield from map(fresh_phrase, continue_match(pattern, text, draws))
+
+
+class _Compiled:
+    """A pattern's tree, and its languages once anybody needs them."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._languages: Languages | None = None
+
+    @property
+    def languages(self) -> Languages:
+        """The pattern's languages; forgotten when they have grown too many."""
+        languages = self._languages
+        if languages is None or languages.size > _MOST_REMEMBERED:
+            languages = self._languages = Languages(self.tree.root)
+        return languages
+
+    def holds(self, text: str, notes: Row[Note]) -> bool:
+        """Whether a text keeps the conditions that were noted."""
+        try:
+            return all(self._stands(note, text) for note in notes)
+        except RecursionError:
+            raise PatternError("the pattern has too much in one place") from None
+
+    def _stands(self, note: Note, text: str) -> bool:
+        node, place = note.node, note.position
+        before, after = beside(text[place - 1 : place] if place else ""), beside(text[place : place + 1])
+        if isinstance(node, Place):
+            return stands(node.kind, before, after)
+        part = self._known(node.part, note.groups)
+        languages = self.languages if part is node.part else Languages(part)
+        if node.ahead:
+            seen = languages.accepts(languages.of(part, whole=False), text[place:], before)
+        else:
+            seen = languages.accepts(languages.ending(part), text[:place], after=after)
+        return seen == node.wanted
+
+    def _known(self, node: Node, groups: Mapping[int, str]) -> Node:
+        """A node with the texts of groups in the place of references to them."""
+        if isinstance(node, Back):
+            text = groups.get(self.tree.number(node.group))
+            return One(NONE) if text is None else sequence([One(members(character)) for character in text])
+        if not any(isinstance(part, Back) for part in nodes(node)):
+            return node
+        if isinstance(node, Sequence):
+            return sequence([self._known(part, groups) for part in node.parts])
+        if isinstance(node, Either):
+            return either([self._known(part, groups) for part in node.options])
+        if isinstance(node, Repeat):
+            return repeat(self._known(node.part, groups), node.least, node.most)
+        return self._known(node.part, groups) if isinstance(node, Group) else node
+
+
+@lru_cache(maxsize=256)
+def _compiled(pattern: str) -> _Compiled:
+    tree = read_pattern(pattern)
+    if tree.root.effort > _MOST_EFFORT:
+        raise PatternError(f"the pattern asks for more than {LONGEST} characters")
+    return _Compiled(tree)
+
+
+def _match(pattern: str, draws: Draws, whole: bool, least: int, most: int | None, spend: Spend) -> str:
+    compiled = _compiled(pattern)
+    longest = LONGEST if most is None else min(most, LONGEST)
+    shortest = compiled.tree.root.shortest
+    if max(shortest, least) > longest:
+        raise PatternError(
+            f"the pattern asks for at least {max(shortest, least)} characters, and {longest} are allowed"
+        )
+    try:
+        return _written(compiled, draws, whole, least, longest, spend)
+    except PatternError:  # what these draws do not find, others may
+        return _written(compiled, Draws(0), whole, least, longest, spend)
+
+
+def _written(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: int, spend: Spend) -> str:
+    for number in range(_WALKS):
+        text = _walked(compiled, draws, number, whole, least, most)
+        if text is not None:
+            return text
+        spend(compiled.tree.root.effort)
+    return _searched(compiled, draws, whole, least, most, spend)
+
+
+def _walked(compiled: _Compiled, draws: Draws, number: int, whole: bool, least: int, most: int) -> str | None:
+    """The text of one walk; None where it does not match. The last of them takes only what it must."""
+    walk = Walk(compiled.tree, draws, MOST_EXTRAS if number < _WALKS - 1 else 0, least, most)
+    text = walk.text()
+    if text is None:
+        return None
+    if len(text) < least and not whole:
+        text += run(WORD, least - len(text), least - len(text), draws)
+    return text if least <= len(text) <= most and compiled.holds(text, walk.notes) else None
+
+
+def _searched(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: int, spend: Spend) -> str:
+    languages = compiled.languages
+    try:
+        text = languages.find(languages.of(compiled.tree.root, whole=whole), draws, least, most)
+    except RecursionError:
+        raise PatternError("the pattern has too much in one place") from None
+    finally:
+        spend(languages.steps)
+    if text is None:
+        raise PatternError("no text matches the pattern")
+    return text
+
+
+class _Joint:
+    """Patterns that have to be found in one text, and what must not be."""
+
+    def __init__(self, patterns: Row[str], forbidden: Row[str], others: Row[str]) -> None:
+        self._patterns = [_compiled(pattern) for pattern in patterns or ("",)]
+        # Where nothing is asked for, something is better than nothing.
+        self._natural = 0 if patterns else 1
+        self._unwanted = [_compiled(pattern).tree.root for pattern in forbidden]
+        self._others = [sequence([One(members(character)) for character in text]) for text in others]
+        self._searched = self._prepared()
+
+    def _prepared(self) -> tuple[Languages, Language]:
+        wanted = [compiled.tree.root for compiled in self._patterns]
+        languages = Languages(sequence([*wanted, *self._unwanted, *self._others]))
+        unwanted = [*map(languages.containing, self._unwanted), *map(languages.of, self._others)]
+        return languages, languages.common(map(languages.containing, wanted), unwanted)
+
+    def find(self, draws: Draws, least: int, most: int | None, spend: Spend) -> str | None:
+        """A text, a natural one if chance allows it."""
+        if self._searched[0].size > _MOST_REMEMBERED:
+            self._searched = self._prepared()
+        languages, language = self._searched
+        most = LONGEST if most is None else min(most, LONGEST)
+        for number in range(_WALKS):
+            compiled = self._patterns[number % len(self._patterns)]
+            text = _walked(compiled, draws, number, False, max(least, self._natural), most)
+            if text is not None and languages.accepts(language, text):
+                return text
+            spend(compiled.tree.root.effort)
+        try:
+            return languages.find(language, draws, least, most)
+        finally:
+            spend(languages.steps)
+
+
+@lru_cache(maxsize=64)
+def _joint(patterns: Row[str], forbidden: Row[str], others: Row[str]) -> _Joint:
+    return _Joint(patterns, forbidden, others)

@@ -1,0 +1,163 @@
+"""Prepared answers: what the model is made to say, word for word, as a generation like any other.
+
+Neither limits nor stops shorten it. Log-probabilities, token ids and usage are those that the text would have had.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from mockserver.core.generation import (
+    Choice,
+    FinishReason,
+    Generation,
+    GenerationRequest,
+    Position,
+    Prompt,
+    Sampling,
+    ToolCall,
+    Unseen,
+    Usage,
+)
+from mockserver.core.seeding import derive
+from mockserver.core.timeline import Pace
+from mockserver.generation import tokens
+from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.subject import brief
+from mockserver.generation.unseen import unseen
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What the usage states instead of what was counted; None is what was counted."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """What every choice says. `pieces` are its text as it is streamed: one token each, whatever their length.
+
+    Before `pieces[k]` there are `delays[k]` seconds of silence, or the engine's own where that is None. `calls` are the
+    names and arguments of the tools that it calls. A `refusal` declines to answer.
+    """
+
+    text: str = ""
+    pieces: tuple[str, ...] = ()
+    delays: tuple[float | None, ...] = ()
+    calls: tuple[tuple[str, str], ...] = ()
+    refusal: bool = False
+    finish_reason: FinishReason | None = None
+    counts: Counts = Counts()
+
+
+def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
+    """The generation in which every choice for every prompt says the same."""
+    key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
+    calls = tuple(_call(name, arguments) for name, arguments in speech.calls)
+    places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
+    choices = tuple(
+        _choice(number, prompt, _seed(request, key, index), speech, calls, request)
+        for number, (prompt, index) in enumerate(places)
+    )
+    return Generation(request, choices, _usage(request, choices, speech), key, prepared=True)
+
+
+def delayed(timing: Pace, speech: Speech, generation: Generation) -> Pace:
+    """The pace with the delays of the pieces: each for its own when streamed, all of them before a whole answer."""
+    if all(delay is None for delay in speech.delays):
+        return timing
+    natural = timing.schedule or (0.0,) * max(generation.steps, 1)
+    if generation.request.output.stream and speech.pieces:
+        due = _streamed(natural, speech.delays)
+    else:
+        extra = sum(delay for delay in speech.delays if delay is not None)
+        due = [instant + extra for instant in natural]
+    first, last = due[0], due[-1]
+    if not first:
+        return Pace(timing.queue, timing.prefill, last, due)
+    queue = min(timing.queue, first)
+    return Pace(queue, first - queue, last - first, due)
+
+
+def _streamed(natural: Sequence[float], delays: Sequence[float | None]) -> list[float]:
+    gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
+    told = [*delays, *[None] * len(gaps)]
+    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, told, strict=False)))
+
+
+def _choice(
+    number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
+) -> Choice:
+    ids, texts = _told(speech, streamed=request.output.stream)
+    echo: Sequence[int] = (prompt.ids or tokens.encode(prompt.text)) if request.output.echo else ()
+    echo_texts = tokens.texts(echo)
+    language = brief(prompt.topic).language if request.output.logprobs is not None else ""
+    called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
+    return Choice(
+        index=number,
+        seed=seed,
+        ids=ids,
+        texts=texts,
+        finish_reason=speech.finish_reason or (called if calls else "stop"),
+        prompt=prompt,
+        calls=calls,
+        refusal=speech.refusal,
+        positions=_positions(ids, texts, seed, request, request.sampling, language),
+        echo_ids=echo,
+        echo_texts=echo_texts,
+        echo_positions=_positions(echo, echo_texts, derive(seed, "echo"), request, Sampling(), language),
+    )
+
+
+def _told(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
+    """The tokens of the text; of a stream in pieces one for each, under the id of its first."""
+    if streamed and speech.pieces:
+        return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
+    ids = tokens.encode(speech.text)
+    return ids, tokens.texts(ids)
+
+
+def _call(name: str, arguments: str) -> ToolCall:
+    ids = tokens.encode(arguments)
+    return ToolCall(name, ids, tokens.texts(ids))
+
+
+def _seed(request: GenerationRequest, key: int, index: int) -> int:
+    given = request.sampling.seeds
+    return given[min(index, len(given) - 1)] if given else derive(key, "seed", index) >> 33
+
+
+def _positions(
+    ids: Sequence[int],
+    texts: Sequence[str],
+    key: int,
+    request: GenerationRequest,
+    sampling: Sampling,
+    language: str,
+) -> Sequence[Position]:
+    alternatives = request.output.logprobs
+    return () if alternatives is None else positions(ids, texts, alternatives, key, scale(sampling, language))
+
+
+def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:
+    """What the text costs, plain or streamed, in pieces or not; what is stated otherwise counts."""
+    counts, said = speech.counts, tokens.encode(speech.text)
+    completion = (len(said) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
+    more: Unseen | None = None
+    if request.effort is not None or request.prediction is not None or counts.reasoning_tokens is not None:
+        more = unseen(counts.reasoning_tokens or 0, request.prediction, [said] * len(choices), None)
+        completion += more.reasoning + more.rejected
+    return Usage(
+        _or(counts.prompt_tokens, request.prompt_tokens),
+        _or(counts.completion_tokens, completion),
+        _or(counts.cached_tokens, 0),
+        more,
+    )
+
+
+def _or(stated: int | None, counted: int) -> int:
+    return counted if stated is None else stated

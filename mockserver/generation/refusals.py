@@ -1,0 +1,38 @@
+"""Refusals in words: a choice that declines says so, in the language of its prompt."""
+
+from dataclasses import replace
+
+from mockserver.core.generation import Choice, Generation, GenerationRequest
+from mockserver.core.seeding import Draws, derive
+from mockserver.generation import corpus
+from mockserver.generation.corpus import phrase
+from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.subject import brief
+
+
+def in_words(generation: Generation) -> Generation:
+    """The generation in which every choice that refuses, and has no words for it yet, has some."""
+    if not any(_is_silent(choice) for choice in generation.choices):
+        return generation
+    choices = (_worded(choice, generation.request) if _is_silent(choice) else choice for choice in generation.choices)
+    return generation.with_choices(tuple(choices))
+
+
+def _is_silent(choice: Choice) -> bool:
+    return choice.refusal and not choice.texts
+
+
+def _worded(choice: Choice, request: GenerationRequest) -> Choice:
+    language = brief(choice.prompt.topic).language
+    said = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
+    limit = request.limits.max_tokens
+    ids, texts = said.ids[:limit], said.texts[:limit]
+    alternatives = request.output.logprobs
+    likely = scale(request.sampling, language)
+    return replace(
+        choice,
+        ids=ids,
+        texts=texts,
+        finish_reason="stop" if len(ids) == len(said.ids) else "length",
+        positions=() if alternatives is None else positions(ids, texts, alternatives, choice.seed, likely),
+    )

@@ -1,0 +1,252 @@
+"""A JSON Schema as a document: its draft, the schemas in it by place, what they refer to, whether a value keeps to one.
+
+Every schema of a document is a `Node`, one for each place, so that nodes can be told apart by identity. Nodes can also
+be made: a schema that no place of the document has, such as the opposite of one that is there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin
+
+import jsonschema_rs
+from jsonschema_rs import Registry
+
+Key = tuple[str | int, ...]
+
+# Where a document is that does not name its place: relative references have to lead somewhere.
+_NOWHERE = "https://schema.invalid/"
+_BY_DRAFT: dict[int, Any] = {
+    4: jsonschema_rs.Draft4Validator,
+    6: jsonschema_rs.Draft6Validator,
+    7: jsonschema_rs.Draft7Validator,
+    2019: jsonschema_rs.Draft201909Validator,
+    2020: jsonschema_rs.Draft202012Validator,
+}
+_NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
+# What may stand in a schema without being one.
+_VALUES = ("enum", "const", "default", "examples")
+
+
+class UnsatisfiableSchemaError(ValueError):
+    """A schema that nothing keeps to, or nothing that could be found; the text says so in a plain sentence."""
+
+
+class InvalidSchemaError(UnsatisfiableSchemaError):
+    """A value that is no JSON Schema, or one that refers to what is not there; the text says which."""
+
+
+class Node:
+    """A schema at its place. `place` is its JSON pointer in the document, None for a schema that was made."""
+
+    __slots__ = ("_children", "_validator", "base", "document", "height", "place", "schema")
+
+    def __init__(
+        self,
+        document: "Document",
+        schema: Any,
+        base: str,
+        place: str | None = None,
+        children: Mapping[Key, "Node"] | None = None,
+    ) -> None:
+        self.document = document
+        self.schema = schema
+        self.base = base
+        self.place = place
+        self.height = 0.0
+        self._children: dict[Key, Node] = dict(children or {})
+        self._validator: Callable[[object], bool] | None = None
+
+    def child(self, *key: str | int) -> "Node":
+        """The schema under a keyword: `child("items")`, `child("properties", "name")`, `child("anyOf", 0)`."""
+        found = self._children.get(key)
+        if found is None:
+            found = self._children[key] = self._descend(key)
+        return found
+
+    def holds(self, value: object) -> bool:
+        """Whether a value keeps to this schema; a schema that was made does not know, and says yes."""
+        if self.place is None:
+            return True
+        if self._validator is None:
+            self._validator = self.document.validator_at(self.place)
+        return self._validator(value)
+
+    def made(self, schema: Any, children: Mapping[Key, "Node"] | None = None) -> "Node":
+        """A schema that the document does not have, but which refers to what this one can refer to."""
+        return Node(self.document, schema, self.base, None, children)
+
+    def _descend(self, key: Key) -> "Node":
+        schema, place, base = self.schema, self.place, self.base
+        for part in key:
+            schema = schema[part]
+            place = None if place is None else f"{place}/{_escaped(part)}"
+        if place is not None:
+            return self.document.node(schema, place, base)
+        return Node(self.document, schema, base)
+
+
+class Document:
+    """A schema with all that is in it. Raises InvalidSchemaError.
+
+    `draft` is the year or number of its version, `size` how many objects and lists it is made of.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.draft = _draft(schema)
+        self.size = 0
+        self._nodes: dict[str, Node] = {}
+        self._places: dict[str, str] = {}
+        self._bases: dict[str, str] = {}
+        self._dynamic: dict[str, list[str]] = {}
+        self.base = self._index()
+        self._cls = _BY_DRAFT[self.draft]
+        self._registry: Registry | None = None
+        self.root = self.node(schema, "", self.base)
+        self.accepts = self._validator(schema, formats=False)
+        self.accepts_formats = self._validator(schema, formats=True)
+
+    def node(self, schema: Any, place: str, base: str) -> Node:
+        """The node at a place, made when it is first asked for."""
+        found = self._nodes.get(place)
+        if found is None:
+            found = self._nodes[place] = Node(self, schema, self._bases.get(place, base), place)
+        return found
+
+    def resolve(self, reference: str, base: str) -> Node | None:
+        """What a reference leads to, in this document or in a metaschema; None when nothing is there."""
+        uri, fragment = urldefrag(urljoin(base, reference))
+        pointer = not fragment or fragment.startswith("/")
+        place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
+        if place is not None:
+            return self._at(place + unquote(fragment) if pointer else place)
+        other = _metaschema(uri)
+        return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
+
+    def dynamic(self, name: str) -> list[Node]:
+        """The schemas that bear a dynamic anchor, the outermost first."""
+        return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
+
+    def validator_at(self, place: str) -> Callable[[object], bool]:
+        """A check against the schema at a place of the document."""
+        if self._registry is None:
+            self._registry = Registry([(self.base, self.schema)], retriever=_unknown)
+        try:
+            return self._validator({"$ref": f"{self.base}#{_quoted(place)}"}, formats=False, registry=self._registry)
+        except InvalidSchemaError:
+            return lambda value: True
+
+    def _at(self, place: str) -> Node | None:
+        known = self._nodes.get(place)
+        if known is not None:
+            return known
+        schema, base, walked = self.schema, self.base, ""
+        for part in place.split("/")[1:]:
+            name = part.replace("~1", "/").replace("~0", "~")
+            try:
+                schema = schema[int(name) if isinstance(schema, list) else name]
+            except (KeyError, IndexError, ValueError, TypeError):
+                return None
+            walked = f"{walked}/{part}"
+            base = self._bases.get(walked, base)
+        return self.node(schema, place, base) if isinstance(schema, dict | bool) else None
+
+    def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
+        try:
+            made = self._cls(schema, validate_formats=formats, retriever=_unknown, registry=registry)
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            raise InvalidSchemaError(_first_line(error)) from None
+        return made.is_valid  # type: ignore[no-any-return]
+
+    def _index(self) -> str:
+        """Note every place that has a name of its own; the base of the document is the answer."""
+        root = urldefrag(urljoin(_NOWHERE, self._id(self.schema)))[0]
+        self._places[root] = ""
+        for place, schema, base in self._walk(root):
+            self.size += 1
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(schema.get(keyword), str):
+                    self._places[f"{base}#{schema[keyword]}"] = place
+            if isinstance(schema.get("$dynamicAnchor"), str):
+                self._dynamic.setdefault(schema["$dynamicAnchor"], []).append(place)
+        return root
+
+    def _walk(self, root: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
+        waiting: list[tuple[str, Any, str]] = [("", self.schema, root)] if isinstance(self.schema, dict) else []
+        for place, value, outer in waiting:
+            base = outer
+            if isinstance(value, dict):
+                named = self._id(value)
+                if named:
+                    base, anchor = urldefrag(urljoin(base, named))
+                    self._places[f"{base}#{anchor}" if anchor else base] = place
+                    self._bases[place] = base
+                yield place, value, base
+                below = [(key, part) for key, part in value.items() if key not in _VALUES]
+            else:
+                below = list(enumerate(value))
+            for key, part in below:
+                if isinstance(part, dict | list):
+                    waiting.append((f"{place}/{_escaped(key)}", part, base))
+
+    def _id(self, schema: Any) -> str:
+        if not isinstance(schema, dict) or (self.draft <= 7 and "$ref" in schema):
+            return ""
+        named = schema.get("id" if self.draft == 4 else "$id")
+        return named if isinstance(named, str) else ""
+
+
+@cache
+def _metaschema(uri: str) -> "Document | None":
+    """A metaschema, or a part of one, as a document."""
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # comes with jsonschema; seldom needed
+
+    try:
+        return Document(REGISTRY.contents(uri))
+    except KeyError:
+        return None
+
+
+def _draft(schema: Any) -> int:
+    """The draft that a schema names, else the newest of those that it is valid in."""
+    if not isinstance(schema, dict | bool):
+        raise InvalidSchemaError("a schema is an object or a boolean")
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    if isinstance(named, str):
+        return next((draft for part, draft in _NAMED_DRAFTS if part in named), 2020)
+    for draft in (2020, 7, 4):
+        if _is_valid(schema, draft):
+            return draft
+    return 2020
+
+
+_METASCHEMAS = {
+    2020: "https://json-schema.org/draft/2020-12/schema",
+    7: "http://json-schema.org/draft-07/schema#",
+    4: "http://json-schema.org/draft-04/schema#",
+}
+
+
+def _is_valid(schema: Any, draft: int) -> bool:
+    """Whether a schema that names no draft is valid in this one."""
+    if isinstance(schema, bool):
+        return draft != 4
+    return jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[draft], **schema})
+
+
+def _unknown(uri: str) -> Any:
+    """Nothing is ever fetched."""
+    raise LookupError(f"{uri} is not in the schema")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _escaped(part: str | int) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _quoted(place: str) -> str:
+    return "".join(c if c.isalnum() or c in "/~-._$" else "".join(f"%{b:02X}" for b in c.encode()) for c in place)

@@ -1,0 +1,125 @@
+"""Instances: JSON texts that keep to a schema, the same for the same schema and key everywhere.
+
+A schema that has been seen is kept, compiled, together with a witness: an instance that was found when it came. So a
+schema that has once been accepted is never refused later, whatever the key.
+"""
+
+import json
+from threading import Lock
+from typing import Any
+
+import orjson
+
+from mockserver.core.seeding import Draws, derive
+from mockserver.generation.schemas.documents import Document, InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.solver import NOTHING, Cost, Solver, TooMuchError
+
+_KEPT = 128
+# What a search may cost: some for every schema, and more for large ones.
+_STEPS, _STEPS_EACH = 1500, 4
+_VALUES, _VALUES_EACH = 8000, 4
+_NATURAL, _NATURAL_EACH = 250, 3
+# Searches before a schema is given up: whether each begins naturally.
+_SEARCHES = (True, True, False, False)
+# No instance is longer than this, in characters.
+_LONGEST = 1_000_000
+
+
+class _Compiled:
+    """A schema that has been looked at: its document and its witness, or why there is none. Raises nothing."""
+
+    def __init__(self, schema: Any) -> None:
+        self.fault: UnsatisfiableSchemaError | None = None
+        self.witness: str | None = None
+        try:
+            self._document = Document(schema)
+            self.witness = self.search(0, "en", "")
+        except InvalidSchemaError as error:
+            self.fault = error
+        except RecursionError:
+            self.fault = InvalidSchemaError("The schema is nested too deeply")
+        if self.witness is None and self.fault is None:
+            self.fault = UnsatisfiableSchemaError("No value was found that keeps to the schema")
+
+    def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
+        """An instance, as JSON; None when none is found."""
+        document, fallback, tired = self._document, None, False
+        for attempt, naturally in enumerate(_SEARCHES):
+            if tired and naturally:
+                continue
+            draws = Draws(derive(key, "instance", attempt))
+            solver = Solver(draws, language, subject, self._cost(naturally=naturally, complete=complete))
+            try:
+                value = solver.solve([document.root])
+            except (TooMuchError, RecursionError):
+                if not naturally:
+                    break
+                tired = True
+                continue
+            if value is NOTHING or not document.accepts(value):
+                continue
+            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            if len(text) > _LONGEST:
+                continue
+            if document.accepts_formats(value):
+                return text
+            fallback = fallback or text
+        return fallback
+
+    def _cost(self, *, naturally: bool, complete: bool) -> Cost:
+        size = min(self._document.size, 20_000)
+        natural = _NATURAL + _NATURAL_EACH * size if naturally else 0
+        return Cost(
+            _STEPS + _STEPS_EACH * size, _VALUES + _VALUES_EACH * size, natural, complete=complete and naturally
+        )
+
+
+_kept: dict[bytes, _Compiled] = {}
+_keeping = Lock()
+
+
+def check_schema(schema: object) -> None:
+    """Raise UnsatisfiableSchemaError unless the schema is one (InvalidSchemaError) and something keeps to it."""
+    fault = _compiled(schema).fault
+    if fault is not None:
+        raise type(fault)(str(fault))
+
+
+def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
+    """The JSON text, compact, of a value that keeps to the schema.
+
+    `key` is a derived seed, `language` and `subject` are what its texts are in and about. A `complete` one has the
+    optional properties too, as far as they go together. Raises UnsatisfiableSchemaError.
+    """
+    compiled = _compiled(schema)
+    if compiled.witness is None:
+        check_schema(schema)
+        raise AssertionError("a schema without a witness has a fault")
+    return compiled.search(key, language, subject, complete=complete) or compiled.witness
+
+
+def _compiled(schema: object) -> _Compiled:
+    try:
+        name = _name(schema)
+    except (TypeError, ValueError, RecursionError):
+        raise InvalidSchemaError("The schema is nothing that JSON can say") from None
+    with _keeping:
+        found = _kept.pop(name, None)
+        if found is None and len(_kept) >= _KEPT:
+            del _kept[next(iter(_kept))]
+        if found is not None:
+            _kept[name] = found
+    if found is None:
+        found = _Compiled(schema)
+        with _keeping:
+            _kept[name] = found
+    return found
+
+
+def _name(schema: object) -> bytes:
+    """The bytes that tell one schema from another: the order of its properties counts, since answers follow it."""
+    try:
+        return orjson.dumps(schema)
+    except TypeError:
+        # Whole numbers of more than 64 bits.
+        return json.dumps(schema).encode("utf-8", "surrogatepass")

@@ -1,0 +1,20 @@
+"""Schemas that no document has: keywords of our own, which hold what JSON cannot, and the opposite of a schema."""
+
+from mockserver.generation.schemas.documents import Node
+
+TYPES = ("object", "string", "number", "array", "boolean", "null")
+
+EXCLUDED = "\0excluded"  # values that it must not be
+NO_MULTIPLE = "\0noMultiple"  # a number that it must not be a multiple of
+NO_PATTERN = "\0noPattern"  # a pattern that must not match
+FORBIDDEN = "\0forbidden"  # properties that it must not have
+EXTRA = "\0extra"  # (shape, schema): a property which the shape does not name, and its schema
+NAMED = "\0named"  # (pattern, schema): a property whose name matches, and its schema
+NAME = "\0name"  # the schema of some property's name
+TWINS = "\0twins"  # two items must be equal
+WHOLE = "\0whole"  # whether a number must, or must not, be whole
+
+
+def opposite(node: Node) -> Node:
+    """The schema of everything that does not keep to this one."""
+    return node.made({"not": None}, {("not",): node})

@@ -1,0 +1,100 @@
+"""What a text speaks of, as terms that can be compared: stems of its words, and the concepts that they stand for.
+
+A stem is a word without its commonest endings; scripts that part no words with blanks give pairs of characters instead.
+`concepts.txt` says which words of the corpus' languages mean the same thing, so that a question in one language meets a
+description in another.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
+from pkgutil import get_data
+from typing import NamedTuple
+
+_WORD = re.compile(r"[^\W\d_]+")
+_CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
+# Letters that part no words with blanks, or hang their particles on the word: Han, katakana, Hangul.
+_DENSE = re.compile(r"[一-鿿]+|[ァ-ヿ]+|[가-힣]+")
+_SUM = re.compile(r"\d\s*[+*×÷^]\s*\d|\d\s+[-/]\s+\d")
+_ARITHMETIC = "calcul*"
+
+# The commonest endings, longest first; what is left of a word has three letters at least.
+_ENDINGS = re.compile(
+    r"(?<=...)(?:"
+    r"ations?|ators?|ating|ated|ates?|ings?|ies|ers?|ors?|ions?|ed|es|en|er|os|as|s|y|e|a|o|i"
+    r"|иями|ами|ями|ого|его|ому|ему|ыми|ими|ией|иях|ах|ях|ам|ям|ом|ем|ой|ей|ый|ий|ая|яя|ое|ее|ую|юю|ые|ие|ов|ев"
+    r"|ть|а|я|о|е|у|ю|ы|и|і|ї|ь|й"
+    r"|lar[ıi]?|ler[ıi]?|[ıuü]"
+    r")$"
+)
+
+
+class _Concepts(NamedTuple):
+    words: Mapping[str, tuple[str, ...]]  # a whole word to its concepts
+    beginnings: Mapping[str, tuple[str, ...]]  # the beginning of a word
+    dense: Mapping[str, tuple[str, ...]]  # a text of dense letters
+
+
+def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
+    """The stems, pairs and concepts (which begin with #) of a text; names in snake or camel case count as words.
+
+    Words that are `ignored`, in lower case, have none.
+    """
+    found = {term for word in words_in(text) - ignored for term in _word_terms(word)}
+    found.update(term for run in _DENSE.findall(text) for term in _dense_terms(run))
+    if _SUM.search(text):
+        found.update(_concepts().beginnings[_ARITHMETIC[:-1]])
+    return frozenset(found)
+
+
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text in lower case; those of names in snake or camel case too."""
+    return frozenset(word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text)))
+
+
+def is_concept(term: str) -> bool:
+    """Whether a term is a concept rather than a word's stem."""
+    return term.startswith("#")
+
+
+def stem(word: str) -> str:
+    """A word in lower case without its commonest ending."""
+    return _ENDINGS.sub("", word.lower())
+
+
+@lru_cache(maxsize=16_384)
+def _word_terms(word: str) -> tuple[str, ...]:
+    if len(word) < 2 or _DENSE.match(word):
+        return ()
+    concepts = _concepts()
+    found = [*concepts.words.get(word, ())]
+    for size in range(3, len(word) + 1):
+        found += concepts.beginnings.get(word[:size], ())
+    return (stem(word), *found)
+
+
+@lru_cache(maxsize=4096)
+def _dense_terms(run: str) -> tuple[str, ...]:
+    pairs = [run[start : start + 2] for start in range(len(run) - 1)]
+    return (*pairs, *(name for text, names in _concepts().dense.items() if text in run for name in names))
+
+
+@cache
+def _concepts() -> _Concepts:
+    tables: tuple[dict[str, tuple[str, ...]], ...] = ({}, {}, {})
+    for name, word in _entries():
+        kind = 2 if _DENSE.match(word) else int(word.endswith("*"))
+        key = word.removesuffix("*")
+        tables[kind][key] = (*tables[kind].get(key, ()), name)
+    return _Concepts(*tables)
+
+
+def _entries() -> Iterator[tuple[str, str]]:
+    """Every word of the table under its concept, which is called after its first word."""
+    data = get_data(__package__, "concepts.txt")
+    if data is None:
+        raise FileNotFoundError("concepts.txt")
+    for line in data.decode().splitlines():
+        if not line.startswith("#"):
+            words = line.split()
+            yield from ((f"#{words[0].removesuffix('*')}", word) for word in words)

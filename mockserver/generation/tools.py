@@ -1,0 +1,163 @@
+"""Which tools a model calls, and with what.
+
+With the mode `auto` a tool is called when the prompt is about it: when the last user message shares terms (stems of
+words, or the concepts they stand for in any language of the corpus) with the tool's name, the first sentence of its
+description, or the names of its parameters. A term of the name counts 3, a concept of the description 2, anything else
+1; a tool needs 2. What every tool says of itself ("get", "data", "user") counts nothing. A tool that the prompt names
+outright is called. The result of a tool ends the matter: with `auto` nothing is called until the user speaks again.
+
+Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
+several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
+
+What is called, and with what, depends on the choice's key and the tool; not on how many choices, tokens or calls are
+allowed, so that a smaller allowance gives a beginning of the same calls.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mockserver.core.generation import FinishReason, GenerationRequest, Prompt, Stops, Tool, ToolCall, first_steps
+from mockserver.core.seeding import Draws, derive
+from mockserver.generation import corpus, tokens
+from mockserver.generation.arguments import write_arguments, write_input
+from mockserver.generation.mentions import listed, names
+from mockserver.generation.reports import results
+from mockserver.generation.stops import cut_at_stop
+from mockserver.generation.subject import brief
+from mockserver.generation.terms import is_concept, terms
+
+_NEEDED = 2
+_MOST_CALLS = 8
+_STRETCH = 1200
+_DESCRIPTION = 200
+
+# What nearly every tool says of itself.
+_GENERIC = terms(
+    "get set use call function tool user users data info information value values return returns give given provide "
+    "specified based request result results api string number name id input output type text new current currently "
+    "key item object details option parameter argument field content language format unit units mode limit list the a "
+    "an of for in on to and or by with from any all this that it is are be can when whether which need needs needed "
+    "want wants asks asked получить получает вернуть возвращает данные информация инструмент функция пользователь "
+    "пользователя текущий текущая текущую значение для по в на из или и с о об это который "
+    "获取 返回 信息 数据 查询 当前 用户 指定 取得 情報 指定 現在 する 使用 정보 가져 조회 반환 현재 사용 지정"
+)
+_VERBS = terms("get set use call return give provide specify")
+# What many tools do, so that it tells them apart only where their names say nothing else.
+_WEAK = terms("search find fetch send add create update delete remove check look lookup open query run web")
+
+
+class _Terms(NamedTuple):
+    """The terms of a tool: those of its name, and those of its description and its parameters' names."""
+
+    name: frozenset[str]
+    rest: frozenset[str]
+    parameters: frozenset[str]
+
+
+class CutCalls(NamedTuple):
+    """Calls as far as they are heard, why they end there, and the stop that ended them, where one did."""
+
+    calls: tuple[ToolCall, ...]
+    finish_reason: FinishReason
+    stop: str | int | None = None
+
+
+class _Match(NamedTuple):
+    tool: Tool
+    points: Mapping[str, int]  # by shared term
+
+    @property
+    def score(self) -> int:
+        return sum(self.points.values())
+
+
+def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCall, ...]:
+    """The calls that answer a prompt, in order; none where it is answered in words."""
+    choice = request.tool_choice
+    tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
+    if not tools or choice.mode == "none" or (choice.mode == "auto" and results(prompt.messages)):
+        return ()
+    called = _relevant(tools, prompt.topic)
+    if not called and choice.mode == "required":
+        called = [Draws(derive(key, "tool")).pick(tools)]
+    # Who names one tool wants one call.
+    single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
+    calls = [call for tool in called for call in _calls(tool, prompt, key)]
+    return tuple(calls[: 1 if single else _MOST_CALLS])
+
+
+def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:
+    """Calls cut by a limit (in decoding steps) and by stops, which end them in the middle of their arguments."""
+    kept = first_steps(calls, limit)
+    for place, call in enumerate(kept):
+        stopped = cut_at_stop(call.ids, call.texts, stops)
+        if stopped is not None:
+            cut = replace(call, ids=stopped.ids, texts=stopped.texts)
+            return CutCalls((*kept[:place], cut), "stop", stopped.stop)
+    if sum(call.steps for call in calls) > limit:
+        return CutCalls(kept, "length")
+    return CutCalls(kept, "function_call" if legacy else "tool_calls")
+
+
+def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
+    """The tools that the prompt is about: the best first, then those that explain what is left of the prompt."""
+    matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: -match.score)
+    explained: set[str] = set()
+    found = []
+    for match in matches:
+        if sum(points for term, points in match.points.items() if term not in explained) >= _NEEDED:
+            found.append(match.tool)
+            explained |= match.points.keys()
+    return found
+
+
+def _match(tool: Tool, topic: str) -> _Match:
+    own = _tool_terms(tool.name, tool.description, _parameter_names(tool))
+    points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
+    if re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", topic, re.IGNORECASE):
+        points[f"={tool.name}"] = _NEEDED
+    return _Match(tool, points)
+
+
+def _points(term: str, own: _Terms) -> int:
+    if term in own.name:
+        return 3
+    # A name that says nothing leaves it to the description.
+    return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
+
+
+@lru_cache(maxsize=1024)
+def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> _Terms:
+    own = terms(name) - _GENERIC or terms(name) - _VERBS
+    first_sentence = re.split(r"[.!?。！？\n]", description[:_DESCRIPTION], maxsplit=1)[0]
+    rest = terms(first_sentence) - _GENERIC - _WEAK
+    return _Terms((own - _WEAK) or own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
+
+
+@lru_cache(maxsize=256)
+def _topic_terms(topic: str) -> frozenset[str]:
+    stretch = topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}"
+    return terms(stretch, frozenset(corpus.language(brief(topic).language).get("stopwords", ())))
+
+
+def _parameter_names(tool: Tool) -> tuple[str, ...]:
+    properties: Any = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
+    return tuple(map(str, properties)) if isinstance(properties, Mapping) else ()
+
+
+def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
+    """The call of a tool, or its calls where the prompt lists several things for it."""
+    own = derive(key, "call", tool.name)
+    if tool.kind == "custom":
+        return [_call(tool, write_input(tool, prompt, own))]
+    about = frozenset().union(*_tool_terms(tool.name, tool.description, _parameter_names(tool)))
+    things = listed(prompt.topic, names(prompt.topic, about))
+    return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, things)]
+
+
+def _call(tool: Tool, text: str) -> ToolCall:
+    ids = tokens.encode(text)
+    return ToolCall(tool.name, ids, tokens.texts(ids), tool.kind)

@@ -1,0 +1,147 @@
+"""The load model: an engine has so many slots, and whoever comes when they are taken waits, or is slowed, or both.
+
+A request is planned when it arrives, against the plans of those that are still running, and what has been planned
+stays planned: requests are served in the order of their arrival, a newcomer is slowed by those before it, never they by
+the newcomer. All instants are in seconds on one clock of the caller's.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from mockserver.core.timeline import Pace
+from mockserver.latency.profiles import Profile
+
+
+class Span(NamedTuple):
+    """When a planned request ends, when the engine takes it, and when its first token comes."""
+
+    end: float
+    start: float
+    first: float
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a newcomer finds: how many seconds it waits for a slot, and its place in the queue (0: a slot is free)."""
+
+    wait: float = 0.0
+    position: int = 0
+
+
+FREE = Turn()
+
+
+def turn(profile: Profile, running: Sequence[Span], now: float) -> Turn | None:
+    """The turn of a request that arrives now, or None where the engine is full and its queue too.
+
+    `running` are the spans of all earlier requests, in any order; those that have ended do not matter.
+    """
+    if profile.slots is None:
+        return FREE
+    ends = sorted(span.end for span in running if span.end > now)
+    position = len(ends) - profile.slots + 1
+    if position <= 0:
+        return FREE
+    if profile.waiting is not None and position > profile.waiting:
+        return None
+    return Turn(ends[position - 1] - now, position)
+
+
+def loaded(pace: Pace, profile: Profile, running: Sequence[Span], now: float, wait: float) -> Pace:
+    """The pace of a request that arrives now, waits, and then shares the engine: its queue is longer by the wait, and
+    its gaps are stretched while others are busy. Where latency is off it stays as it is."""
+    if not pace.schedule:
+        return pace
+    first = pace.schedule[0] + wait
+    work = [instant - pace.schedule[0] for instant in pace.schedule]
+    others = [span for span in running if span.end > now + first]
+    times = work if profile.slots is None else _stretched(work, _slowness(profile, others, now + first))
+    schedule = tuple(first + time for time in times)
+    return replace(pace, queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
+
+
+def span(pace: Pace, now: float) -> Span:
+    """The span of a request that arrives now, from its loaded pace."""
+    if not pace.schedule:
+        return Span(now, now, now)
+    first = now + pace.schedule[0]
+    return Span(now + pace.schedule[-1], first - pace.prefill, first)
+
+
+class Engine:
+    """One engine's slots: who runs, who waits, and for how long; its methods are told what time it is."""
+
+    def __init__(self) -> None:
+        self._running: list[Span] = []
+
+    def turn(self, profile: Profile, now: float) -> Turn | None:
+        """The turn of a request that arrives now; None when the engine refuses it."""
+        self._forget_ended(now)
+        return turn(profile, self._running, now)
+
+    def take(self, pace: Pace, profile: Profile, now: float, turn: Turn) -> tuple[Pace, Span]:
+        """Take a request in at its turn: its loaded pace, and the span by which it can leave early."""
+        made = loaded(pace, profile, self._running, now, turn.wait)
+        taken = span(made, now)
+        if profile.slots is not None and taken.end > now:
+            insort(self._running, taken)
+        return made, taken
+
+    def leave(self, taken: Span) -> None:
+        """Give the slot of a request back before its time, as when its client has gone; the plans of those that wait
+        stay as they are."""
+        if taken in self._running:
+            self._running.remove(taken)
+
+    def busy(self, now: float) -> tuple[int, int]:
+        """How many requests are being served at an instant, and how many wait."""
+        here = [span for span in self._running if span.end > now]
+        served = sum(span.start <= now for span in here)
+        return served, len(here) - served
+
+    def _forget_ended(self, now: float) -> None:
+        del self._running[: bisect_right(self._running, now, key=lambda span: span.end)]
+
+
+class _Stretch(NamedTuple):
+    """From an instant on (seconds after the first token), each second of work takes so many."""
+
+    begins: float
+    slowness: float
+
+
+def _slowness(profile: Profile, others: Sequence[Span], first: float) -> list[_Stretch]:
+    """How slow the engine is, stretch by stretch, for a request whose first token comes at the instant `first`."""
+    borders = {first, *(border for span in others for border in span if border > first)}
+    return [_Stretch(begins - first, _slowness_at(profile, others, begins)) for begins in sorted(borders)]
+
+
+def _slowness_at(profile: Profile, others: Sequence[Span], instant: float) -> float:
+    """How many seconds a second of decoding takes: more with every other slot that is busy and every prefill."""
+    assert profile.slots is not None, "an engine without slots is never busy"
+    busy = sum(span.start <= instant < span.end for span in others)
+    prefills = sum(span.start <= instant < span.first for span in others)
+    fullness = min(busy / (profile.slots - 1), 1.0) if profile.slots > 1 else 0.0
+    undisturbed = (1 - profile.interference) ** prefills
+    factor = 1 + (profile.slowdown - 1) * fullness
+    return factor / undisturbed if undisturbed else float("inf")
+
+
+def _stretched(work: Sequence[float], stretches: Sequence[_Stretch]) -> list[float]:
+    """When each amount of work (seconds that it takes alone, never decreasing) is done."""
+    times: list[float] = []
+    done = 0.0
+    for stretch, following in pairwise((*stretches, _Stretch(float("inf"), 1.0))):
+        room = (following.begins - stretch.begins) / stretch.slowness
+        end = bisect_right(work, done + room)
+        times += [
+            stretch.begins + (amount - done) * stretch.slowness if amount > done else stretch.begins
+            for amount in work[len(times) : end]
+        ]
+        if end == len(work):
+            break
+        done += room
+    return times

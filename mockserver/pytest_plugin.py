@@ -1,0 +1,239 @@
+"""The pytest plugin: a server for the session, a namespace of it for each test, and a failure that explains itself.
+
+Nothing of the server is imported before a test asks for it.
+"""
+
+import os
+import re
+from collections.abc import Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from mockserver.control.settings import Settings
+    from mockserver.testing.handle import Handle
+    from mockserver.testing.server import MockServer, RemoteServer
+
+_SEED = 42
+_OPTIONS = {
+    "seed": f"what the tests' seeds are derived from (default: {_SEED})",
+    "url": "use the server that runs at this URL, not one of the session's own",
+    "report": "write the verdict on every test's client to this file, as JSON",
+    "latency": "off (default), realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
+}
+_STRICT = "fail tests on requests that no stub matches or that break the vendor's contract, and on stubs left unused"
+_MARKER = (
+    "mockserver(dialect=, seed=, latency=, edition=, strict=, ...): how the test's namespace answers; any setting that "
+    "a namespace can have, and what verify.resilience takes"
+)
+_DECLARED = ("handles", "outcome", "patience", "least_attempts", "most_attempts")
+_LONGEST_SLUG = 40
+
+_HANDLE = pytest.StashKey["Handle"]()
+_STRICTLY = pytest.StashKey[bool]()
+_RUN = pytest.StashKey[str]()
+_NAMES = pytest.StashKey[dict[str, int]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options, each of them an ini key too."""
+    group = parser.getgroup("mockserver", "mockserver, a simulator of LLM inference APIs")
+    for name, text in _OPTIONS.items():
+        group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", metavar=name.upper(), help=text)
+        parser.addini(f"mockserver_{name}", text)
+    group.addoption("--mockserver-strict", dest="mockserver_strict", action="store_true", default=None, help=_STRICT)
+    parser.addini("mockserver_strict", _STRICT, type="bool", default=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the run and the marker, and collect the report where the tests' own reports come together."""
+    config.addinivalue_line("markers", _MARKER)
+    worker = getattr(config, "workerinput", None)
+    config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
+    config.stash[_NAMES] = {}
+    path = _told(config, "report")
+    if path and worker is None:
+        config.pluginmanager.register(_ReportFile(path), "mockserver-report")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """A line on what was told, where anything was."""
+    told = {name: value for name in (*_OPTIONS, "strict") if (value := _told(config, name))}
+    return f"mockserver: {', '.join(f'{name} {value}' for name, value in told.items())}" if told else None
+
+
+@pytest.fixture(scope="session")
+def mockserver_settings() -> "Mapping[str, Any] | Settings":
+    """Settings of the session's server, by their names; override it to change them."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def mockserver_server(
+    pytestconfig: pytest.Config, mockserver_settings: "Mapping[str, Any] | Settings"
+) -> "Iterator[MockServer | RemoteServer]":
+    """The session's server: one in a thread for each process that runs tests, or the one at --mockserver-url."""
+    from mockserver.testing.server import MockServer, RemoteServer
+
+    url = _told(pytestconfig, "url")
+    if url:
+        yield RemoteServer(url, os.environ.get("MOCKSERVER_ADMIN_TOKEN"))
+        return
+    given = isinstance(mockserver_settings, Mapping)
+    with MockServer(**mockserver_settings) if given else MockServer(mockserver_settings) as server:  # type: ignore[arg-type]
+        yield server
+
+
+@pytest.fixture
+def mockserver(
+    request: pytest.FixtureRequest,
+    mockserver_server: "MockServer | RemoteServer",
+    mockserver_settings: "Mapping[str, Any] | Settings",
+) -> "Iterator[Handle]":
+    """The test's own namespace of the session's server, to which the clients' environment variables lead."""
+    from mockserver.control.settings import ConfigError
+
+    item, config = request.node, request.config
+    marked = _marked(item)
+    handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None))
+    strict = marked.pop("strict", None)
+    declared = {name: marked.pop(name) for name in _DECLARED if name in marked}
+    own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
+    try:
+        handle.settle(**own)
+        handle.declare(**declared)
+        variables = handle.environ()
+    except (ConfigError, ValueError) as error:
+        pytest.fail(f"marker mockserver: {error}", pytrace=False)
+    item.stash[_HANDLE] = handle
+    item.stash[_STRICTLY] = bool(_told(config, "strict") if strict is None else strict)
+    with variables:
+        yield handle
+    handle.reset()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """After a test that has passed: fail it for what went wrong behind its back."""
+    yield
+    handle = item.stash.get(_HANDLE, None)
+    if handle is not None:
+        problems = handle.problems(strict=item.stash[_STRICTLY])
+        if problems:
+            pytest.fail("\n".join(problems), pytrace=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Tell in a failing test's report what has happened, and in every report what the verdict is."""
+    report = yield
+    handle = item.stash.get(_HANDLE, None)
+    if handle is None or report.when == "teardown":
+        return report
+    if report.failed:
+        report.sections.append(("mockserver journal", _explained(item, handle)))
+    if report.when == "call" and _told(item.config, "report"):
+        report.mockserver = {"test": item.nodeid, "outcome": report.outcome, **_judged(handle)}
+    return report
+
+
+class _ReportFile:
+    """Collects what the tests' reports say of their clients, and writes it when the session ends."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._tests: list[dict[str, Any]] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take what a report brings, wherever the test ran."""
+        told = getattr(report, "mockserver", None)
+        if told is not None:
+            self._tests.append(told)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the file."""
+        import json
+
+        tests = sorted(self._tests, key=lambda told: str(told["test"]))
+        clean = not any(self._findings(told) for told in tests)
+        with open(self._path, "w", encoding="utf-8") as file:
+            json.dump({"clean": clean, "tests": tests}, file, indent=2)
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """A line for each fault of conduct."""
+        terminalreporter.section("mockserver report")
+        for told in self._tests:
+            for finding in self._findings(told):
+                terminalreporter.line(f"{told['test']}: {finding['fault']}: {finding['message']}")
+        terminalreporter.line(f"The verdict on {len(self._tests)} tests' clients is in {self._path}")
+
+    @staticmethod
+    def _findings(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        findings: list[Mapping[str, Any]] = told.get("verdict", {}).get("findings", [])
+        return findings
+
+
+def _told(config: pytest.Config, name: str) -> Any:
+    """What the command line says, else what the ini file says."""
+    said = config.getoption(f"mockserver_{name}")
+    return config.getini(f"mockserver_{name}") if said is None else said
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    """What the markers of a test say; those nearest to it count."""
+    told: dict[str, Any] = {}
+    for marker in reversed(list(item.iter_markers("mockserver"))):
+        if marker.args:
+            raise pytest.UsageError(f"{item.nodeid}: marker mockserver takes names, as in mockserver(seed=7)")
+        told |= marker.kwargs
+    return told
+
+
+def _namespace(item: pytest.Item) -> str:
+    """The name of a test's namespace: its own in every run, worker, and repetition."""
+    from mockserver.core.seeding import fingerprint
+
+    slug = re.sub(r"[^a-z0-9]+", "-", item.name.lower()).strip("-")[:_LONGEST_SLUG]
+    name = f"{item.config.stash[_RUN]}-{slug}-{fingerprint(item.nodeid.encode())[:8]}"
+    names = item.config.stash[_NAMES]
+    names[name] = names.get(name, 0) + 1
+    return name if names[name] == 1 else f"{name}-{names[name]}"
+
+
+def _base_seed(config: pytest.Config) -> int:
+    told = _told(config, "seed") or _SEED
+    try:
+        return int(told)
+    except ValueError:
+        raise pytest.UsageError(f"mockserver_seed: {told!r} is not a whole number") from None
+
+
+def _seed(item: pytest.Item) -> int:
+    """The seed of a test that names none: its node id decides, not when or where it runs."""
+    from mockserver.core.seeding import derive
+
+    return derive(_base_seed(item.config), "test", item.nodeid) >> 32
+
+
+def _latency(config: pytest.Config, settings: "Mapping[str, Any] | Settings") -> str:
+    """The latency of tests that name none: the command line's, the settings', the ini file's, or off."""
+    told = settings.get("latency") if isinstance(settings, Mapping) else settings.latency
+    return str(config.getoption("mockserver_latency") or told or config.getini("mockserver_latency") or "off")
+
+
+def _explained(item: pytest.Item, handle: "Handle") -> str:
+    """What has happened in a test's namespace, and how to see it again. Whatever goes wrong here is only told."""
+    seed = _base_seed(item.config)
+    again = f"Again, with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
+    try:
+        return "\n".join([*handle.story(), again])
+    except Exception as error:
+        return f"There is no journal: {type(error).__name__}: {error}\n{again}"
+
+
+def _judged(handle: "Handle") -> dict[str, Any]:
+    try:
+        return {"namespace": handle.namespace, "verdict": handle.verdict().as_json()}
+    except Exception as error:
+        return {"namespace": handle.namespace, "error": f"{type(error).__name__}: {error}"}

@@ -1,0 +1,165 @@
+"""GET /_mockserver/metrics: all figures of a server, for Prometheus."""
+
+import os
+import platform
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mockserver import __version__
+from mockserver.control.recall import recalled
+from mockserver.serving.answers import ADMIN, Guard
+from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
+from mockserver.serving.metrics import Metrics, Tally
+from mockserver.serving.simulator import Simulator
+
+
+def metrics_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
+    """The route of the figures. Where several processes serve one port, each tells its own, and says which it is."""
+    started = time.time()
+
+    async def metrics(request: Request) -> Response:
+        worker = simulator.worker
+        everywhere = {} if worker is None else {"worker": str(worker)}
+        return Response(exposition(_families(simulator, started), everywhere), headers={"content-type": CONTENT_TYPE})
+
+    return [Route(f"{ADMIN}/metrics", guarded(metrics))]
+
+
+def _families(simulator: Simulator, started: float) -> Iterator[Family]:
+    metrics = simulator.metrics
+    yield from _answers(metrics.tallies(), metrics)
+    yield from _times(metrics)
+    yield from _state(simulator)
+    yield from _memories()
+    yield from _process(started)
+
+
+def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
+    """What has been answered."""
+    rows = [
+        ({"dialect": it.dialect, "operation": it.operation, "status": str(it.status)}, it)
+        for it in sorted(tallies, key=lambda it: (it.dialect, it.operation, it.status))
+    ]
+    yield Family(
+        "mockserver_requests_total",
+        "counter",
+        "Exchanges that have ended, by dialect, operation and status; without a dialect those that nobody serves.",
+        [Sample(labels, it.requests) for labels, it in rows],
+    )
+    yield Family(
+        "mockserver_clients_left_total",
+        "counter",
+        "Exchanges whose client left before the end.",
+        [Sample(labels, it.left) for labels, it in rows],
+    )
+    yield histogram(
+        "mockserver_request_seconds",
+        "From the arrival of a request to the end of its answer.",
+        ((labels, it.seconds) for labels, it in rows),
+    )
+    yield Family(
+        "mockserver_errors_total",
+        "counter",
+        "Refusals in the vendor's words, and denials in our own (without a dialect), by kind.",
+        _by_kind(metrics.failures),
+    )
+    yield Family(
+        "mockserver_faults_total", "counter", "Faults that have struck an answer, by kind.", _by_kind(metrics.faults)
+    )
+    tokens: Counter[tuple[str, str]] = Counter()
+    for it in tallies:
+        if it.prompt_tokens or it.completion_tokens:
+            tokens[it.dialect, "prompt"] += it.prompt_tokens
+            tokens[it.dialect, "completion"] += it.completion_tokens
+    yield Family(
+        "mockserver_tokens_total",
+        "counter",
+        "Tokens of prompts and of answers, as in their usage.",
+        _by_kind(tokens),
+    )
+
+
+def _by_kind(counted: Counter[tuple[str, str]]) -> list[Sample]:
+    return [Sample({"dialect": name, "kind": kind}, count) for (name, kind), count in sorted(counted.items())]
+
+
+def _times(metrics: Metrics) -> Iterator[Family]:
+    """When the tokens of streams came: as the model of latency planned them, and as they left."""
+    streams = sorted(metrics.streams.items())
+    planned, actual = {"time": "planned"}, {"time": "actual"}
+    first = [({"dialect": name, **planned}, times.first_due) for name, times in streams]
+    first += [({"dialect": name, **actual}, times.first) for name, times in streams]
+    yield histogram("mockserver_ttft_seconds", "Time to the first token of a stream.", first)
+    gaps = [({"dialect": name, **planned}, times.gaps_due) for name, times in streams]
+    gaps += [({"dialect": name, **actual}, times.gaps) for name, times in streams]
+    yield histogram(
+        "mockserver_inter_token_seconds", "Time between a stream's tokens; what comes at once is one.", gaps
+    )
+
+
+def _state(simulator: Simulator) -> Iterator[Family]:
+    """What there is at present."""
+    namespaces = simulator.namespaces.all()
+    yield _gauge("mockserver_in_flight", "Answers that are being played.", simulator.metrics.in_flight)
+    seats: Counter[tuple[str, str]] = Counter()
+    running: Counter[str] = Counter()
+    for space in namespaces:
+        now = simulator.clock(space).now()
+        for row in space.engines.describe(now):
+            for state in ("busy", "waiting"):
+                seats[str(row["dialect"]), state] += int(str(row[state]))
+        for row in space.quotas.describe(now)["running"]:
+            running[str(row["dialect"])] += int(str(row["running"]))
+    held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(seats.items())]
+    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", held)
+    gauges = [Sample({"dialect": name}, count) for name, count in sorted(running.items())]
+    yield Family("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", gauges)
+    yield _gauge("mockserver_namespaces", "Namespaces in use.", len(namespaces))
+    kept = sum(len(space.journal.exchanges()) for space in namespaces)
+    yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", kept)
+    held_bytes, most = simulator.namespaces.weight
+    yield _gauge("mockserver_journal_bytes", "About what the journals hold in memory.", held_bytes)
+    yield _gauge("mockserver_journal_bytes_limit", "What the journals may hold at the most.", most)
+    armed = len(simulator.setup.settings.fault) + sum(len(space.faults.armed()) for space in namespaces)
+    yield _gauge("mockserver_faults_armed", "Rules of faults in force, of the settings and of all namespaces.", armed)
+    taken_up = simulator.config_fault is None
+    yield _gauge("mockserver_config_ok", "0 where the latest change of the config file is not taken up.", taken_up)
+
+
+def _memories() -> Iterable[Family]:
+    """What is remembered instead of being worked out again."""
+    counted = recalled().items()
+    for key, text in (("hits", "found what was asked for"), ("misses", "did not have it")):
+        samples = [Sample({"memory": name}, count[key]) for name, count in counted]
+        yield Family(f"mockserver_memory_{key}_total", "counter", f"How often a memory {text}.", samples)
+
+
+def _process(started: float) -> Iterator[Family]:
+    """The process, under the names that every exporter uses."""
+    labels = {"version": __version__, "python": platform.python_version()}
+    yield Family("mockserver_build_info", "gauge", "The program that runs.", [Sample(labels, 1)])
+    yield _gauge("process_start_time_seconds", "When it started, in Unix seconds.", started)
+    spent = os.times()
+    cpu = Sample({}, spent.user + spent.system)
+    yield Family("process_cpu_seconds_total", "counter", "What it has taken of the processors.", [cpu])
+    resident = _resident_bytes()
+    if resident is not None:
+        yield _gauge("process_resident_memory_bytes", "What it takes in memory.", resident)
+
+
+def _gauge(name: str, help: str, value: float) -> Family:
+    return Family(name, "gauge", help, [Sample({}, value)])
+
+
+def _resident_bytes() -> int | None:
+    """The memory of this process, where the system tells."""
+    if not sys.platform.startswith("linux"):
+        return None
+    with open("/proc/self/statm", encoding="ascii") as told:
+        return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

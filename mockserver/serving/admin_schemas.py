@@ -1,0 +1,319 @@
+"""The JSON of the admin API as JSON Schemas, by name: what `admin_openapi` refers to.
+
+What lives in tables (options, kinds of faults, fields of a match, keys of a stub) is taken from there; the rest is
+written by hand, and a test holds the server's answers to it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import Any
+
+from mockserver.control.checks import CHECKS
+from mockserver.control.options import OPTIONS
+from mockserver.control.own_settings import OWN
+from mockserver.control.settings import Settings
+from mockserver.control.stub_notation import REPLY_KEYS, STUB_KEYS
+from mockserver.control.verdict import JUDGES
+from mockserver.core.criteria_notation import FIELDS, MATCHERS
+from mockserver.core.dialects import EDITIONS
+from mockserver.core.failures import FailureKind
+from mockserver.faults.catalogue import FAULTS, PLACES
+from mockserver.faults.scenarios import SCENARIOS
+from mockserver.serving.admin_catalogue import CHANGEABLE
+
+Schema = Mapping[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+ANY: Schema = {}
+
+
+def reference(name: str) -> dict[str, str]:
+    """A reference to a schema of this table."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def table(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None, said: str = "") -> Schema:
+    """An object with these keys."""
+    properties = {**required, **(optional or {})}
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return schema | ({"description": said} if said else {})
+
+
+def rows(item: Schema) -> Schema:
+    """A list."""
+    return {"type": "array", "items": item}
+
+
+def by_name(item: Schema, said: str = "") -> Schema:
+    """An object whose keys are names."""
+    return {"type": "object", "additionalProperties": item} | ({"description": said} if said else {})
+
+
+def said(schema: Schema, text: str) -> Schema:
+    """A schema with a description."""
+    return {**schema, "description": text}
+
+
+def one_of(words: Iterable[str]) -> Schema:
+    """One of these texts."""
+    return {"type": "string", "enum": list(words)}
+
+
+def maybe(schema: Schema) -> Schema:
+    """A value, or null."""
+    if "enum" in schema:
+        return {"enum": [*schema["enum"], None]}
+    return {**schema, "type": [schema["type"], "null"]} if "type" in schema else {"anyOf": [schema, {"type": "null"}]}
+
+
+def _settings(names: Iterable[str]) -> Schema:
+    """Settings by name, as texts or values: whatever their options read."""
+    helps = {option.name: option.help for option in OPTIONS}
+    properties = {name: {"description": helps.get(name, "")} for name in names}
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+def _fault() -> Schema:
+    """A fault as it is armed: a kind with its settings, place and chance, or a scenario."""
+    keys: dict[str, Any] = {"name": said(TEXT, "what it is called; without it its kind or its scenario")}
+    keys["kind"] = one_of(FAULTS)
+    keys["scenario"] = one_of(SCENARIOS)
+    for kind in FAULTS.values():
+        for key, setting in kind.settings.items():
+            keys.setdefault(key, {"description": setting.summary})
+    keys |= dict.fromkeys(PLACES, NUMBER)
+    keys |= {key: said(NUMBER, "a count") for key in ("times", "every", "skip")}
+    keys |= {key: said(NUMBER, "in seconds") for key in ("from", "for")}
+    keys["share"] = {"description": "a probability, or two between which it moves"}
+    keys["match"] = reference("Match")
+    return {"type": "object", "properties": keys, "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
+
+
+def _match() -> Schema:
+    """What a request has to be like."""
+    names = ", ".join(MATCHERS)
+    about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
+    found: dict[str, Any] = {name: {"description": field.summary} for name, field in FIELDS.items()}
+    for key, text in (("headers", "matchers by header"), ("body", "matchers by place in the body, as $.messages[0]")):
+        found[key] = by_name(ANY, text)
+    for key in ("any", "all", "not"):
+        found[key] = {"anyOf": [reference("Match"), rows(reference("Match"))]}
+    return {"type": "object", "properties": found, "description": about}
+
+
+def _reply() -> Schema:
+    properties = dict.fromkeys(REPLY_KEYS, ANY)
+    return {"anyOf": [TEXT, {"type": "object", "properties": properties, "additionalProperties": False}]}
+
+
+def _stub() -> Schema:
+    keys: dict[str, Any] = dict.fromkeys(STUB_KEYS, ANY)
+    keys |= {"name": TEXT, "match": reference("Match"), "priority": WHOLE, "times": {"type": "integer", "minimum": 1}}
+    keys |= {"reply": reference("Reply"), "replies": rows(reference("Reply")), "script": rows(ANY)}
+    keys |= {"headers": by_name(TEXT), "latency": ANY, "seed": WHOLE}
+    return {"type": "object", "properties": keys, "additionalProperties": False}
+
+
+def _shown_settings() -> Schema:
+    """All settings in force, secrets left out."""
+    helps = {option.name: option.help for option in OPTIONS}
+    shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}
+    return table(shown)
+
+
+_DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
+_DECISION = table(
+    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(said(TEXT, "a kind of fault"))},
+    {
+        "kind": said(TEXT, "why it was refused: the failure's neutral name"),
+        "message": TEXT,
+        "rule": said(maybe(TEXT), "the stub that decided the answer"),
+        "attempt": WHOLE,
+        "unmatched": said(FLAG, "whether there were stubs, and none matched"),
+        "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
+        "handler_error": said(TEXT, "what a function of a stub has raised"),
+    },
+)
+_TIMING = table(
+    {},
+    {
+        **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
+        "position": WHOLE,
+        "ttft": maybe(NUMBER),
+    },
+    "In seconds after arrival, as planned (`..._due`) and as it was.",
+)
+_OUTCOME = table(
+    {
+        "closed_by": said(maybe(one_of(("server", "client"))), "null while it is open"),
+        "events_sent": WHOLE,
+        "tokens_sent": WHOLE,
+        "seconds": NUMBER,
+    }
+)
+_EXCHANGE_KEYS: Mapping[str, Schema] = {
+    "number": said(WHOLE, "its number within the namespace, from 1 on"),
+    "namespace": TEXT,
+    "at": said(NUMBER, "Unix seconds"),
+    "arrived": said(NUMBER, "seconds on the namespace's clock"),
+    "ahead": said(NUMBER, "by how much that clock had been put forward"),
+    "method": TEXT,
+    "path": TEXT,
+    "question": said(FLAG, "whether a model was asked"),
+    "status": WHOLE,
+    "decision": reference("Decision"),
+    "timing": reference("Timing"),
+    "outcome": reference("Outcome"),
+}
+_EXCHANGE_MORE: Mapping[str, Schema] = {
+    "dialect": TEXT,
+    "operation": maybe(TEXT),
+    "edition": one_of(EDITIONS),
+    "seed": WHOLE,
+    "streamed": FLAG,
+    "model": TEXT,
+    "prompt": TEXT,
+    "usage": table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE}),
+    "finish_reasons": rows(TEXT),
+    "tool_calls": rows(table({"name": TEXT, "arguments": TEXT})),
+}
+_BODY: Mapping[str, Schema] = {"body": said(ANY, "JSON, or a text"), "body_base64": said(TEXT, "what is no text")}
+_EVENT = table(
+    {"due": NUMBER, "sent": said(maybe(NUMBER), "null: never"), "tokens": WHOLE},
+    {"data": ANY, "data_base64": TEXT},
+)
+_REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
+_ANSWER = table(
+    {"status": WHOLE, "headers": by_name(TEXT)},
+    {"events": rows(_EVENT), "ending": said(maybe(TEXT), "how the connection was broken off"), **_BODY},
+)
+
+_OPERATION = table(
+    {
+        "name": TEXT,
+        "method": TEXT,
+        "paths": rows(TEXT),
+        "summary": TEXT,
+        "generates": FLAG,
+        "streams": FLAG,
+        "edition": maybe(one_of(EDITIONS)),
+    }
+)
+_DIALECT = table(
+    {
+        "name": TEXT,
+        "title": TEXT,
+        "realistic": said(TEXT, "its latency preset"),
+        "keyed": said(FLAG, "whether it wants an API key"),
+        "models": rows(TEXT),
+        "operations": rows(_OPERATION),
+    }
+)
+_NAMED = table({"name": TEXT, "summary": TEXT})
+_KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
+_KIND = table(
+    {
+        "kind": TEXT,
+        "summary": TEXT,
+        "settings": rows(_KIND_SETTING),
+        "places": rows(one_of(PLACES)),
+        "streams": said(FLAG, "whether it strikes streams alone"),
+        "listens": said(FLAG, "whether it is the listener that fails"),
+        "model": said(FLAG, "whether it strikes what a model says"),
+    }
+)
+_ARMED = table(
+    {
+        "name": TEXT,
+        "kind": one_of(FAULTS),
+        "settings": by_name(ANY),
+        "place": table({place: maybe(NUMBER) for place in PLACES}),
+        "chance": table(
+            {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
+        ),
+        "match": said(TEXT, "in words"),
+        "matched": said(WHOLE, "how many requests were such as it is for"),
+        "struck": said(WHOLE, "how many of them it has struck"),
+    }
+)
+_LISTED_STUB = table(
+    {
+        "name": TEXT,
+        "origin": said(TEXT, "`added`, or where it comes from"),
+        "used": WHOLE,
+        "most": said(maybe(WHOLE), "how often it can be used; null: for ever"),
+        "used_up": FLAG,
+        "match": ANY,
+        "table": said(ANY, "as it was written"),
+    }
+)
+_LIMIT = table(
+    {
+        "dialect": TEXT,
+        "key": TEXT,
+        "model": TEXT,
+        "limit": said(TEXT, "such as `tokens per minute`"),
+        "amount": WHOLE,
+        "remaining": WHOLE,
+        "reset": said(NUMBER, "seconds until the bucket is full"),
+    }
+)
+_CHECK: Schema = {
+    "type": "object",
+    "description": f"One check ({', '.join(CHECKS)}) with what it wants, and whom it is about.",
+    "properties": {**dict.fromkeys(CHECKS, ANY), "match": reference("Match")}
+    | {"prices": by_name(rows(NUMBER)), "arguments": by_name(ANY), "result": ANY},
+    "additionalProperties": False,
+}
+_CALL = table(
+    {
+        "attempts": rows(said(WHOLE, "the number of an exchange")),
+        "statuses": rows(WHOLE),
+        "faults": rows(rows(TEXT)),
+        "waits": rows(said(NUMBER, "seconds")),
+        "succeeded": FLAG,
+    }
+)
+_VERDICT = table(
+    {
+        "clean": FLAG,
+        "findings": rows(table({"fault": TEXT, "message": TEXT, "exchanges": rows(WHOLE)})),
+        "calls": rows(_CALL),
+        "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
+    },
+    said=f"Judged are: {', '.join(JUDGES)}.",
+)
+
+SCHEMAS: Mapping[str, Schema] = {
+    "Error": table({"error": table({"message": TEXT, "type": one_of(("mockserver_admin",))})}),
+    "Decision": _DECISION,
+    "Timing": _TIMING,
+    "Outcome": _OUTCOME,
+    "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
+    "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
+    "Match": _match(),
+    "Reply": _reply(),
+    "Stub": _stub(),
+    "ListedStub": _LISTED_STUB,
+    "Fault": _fault(),
+    "ArmedFault": _ARMED,
+    "Check": _CHECK,
+    "Verdict": _VERDICT,
+    "Settings": _shown_settings(),
+    "Changes": _settings(CHANGEABLE),
+    "OwnSettings": _settings(OWN),
+    "Catalogue": table(
+        {
+            "dialects": rows(_DIALECT),
+            "editions": rows(one_of(EDITIONS)),
+            "faults": rows(_KIND),
+            "scenarios": rows(_NAMED),
+            "failures": rows(one_of(FailureKind)),
+            "presets": rows(_NAMED),
+        }
+    ),
+    "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),
+}

@@ -1,0 +1,145 @@
+"""The admin API for tests in any language, of the default namespace or (under `ns/<name>/`) of a named one.
+
+GET    /_mockserver/wait              wait for ?requests=N, or without it for every answer to end; ?seconds=5
+POST   /_mockserver/journal/sift      {"match": {...}}: where each exchange differs from it
+POST   /_mockserver/verify            {"checks": [{"calls": 3, "match": {...}}, {"spaced_at_least": 0.2}, ...]}
+GET    /_mockserver/report            the verdict on the clients; ?handles=retry&outcome=error&patience=2
+GET    /_mockserver/ns/<name>/settings    the namespace's own settings
+PUT    /_mockserver/settings          {"seed": 7, "latency": "off"}: settings of the namespace's own
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mockserver.control.checks import CheckError, Evidence, run_checks
+from mockserver.control.namespaces import Namespace
+from mockserver.control.own_settings import read_own
+from mockserver.control.settings import ConfigError
+from mockserver.control.sifting import sift
+from mockserver.control.transcripts import told_whole
+from mockserver.control.verdict import Declaration, DeclarationError, judge
+from mockserver.control.views import View
+from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.naming import unknown
+from mockserver.serving.answers import (
+    ADMIN,
+    BadRequestError,
+    Guard,
+    admin_json,
+    json_body,
+    namespace_name,
+    per_namespace,
+)
+from mockserver.serving.simulator import Simulator
+from mockserver.serving.turns import in_turns
+from mockserver.serving.waiting import has_requests, is_idle, wait_until
+
+_LONGEST_WAIT = 600.0
+_EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced_at_least": 0.2}]}'
+
+
+def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
+    """The routes around waiting, checks, the verdict, and settings of one's own."""
+
+    def namespace(request: Request) -> Namespace:
+        return simulator.namespaces.get(namespace_name(request))
+
+    async def views(request: Request) -> list[View]:
+        return await in_turns(lambda each: View(told_whole(each)), namespace(request).journal.exchanges())
+
+    async def wait(request: Request) -> Response:
+        seconds = _number(request.query_params.get("seconds", "5"), "seconds", _LONGEST_WAIT)
+        wanted = request.query_params.get("requests")
+        holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
+        journal = namespace(request).journal
+        return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
+
+    async def sifted(request: Request) -> Response:
+        match = (await json_body(request, "The body", '{"match": {"model": "m"}}')).get("match", {})
+        try:
+            found = sift(namespace(request).journal.exchanges(), match)
+        except CriteriaError as error:
+            raise BadRequestError(str(error)) from None
+        matching = [number for number, differences in found.items() if not differences]
+        return admin_json({"matching": matching, "differences": {str(number): told for number, told in found.items()}})
+
+    async def verify(request: Request) -> Response:
+        told = await json_body(request, "The body", _EXAMPLE)
+        space, clock = namespace(request), simulator.clock(namespace(request))
+        exchanges = space.journal.exchanges()
+        stubs = [_used(stub, used) for stub, used in space.stubs.listed()]
+        evidence = Evidence(await views(request), lambda match: sift(exchanges, match), stubs, clock.now(), space.shift)
+        try:
+            results = run_checks(told.get("checks"), evidence)
+        except (CheckError, CriteriaError, DeclarationError) as error:
+            raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+        passed = all(result["passed"] for result in results)
+        return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
+
+    async def report(request: Request) -> Response:
+        try:
+            declared = declaration(request.query_params)
+        except DeclarationError as error:
+            raise BadRequestError(str(error)) from None
+        space, clock = namespace(request), simulator.clock(namespace(request))
+        verdict = judge(await views(request), declared, now=clock.now(), ahead=space.shift)
+        return admin_json(verdict.as_json())
+
+    async def own_settings(request: Request) -> Response:
+        return admin_json(
+            {name: repr(value) if isinstance(value, tuple) else value for name, value in namespace(request).own.items()}
+        )
+
+    async def settle(request: Request) -> Response:
+        told = await json_body(request, "The settings", '{"seed": 7, "latency": "off"}')
+        space = namespace(request)
+        try:
+            space.own = read_own(told)
+        except ConfigError as error:
+            raise BadRequestError(str(error)) from None
+        return await own_settings(request)
+
+    return [
+        *per_namespace("GET", "/wait", guarded(wait)),
+        *per_namespace("POST", "/journal/sift", guarded(sifted)),
+        *per_namespace("POST", "/verify", guarded(verify)),
+        *per_namespace("GET", "/report", guarded(report)),
+        Route(f"{ADMIN}/ns/{{namespace}}/settings", guarded(own_settings), methods=["GET"]),
+        *per_namespace("PUT", "/settings", guarded(settle)),
+    ]
+
+
+def declaration(words: Mapping[str, str]) -> Declaration:
+    """A declaration from texts. Raises DeclarationError."""
+    known = ("handles", "outcome", "patience", "least_attempts", "most_attempts")
+    told: dict[str, Any] = {}
+    for name, text in words.items():
+        if name not in known:
+            raise DeclarationError(unknown("word", name, known))
+        told[name] = text if name in ("handles", "outcome") else _positive(name, text)
+    return Declaration(**told)
+
+
+def _positive(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DeclarationError(f"{name}: {text!r} is not a number") from None
+
+
+def _number(text: str, name: str, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= most:
+        raise BadRequestError(f"{name}: {text!r} is not a number from 0 to {most:g}")
+    return number
+
+
+def _used(stub: Any, used: int) -> dict[str, Any]:
+    return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}

@@ -1,0 +1,303 @@
+"""The direct way in and out: requests to the dialects, served without ASGI in between.
+
+uvicorn's protocol parses and keeps the connection. For whatever the application takes directly, the request goes to it
+as one value once it is whole, and the answer goes to the transport, a write for each write of the player; no task is
+made for it. Everything else, such as the admin API, takes uvicorn's own way.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Protocol
+from urllib.parse import unquote
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from mockserver.core.calls import Headers
+from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.serving.player import Call, Performance
+from mockserver.serving.reception import Incoming
+from mockserver.serving.wire import Wire, WireProtocol
+
+_LAST_CHUNK = b"0\r\n\r\n"
+_BODILESS = (204, 304)
+
+
+class Direct(Protocol):
+    """An application that takes requests as values."""
+
+    def takes(self, path: str, headers: Headers) -> bool:
+        """Whether a request is for it."""
+
+    @property
+    def max_body(self) -> int:
+        """The largest body that it takes, in bytes."""
+
+    def take(self, incoming: Incoming, sink: "Answer") -> None:
+        """Answer a request, now or later."""
+
+
+class _Ignored:
+    """An event that nobody waits for."""
+
+    def set(self) -> None:
+        """Nothing to do."""
+
+
+class Answer:
+    """One request on a connection and its answer: a sink for the player, and what uvicorn asks of a cycle."""
+
+    message_event = _Ignored()
+
+    __slots__ = (
+        *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
+        *("response_complete", "too_large"),
+        *("_bodiless", "_chunked", "_expectant", "_gone", "_head", "_parts", "_protocol", "_resume", "_size", "_taken"),
+    )
+
+    def __init__(
+        self, protocol: "DirectProtocol", app: Direct, method: str, path: str, query: str, headers: Headers
+    ) -> None:
+        self.app = app
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.more_body = True
+        self.too_large = False
+        self.keep_alive = True
+        self.disconnected = False
+        self.response_complete = False
+        self._protocol = protocol
+        self._head = b""
+        self._chunked = False
+        self._bodiless = method == "HEAD"
+        self._resume: Call | None = None
+        self._gone: Call | None = None
+        self._taken = False
+        self._expectant = protocol.expect_100_continue
+
+    def feed(self, body: bytes) -> None:
+        """Take a part of the request's body."""
+        if self.too_large:
+            return
+        self._parts.append(body)
+        self._size += len(body)
+        if self._size > self.app.max_body:
+            self.too_large = True
+            self._parts.clear()
+
+    def encourage(self) -> None:
+        """Ask for the body, where the client waits to be asked."""
+        if self._expectant and self.more_body and not self._size:
+            self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._expectant = False
+
+    def start(self) -> None:
+        """Have the request answered, now that it is its turn, if it is whole."""
+        self.encourage()
+        if self._taken or (self.more_body and not self.too_large) or self.disconnected:
+            return
+        self._taken = True
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        self._parts.clear()
+        self.app.take(
+            Incoming(self.method, self.path, self.query, self.headers, body, self.too_large, wired=True), self
+        )
+
+    def play(self, performance: Performance) -> None:
+        """Play the answer; it is told when the client leaves."""
+        self._gone = performance.leave
+        if self.disconnected:
+            performance.leave()
+        else:
+            performance.play()
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Prepare the head, which leaves with the first part of the body."""
+        lines = [STATUS_LINE[status]]
+        for name, value in headers:
+            lines += (name, b": ", value, b"\r\n")
+        bodiless = status in _BODILESS
+        if length is not None and not bodiless:
+            lines.append(b"content-length: %d\r\n" % length)
+        elif not bodiless and not _has_length(headers):
+            if self._protocol.old:
+                self.keep_alive = False
+            else:
+                self._chunked = True
+                lines.append(b"transfer-encoding: chunked\r\n")
+        if not self.keep_alive:
+            lines.append(b"connection: close\r\n")
+        lines.append(b"\r\n")
+        self._bodiless = self._bodiless or bodiless
+        self._head = b"".join(lines)
+
+    def write(self, data: bytes, *, last: bool) -> None:
+        """Send a part of the body, as a chunk where nobody knows the length."""
+        if self.disconnected:
+            return
+        if self._bodiless:
+            data = b""
+        elif self._chunked:
+            data = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+            if last:
+                data += _LAST_CHUNK
+        if self._head:
+            data, self._head = self._head + data, b""
+        if data:
+            self._protocol.transport.write(data)
+        if last:
+            self._complete()
+
+    def blocked(self, resume: Call) -> bool:
+        """Whether the client is slow to take what has been written."""
+        if not self._protocol.flow.write_paused:
+            return False
+        self._resume = resume
+        return True
+
+    def break_off(self, ending: Ending, ended: Call) -> None:
+        """End the answer badly, once what has been written is on its way."""
+        task = asyncio.ensure_future(self._break_off(ending, ended))
+        self._protocol.tasks.add(task)
+        task.add_done_callback(self._protocol.tasks.discard)
+
+    def abort(self) -> None:
+        """Drop the connection."""
+        self._protocol.transport.abort()
+
+    def writable(self) -> None:
+        """The client takes more again."""
+        resume, self._resume = self._resume, None
+        if resume is not None:
+            resume()
+
+    def leave(self) -> None:
+        """The client has left."""
+        self.disconnected = True
+        if self._gone is not None:
+            self._gone()
+
+    async def _break_off(self, ending: Ending, ended: Call) -> None:
+        wire = self._protocol.wire
+        if self._head:
+            self._protocol.transport.write(self._head)
+            self._head = b""
+        await wire.drain()
+        if ending.raw:
+            wire.write(ending.raw)
+            await wire.drain()
+        if ending.how in ("reset", "close"):
+            ended()
+        if ending.how == "reset":
+            await wire.reset()
+        elif ending.how == "close":
+            wire.close()
+        elif ending.how == "half_open":
+            wire.die()
+
+    def _complete(self) -> None:
+        self.response_complete = True
+        self._gone = None
+        if not self.keep_alive:
+            self._protocol.transport.close()
+        self._protocol.on_response_complete()
+
+
+class DirectProtocol(WireProtocol):
+    """uvicorn's HTTP protocol, which hands requests to the application directly where it takes them so."""
+
+    cycle: Any
+
+    @property
+    def wire(self) -> Wire:
+        """What is under the connection."""
+        return self._wire
+
+    @property
+    def old(self) -> bool:
+        """Whether the client speaks HTTP/1.0, and knows of no chunks."""
+        return self.scope["http_version"] == "1.0"
+
+    def on_headers_complete(self) -> None:
+        """Begin an answer of our own, or leave the request to uvicorn."""
+        app = self.config.loaded_app
+        answer = self._answer(app)
+        if answer is None:
+            super().on_headers_complete()
+            return
+        previous, self.cycle = self.cycle, answer
+        if previous is not None and not previous.response_complete:
+            # A request that comes before the last one's answer waits for its turn.
+            self.flow.pause_reading()
+            self.pipeline.appendleft((answer, app))  # type: ignore[arg-type]
+        else:
+            answer.encourage()
+
+    def on_body(self, body: bytes) -> None:
+        """Keep a part of the body."""
+        if not isinstance(self.cycle, Answer):
+            super().on_body(body)
+        elif not self.cycle.response_complete:
+            self.cycle.feed(body)
+            if self.cycle.too_large and not self.pipeline:
+                self.cycle.start()
+
+    def on_message_complete(self) -> None:
+        """Have the request answered."""
+        if not isinstance(self.cycle, Answer):
+            super().on_message_complete()
+        elif not self.cycle.response_complete:
+            self.cycle.more_body = False
+            if not self.pipeline:
+                self.cycle.start()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Tell the answer that is being played."""
+        cycle = self.cycle
+        super().connection_lost(exc)
+        if isinstance(cycle, Answer) and not cycle.response_complete:
+            cycle.leave()
+        for waiting, _ in self.pipeline:
+            if isinstance(waiting, Answer):
+                waiting.leave()
+
+    def resume_writing(self) -> None:
+        """Go on with the answer that waited for the client to read."""
+        super().resume_writing()
+        if isinstance(self.cycle, Answer):
+            self.cycle.writable()
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        if isinstance(cycle, Answer):
+            # Not at once: a long row of requests would grow into a deep stack of calls.
+            self.loop.call_soon(cycle.start)
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _answer(self, app: Any) -> Answer | None:
+        """The answer to the request whose head has come, where the application takes it directly."""
+        takes: Callable[[str, Headers], bool] | None = getattr(app, "takes", None)
+        parser = self.parser
+        if takes is None or parser.should_upgrade():
+            return None
+        parsed = httptools.parse_url(self.url)
+        path = parsed.path.decode("ascii")
+        if "%" in path:
+            path = unquote(path)
+        headers = Headers(self.headers)
+        if not takes(path, headers):
+            return None
+        version = parser.get_http_version()
+        self.scope["http_version"] = version
+        query = (parsed.query or b"").decode("latin-1")
+        answer = Answer(self, app, parser.get_method().decode("ascii"), path, query, headers)
+        answer.keep_alive = version != "1.0" and parser.should_keep_alive()
+        return answer
+
+
+def _has_length(headers: RawHeaders) -> bool:
+    return any(name == b"content-length" for name, _ in headers)

@@ -1,0 +1,60 @@
+"""What lets a page of another origin read the dialects' answers: preflights, and headers of the answers themselves.
+
+Nothing of it goes to a request that brings no `Origin`. With the setting `cors = "vendor"` all of it is left out: then
+a page sees what the vendor would let it see.
+"""
+
+from dataclasses import replace
+
+from mockserver.core.calls import Headers
+from mockserver.core.timeline import Ending, RawHeaders, Timeline
+from mockserver.faults.connections import HEAD
+
+# Browsers ask again after so many seconds.
+_REMEMBERED = b"600"
+_METHODS = b"GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS"
+_OURS = b"access-control-"
+
+
+def preflight(method: str, headers: Headers) -> Timeline | None:
+    """The answer to a browser that asks before it sends: everything is allowed. None when it does not ask."""
+    if method != "OPTIONS":
+        return None
+    origin, wanted = headers.get("origin"), headers.get("access-control-request-method")
+    if origin is None or wanted is None:
+        return None
+    allowed: RawHeaders = (*_opened(origin), (b"access-control-allow-methods", _METHODS))
+    names = headers.get("access-control-request-headers")
+    if names is not None:
+        allowed = (*allowed, (b"access-control-allow-headers", names.encode("latin-1")))
+    if headers.get("access-control-request-private-network") == "true":
+        allowed = (*allowed, (b"access-control-allow-private-network", b"true"))
+    varies = b"Access-Control-Request-Headers, Access-Control-Request-Private-Network"
+    return Timeline(204, (*allowed, (b"access-control-max-age", _REMEMBERED), (b"vary", varies)), ())
+
+
+def shared(timeline: Timeline, origin: str) -> Timeline:
+    """The timeline with the headers by which a page of that origin may read all of it, its headers' names included.
+
+    Where the vendor sends such headers itself, they give way: a browser refuses two of a kind.
+    """
+    kept = tuple(header for header in timeline.headers if not header[0].startswith(_OURS))
+    exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
+    headers = (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
+    return replace(timeline, headers=headers, ending=_ending_shared(timeline.ending, origin))
+
+
+def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
+    """The ending, with the headers in the head that it sends behind HTTP's back, if it sends one that is whole."""
+    if ending is None or not ending.raw.startswith(HEAD):
+        return ending
+    lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
+    return replace(ending, raw=HEAD + lines + ending.raw[len(HEAD) :])
+
+
+def _opened(origin: str) -> RawHeaders:
+    return (
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-credentials", b"true"),
+        (b"vary", b"Origin"),
+    )

@@ -1,0 +1,102 @@
+"""What a server says when it starts: where it is, and whatever is not as it would be by itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mockserver import __version__
+from mockserver.control.quota_rules import Quota
+from mockserver.control.settings import Settings
+from mockserver.core.criteria import ANYTHING, in_words
+from mockserver.faults.rules import Chance, Fault
+from mockserver.serving.addresses import ADMIN
+
+# The words of the config for a chance's fields that are called otherwise.
+_WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
+_WORKERS = (
+    "{} processes serve this port. Each has a state of its own: journal, metrics, stubs and faults set at run time, "
+    "counters, quotas, engines, clock; a request, one of the admin API too, reaches any of them. They share the "
+    "settings, the config file and the stub files."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What there is to say of a server at its start."""
+
+    url: str
+    settings: Settings
+    dialects: Sequence[str]
+    config: Path | None = None
+
+    def text(self) -> str:
+        """The greeting for people."""
+        return "\n".join((self._first_line(), *self._places(), *self._peculiarities()))
+
+    def json(self) -> str:
+        """The greeting as one line of a log in JSON."""
+        settings = self.settings
+        line = {
+            "level": "info",
+            "logger": "mockserver",
+            "message": self._first_line(),
+            "url": self.url,
+            "dialects": list(self.dialects),
+            "config": str(self.config) if self.config else None,
+            "faults": list(_faults(settings)),
+            "quotas": [quota_in_words(quota) for quota in settings.quota],
+            "workers": settings.workers,
+        }
+        return orjson.dumps(line).decode()
+
+    def _first_line(self) -> str:
+        settings = self.settings
+        how = f"(latency {settings.latency}, edition {settings.edition}, seed {settings.seed})"
+        speaks = f" speaks {settings.dialect}" if settings.dialect else ""
+        return f"mockserver {__version__} on {self.url}{speaks} {how}"
+
+    def _places(self) -> Iterator[str]:
+        if not self.settings.dialect:
+            yield from (f"  {self.url}/{name}" for name in self.dialects)
+        yield f"Routes: {self.url}{ADMIN}/routes"
+        yield f"Live page: {self.url}{ADMIN}/ui/"
+
+    def _peculiarities(self) -> Iterator[str]:
+        settings = self.settings
+        if self.config is not None:
+            yield f"Config: {self.config}, whose changes are taken up"
+        yield from (f"Fault: {fault}" for fault in _faults(settings))
+        yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
+        if settings.workers > 1:
+            yield _WORKERS.format(settings.workers)
+
+
+def fault_in_words(fault: Fault) -> str:
+    """A fault in a line: its kind, and whatever is said of it."""
+    usual = asdict(Chance())
+    chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
+    told = {key: value for key, value in (*fault.settings.items(), *asdict(fault.place).items()) if value is not None}
+    match = f" where {in_words(fault.match)}" if fault.match != ANYTHING else ""
+    return fault.kind + "".join(f", {part}" for part in _told({**told, **chance})) + match
+
+
+def quota_in_words(quota: Quota) -> str:
+    """A rule of quotas in a line; of a key nothing is shown."""
+    limits = [f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits]
+    rest = {name: getattr(quota, name) for name in ("concurrent", "dialect", "model")}
+    parts = [quota.tier, *limits, *_told(rest), "for one key" if quota.key is not None else None]
+    return ", ".join(part for part in parts if part)
+
+
+def _faults(settings: Settings) -> Iterator[str]:
+    """The faults that are armed from the start, those of the routes with their paths."""
+    yield from map(fault_in_words, settings.fault)
+    for route in settings.routes:
+        yield from (f"{fault_in_words(fault)} at {route.path}" for fault in route.faults)
+
+
+def _told(values: Mapping[str, Any]) -> list[str]:
+    return [f"{key}={value}" for key, value in values.items() if value is not None]

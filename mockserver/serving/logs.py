@@ -1,0 +1,128 @@
+"""What the server says while it runs: a line for each exchange and for whatever happens, as text or as JSON.
+
+The line of an exchange is made only when somebody writes it; it never holds what was asked or answered.
+"""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from mockserver.control.journal import Exchange
+from mockserver.control.plan import Plan
+
+log = logging.getLogger("mockserver")
+
+
+class AccessLine:
+    """The line of an exchange that has ended: its text for people, its facts for machines. Times are in seconds."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    def __str__(self) -> str:
+        facts = self.facts
+        space = f"[{facts['namespace']}]" if facts["namespace"] else ""
+        whose = facts["dialect"] or facts["method"]
+        words = [space, whose, facts["operation"] or facts["path"], str(facts["status"]), facts["failure"] or ""]
+        return _printable(" ".join(filter(None, words)) + "".join(f", {part}" for part in self._course()))
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """The same keys for every exchange; what there is none of is null."""
+        exchange, record = self._exchange, self._exchange.record
+        return {
+            "namespace": exchange.namespace,
+            "number": exchange.number,
+            "method": exchange.call.method,
+            "path": exchange.path,
+            **(_planned(exchange.plan) if exchange.plan is not None else _denied(exchange)),
+            "ttft": record.token_instants[0] if record.token_instants else None,
+            "events_sent": record.events_sent,
+            "tokens_sent": record.tokens_sent,
+            "seconds": record.seconds,
+            "closed_by": record.closed_by,
+        }
+
+    def _course(self) -> list[str]:
+        """How the answer went, part by part."""
+        facts = self.facts
+        said = [f"{facts['prompt_tokens']}+{facts['completion_tokens']} tokens"] * (facts["prompt_tokens"] is not None)
+        if facts["streamed"] and facts["ttft"] is not None:
+            said.append(f"first after {_duration(facts['ttft'])}")
+        said.append(f"in {_duration(facts['seconds'])}")
+        said += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
+        said += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
+        said += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
+        return said
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object in a line: time, level, logger and message, and the facts of an exchange."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if isinstance(record.msg, AccessLine):
+            line |= record.msg.facts
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line, default=str).decode()
+
+
+def set_up_logs(level: str, form: str) -> None:
+    """Write what is said at a level and above to the standard error, as `text` or `json`."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        JsonFormatter() if form == "json" else logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    )
+    logging.basicConfig(level=level.upper(), handlers=[handler])
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+
+
+def log_access(exchange: Exchange) -> None:
+    """Say how an exchange has gone."""
+    if log.isEnabledFor(logging.INFO):
+        log.info(AccessLine(exchange))
+
+
+def _planned(plan: Plan) -> dict[str, Any]:
+    landing, usage = plan.visit.landing, plan.generation.usage if plan.generation is not None else None
+    return {
+        "dialect": landing.dialect.name,
+        "operation": landing.operation.name if landing.operation is not None else None,
+        "model": plan.request.model if plan.request is not None else None,
+        "status": plan.timeline.status,
+        "streamed": plan.timeline.streamed,
+        "failure": str(plan.rejection.kind) if plan.rejection is not None else None,
+        "rule": plan.rule,
+        "faults": plan.faults,
+        "prompt_tokens": usage.prompt_tokens if usage is not None else None,
+        "completion_tokens": usage.completion_tokens if usage is not None else None,
+    }
+
+
+def _denied(exchange: Exchange) -> dict[str, Any]:
+    denial = exchange.denial
+    assert denial is not None, "an exchange without a plan has been denied"
+    nothing = dict.fromkeys(("dialect", "operation", "model", "rule", "prompt_tokens", "completion_tokens"))
+    return {**nothing, "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
+
+
+def _printable(text: str) -> str:
+    """The text on one line: a path or a name may hold what breaks lines, or moves a terminal's cursor."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -1,0 +1,129 @@
+"""What is counted of every exchange: requests, failures, faults, tokens and times, since the server started.
+
+Counting is on the way of every answer, so it costs about a microsecond: a lookup and a few additions. Of a stream the
+gaps are counted in bulk when it has ended. No label has a value of the client's own choice.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from operator import sub
+
+from mockserver.control.journal import Exchange
+from mockserver.control.plan import Plan
+from mockserver.core.timeline import Record
+from mockserver.serving.exposition import Histogram
+
+# Up to how many seconds.
+_TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_GAPS = (0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 5.0)
+# So many gaps of one answer are counted: more would hold up the others.
+_MOST_GAPS = 8_192
+
+
+def _times() -> Histogram:
+    return Histogram(_TIMES)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What there has been of one dialect's operation, answered with one status. Of denials the dialect is empty."""
+
+    dialect: str
+    operation: str
+    status: int
+    requests: int = 0
+    left: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: Histogram = field(default_factory=_times)
+
+
+@dataclass(slots=True)
+class StreamTimes:
+    """When the tokens of a dialect's streams were due and when they came, in seconds."""
+
+    first_due: Histogram = field(default_factory=_times)
+    first: Histogram = field(default_factory=_times)
+    gaps_due: Histogram = field(default_factory=lambda: Histogram(_GAPS))
+    gaps: Histogram = field(default_factory=lambda: Histogram(_GAPS))
+
+
+class Metrics:
+    """The figures of a server, counted in its thread."""
+
+    __slots__ = ("_tallies", "failures", "faults", "in_flight", "streams")
+
+    def __init__(self) -> None:
+        self._tallies: dict[tuple[str, str, int], Tally] = {}
+        self.in_flight = 0
+        self.failures: Counter[tuple[str, str]] = Counter()
+        self.faults: Counter[tuple[str, str]] = Counter()
+        self.streams: defaultdict[str, StreamTimes] = defaultdict(StreamTimes)
+
+    def tallies(self) -> list[Tally]:
+        """One tally for each dialect, operation and status that there has been."""
+        return list(self._tallies.values())
+
+    def begun(self) -> None:
+        """An answer is about to be played."""
+        self.in_flight += 1
+
+    def ended(self, exchange: Exchange) -> None:
+        """An answer has come to its end, well or not."""
+        self.in_flight -= 1
+        plan, record = exchange.plan, exchange.record
+        if plan is None:
+            self._denied(exchange)
+            return
+        landing = plan.visit.landing
+        dialect, operation = landing.dialect.name, landing.operation
+        tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
+        _note(tally, record)
+        if plan.generation is not None and plan.timeline.status < 400:
+            usage = plan.generation.usage
+            tally.prompt_tokens += usage.prompt_tokens
+            tally.completion_tokens += usage.completion_tokens
+        if plan.rejection is not None:
+            self.failures[dialect, plan.rejection.kind] += 1
+        for kind in plan.faults:
+            self.faults[dialect, kind] += 1
+        if plan.timeline.streamed and record.token_instants:
+            _note_times(self.streams[dialect], plan, record)
+
+    def _denied(self, exchange: Exchange) -> None:
+        denial = exchange.denial
+        assert denial is not None, "an exchange without a plan has been denied"
+        _note(self._tally("", "", denial.status), exchange.record)
+        self.failures["", denial.kind] += 1
+
+    def _tally(self, dialect: str, operation: str, status: int) -> Tally:
+        key = dialect, operation, status
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = Tally(dialect, operation, status)
+        return tally
+
+
+def _note(tally: Tally, record: Record) -> None:
+    tally.requests += 1
+    tally.seconds.note(record.seconds)
+    if record.closed_by == "client":
+        tally.left += 1
+
+
+def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:
+    """Count the first token and the gaps: as planned, where anything waits, and as the client could see them."""
+    schedule = plan.pace.schedule if plan.pace is not None else ()
+    if schedule:
+        times.first_due.note(schedule[0])
+        times.gaps_due.note_all(_gaps(schedule))
+    times.first.note(record.token_instants[0])
+    times.gaps.note_all(_gaps(record.token_instants))
+
+
+def _gaps(instants: Sequence[float]) -> list[float]:
+    """The times between instants; what comes at once is one."""
+    few = instants[: _MOST_GAPS + 1]
+    gaps = list(map(sub, few[1:], few))
+    return [gap for gap in gaps if gap] if 0.0 in gaps else gaps

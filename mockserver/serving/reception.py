@@ -1,0 +1,254 @@
+"""Where requests come in, by whatever way, and become exchanges: heard, decided, answered, and noted in the journal.
+
+incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> performance
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import count
+
+import orjson
+
+from mockserver.control.admission import settle, standings_of
+from mockserver.control.decision import Decision, decide, respond
+from mockserver.control.journal import Denial, Exchange
+from mockserver.control.namespaces import Namespace, namespace_of
+from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
+from mockserver.control.quotas import Ticket
+from mockserver.control.routing import Landing
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.timeline import Record, Run, Timeline
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.clock import Clock
+from mockserver.serving.cors import preflight, shared
+from mockserver.serving.logs import log, log_access
+from mockserver.serving.metrics import Metrics
+from mockserver.serving.player import Performance, Sink
+from mockserver.serving.simulator import Setup, Simulator
+
+# What takes longer than some milliseconds is planned in a thread, so that the loop can go on: a body of so many bytes,
+# an answer of so many tokens.
+_LARGE_BODY = 32_768
+_LONG_ANSWER = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A request as it came, whole; one whose body is too large comes without it.
+
+    `wired` says whether its connection can be broken in ways that HTTP does not know.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    body: bytes = b""
+    too_large: bool = False
+    wired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Visitor:
+    """A request with whatever it meets: its namespace and path, the setup in force, the clock that counts."""
+
+    incoming: Incoming
+    namespace: Namespace
+    path: str
+    setup: Setup
+    clock: Clock
+    instant: float
+    metrics: Metrics
+
+    def call(self, path: str) -> Call:
+        """The call, under the dialect's own path."""
+        incoming = self.incoming
+        now = time.time() + self.namespace.shift
+        return Call(incoming.method, path, incoming.headers, incoming.body, incoming.query, now)
+
+    def note(self, call: Call, plan: Plan | None = None, denial: Denial | None = None) -> Exchange:
+        """The exchange, noted in the journal."""
+        space = self.namespace
+        return space.journal.open(space.name, self.path, call, plan, denial, arrived=self.instant, ahead=space.shift)
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """An exchange that is ready to be performed; a preflight is none, and nobody notes it."""
+
+    exchange: Exchange | None
+    visitor: _Visitor
+    ticket: Ticket | None = None
+
+    def performance(self, sink: Sink) -> Performance:
+        """The performance of its answer."""
+        visitor, exchange = self.visitor, self.exchange
+        if exchange is None:
+            allowed = preflight(visitor.incoming.method, visitor.incoming.headers)
+            assert allowed is not None, "what is no exchange is a preflight"
+            return Performance(allowed, sink, visitor.clock, visitor.instant, Record())
+        visitor.metrics.begun()
+        return Performance(
+            _opened(_timeline(exchange, visitor), visitor),
+            sink,
+            visitor.clock,
+            visitor.instant,
+            exchange.record,
+            partial(_ended, exchange, visitor, self.ticket),
+            joined=visitor.setup.settings.writes == "joined",
+        )
+
+
+class Reception:
+    """Takes requests in for a simulator."""
+
+    def __init__(self, simulator: Simulator) -> None:
+        self._simulator = simulator
+        self._calls = count(1)
+
+    def count_from(self, first: int) -> None:
+        """Count the calls from a number on: it keeps the ids apart that are unique for each."""
+        self._calls = count(first)
+
+    def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
+        """The exchange of a request; one that takes long is worked out in a thread."""
+        simulator = self._simulator
+        name, path = namespace_of(incoming.path, incoming.headers)
+        namespace = simulator.namespaces.get(name)
+        clock = simulator.clock(namespace)
+        setup = simulator.setup_of(namespace)
+        visitor = _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
+        if preflight(incoming.method, incoming.headers) and visitor.setup.settings.cors == "on":
+            return Staged(None, visitor)
+        landing = visitor.setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
+        if landing is None:
+            return self._denied(visitor, self._lost(visitor))
+        if incoming.too_large:
+            rejection = Rejection(FailureKind.BODY_TOO_LARGE)
+            return self._staged(
+                visitor, plan_refusal(rejection, visitor.call(landing.path), landing, visitor.setup.settings)
+            )
+        if len(incoming.body) > _LARGE_BODY:
+            return self._receive_large(visitor, landing)
+        return self._guarded(visitor, landing)
+
+    def _guarded(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
+        try:
+            heard = self._hear(visitor, landing)
+            decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
+        except Exception as error:
+            return self._failed(visitor, landing, error)
+        if decision.takes_long or (isinstance(heard, Question) and heard.weight >= _LONG_ANSWER):
+            return self._respond_slowly(visitor, landing, decision)
+        try:
+            return self._staged(visitor, respond(decision), decision.ticket)
+        except Exception as error:
+            return self._failed(visitor, landing, error, decision.ticket)
+
+    async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
+        try:
+            heard = await asyncio.to_thread(self._hear, visitor, landing)
+            decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
+        except Exception as error:
+            return self._failed(visitor, landing, error)
+        return await self._respond_slowly(visitor, landing, decision)
+
+    async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
+        try:
+            return self._staged(visitor, await asyncio.to_thread(respond, decision), decision.ticket)
+        except Exception as error:
+            return self._failed(visitor, landing, error, decision.ticket)
+
+    def _hear(self, visitor: _Visitor, landing: Landing) -> Question | Plan:
+        settings = visitor.setup.settings
+        salt = next(self._calls) if settings.ids == "unique" else 0
+        call = visitor.call(landing.path)
+        quotas = visitor.namespace.quotas
+        standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
+        return hear(call, landing, settings, salt, standings)
+
+    def _failed(self, visitor: _Visitor, landing: Landing, error: Exception, ticket: Ticket | None = None) -> Staged:
+        """What is answered when a wish cannot be obeyed, or the simulator itself has a fault."""
+        _leave(visitor.namespace, ticket)
+        if isinstance(error, WishError):
+            return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
+        call = visitor.call(landing.path)
+        said = "a fault of mockserver's own, answered as a server error: %s %s"
+        log.error(said, call.method, call.path, exc_info=error)
+        return self._staged(
+            visitor, plan_refusal(Rejection(FailureKind.SERVER_ERROR), call, landing, visitor.setup.settings)
+        )
+
+    def _staged(self, visitor: _Visitor, plan: Plan, ticket: Ticket | None = None) -> Staged:
+        """The exchange of a plan, noted in the journal; its quotas are charged."""
+        if ticket is not None:
+            settle(plan, ticket, visitor.namespace.quotas, visitor.instant)
+        if plan.timeline.ending is not None and not visitor.incoming.wired:
+            said = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
+            _leave(visitor.namespace, ticket)
+            return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
+        if plan.request is not None:
+            visitor.namespace.retries.note(plan)
+        if plan.visit.landing.operation is None and not visitor.setup.settings.strict:
+            plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
+        exchange = visitor.note(plan.visit.call, plan)
+        self._simulator.namespaces.trim()
+        return Staged(exchange, visitor, ticket)
+
+    def _denied(self, visitor: _Visitor, denial: Denial, landing: Landing | None = None) -> Staged:
+        """The exchange of an answer of our own."""
+        call = visitor.call(visitor.path if landing is None else landing.path)
+        return Staged(visitor.note(call, denial=denial), visitor)
+
+    def _lost(self, visitor: _Visitor) -> Denial:
+        said = (
+            f"Nothing is served at {visitor.incoming.method} {visitor.path}. Put a dialect's name in front "
+            f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes."
+        )
+        return Denial(404, "no_route", said)
+
+
+def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
+    """What goes out: the plan's timeline, or our own words in a shape that every OpenAI-style client can show."""
+    if exchange.plan is not None:
+        return exchange.plan.timeline
+    denial = exchange.denial
+    assert denial is not None, "an exchange without a plan has been denied"
+    more = {"nearest": visitor.setup.router.nearest(visitor.path)} if denial.kind == "no_route" else {}
+    error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
+    body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
+
+
+def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
+    """The timeline, such that the page of another origin that asked for it can read it."""
+    origin = visitor.incoming.headers.get("origin")
+    return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
+
+
+def _with_hint(made: Plan, nearest: list[str]) -> Plan:
+    """A vendor's refusal of a path or a method says little: a header of our own says what is served nearby."""
+    hint = (b"x-mockserver-hint", f"nearest: {', '.join(nearest)}".encode("ascii", "replace"))
+    timeline = replace(made.timeline, headers=(*made.timeline.headers, hint))
+    return replace(made, timeline=timeline)
+
+
+def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
+    """Give back what a request has held of its quotas."""
+    if ticket is not None:
+        namespace.quotas.leave(ticket)
+
+
+def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None) -> None:
+    """What follows from the end of an exchange."""
+    namespace, plan = visitor.namespace, exchange.plan
+    _leave(namespace, ticket)
+    if plan is not None and plan.seat is not None and exchange.record.closed_by == "client":
+        plan.seat.leave()
+    visitor.metrics.ended(exchange)
+    namespace.journal.tell(exchange)
+    log_access(exchange)

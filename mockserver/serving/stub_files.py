@@ -1,0 +1,74 @@
+"""Stub files: the folder that `--stubs` names, read when the settings are put in force.
+
+Every `*.toml` (a list of [[stub]]) and `*.json` ({"stub": [...]}, a list, or one table) in it and below counts, in the
+order of their names; a reply's `file` is read from beside its stub file.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mockserver.control.routing import operations_of
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stub_notation import StubError, check_names, check_unique, read_stubs
+from mockserver.control.stubs import Stub
+from mockserver.core.dialects import Dialect
+
+
+def standing_stubs(settings: Settings, dialects: Mapping[str, Dialect]) -> tuple[Stub, ...]:
+    """The stubs of the settings: those of the config file, then those of the folder. Raises ConfigError."""
+    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs)) if settings.stubs else ()))
+    operations = operations_of(dialects)
+    try:
+        check_unique(stubs)
+        for stub in stubs:
+            check_names(stub, operations)
+    except StubError as error:
+        raise ConfigError(str(error)) from None
+    return stubs
+
+
+def load_stubs(folder: Path) -> tuple[Stub, ...]:
+    """The stubs of a folder's files. Raises ConfigError, which names the file and the place in it."""
+    if not folder.is_dir():
+        raise ConfigError(f"stubs: there is no folder {folder}")
+    files = sorted(
+        path for path in folder.rglob("*") if path.suffix in (".toml", ".json") and _is_stub_file(path, folder)
+    )
+    return tuple(stub for path in files for stub in _load(path, folder))
+
+
+def _is_stub_file(path: Path, folder: Path) -> bool:
+    """Whether a file is one of stubs; bodies that replies name lie in folders whose name begins with an underscore."""
+    return path.is_file() and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+
+
+def _load(path: Path, folder: Path) -> tuple[Stub, ...]:
+    name = str(path.relative_to(folder))
+    try:
+        tables = _tables(_document(path), path.suffix)
+        return read_stubs(tables, f"{name}: stub", lambda wanted: (path.parent / wanted).read_bytes(), name)
+    except (StubError, ValueError, RecursionError) as error:
+        said = str(error)
+        raise ConfigError(said if said.startswith(name) else f"{name}: {said}") from None
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror or error}") from None
+
+
+def _document(path: Path) -> Any:
+    text = path.read_text(encoding="utf-8")
+    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+
+
+def _tables(document: Any, suffix: str) -> Any:
+    """The list of tables in a document."""
+    if not isinstance(document, dict):
+        return document
+    if suffix == ".json" and "stub" not in document:
+        return [document]
+    others = [key for key in document if key != "stub"]
+    if others:
+        raise StubError(f"{others[0]}: a stub file has nothing but [[stub]]")
+    return document.get("stub", [])

@@ -1,0 +1,23 @@
+"""Work on many things, by turns with everybody else: the event loop is never held for more than about a millisecond."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+_TURN_SECONDS = 0.001
+
+
+async def in_turns(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """What `work` makes of each item, in order."""
+    results: list[Result] = []
+    began = time.monotonic()
+    for item in items:
+        results.append(work(item))
+        if time.monotonic() - began > _TURN_SECONDS:
+            await asyncio.sleep(0)
+            began = time.monotonic()
+    return results

@@ -1,0 +1,83 @@
+"""The live page: the files of `mockserver/ui/`, as they are, under `/_mockserver/ui/`.
+
+They hold nothing that is secret, so they need no token: it is the page that asks for one.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from mockserver.serving.answers import ADMIN, admin_error
+
+_TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
+# The page speaks to the server that it came from, and to nobody else.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asset:
+    data: bytes
+    content_type: str
+    etag: str
+
+
+def ui_routes() -> list[Route]:
+    """The routes of the page and its files."""
+    return [
+        Route(f"{ADMIN}/ui", _page, methods=["GET"]),
+        Route(f"{ADMIN}/ui/{{path:path}}", _file, methods=["GET"]),
+    ]
+
+
+async def _page(request: Request) -> Response:
+    """The page's own files are named beside it, so its address ends in a slash."""
+    return RedirectResponse(f"{ADMIN}/ui/", 307)
+
+
+async def _file(request: Request) -> Response:
+    asset = _assets().get(request.path_params["path"] or "index.html")
+    if asset is None:
+        return admin_error(404, f"The page has no file {request.path_params['path']!r}. It is at {ADMIN}/ui/")
+    headers = {
+        "etag": asset.etag,
+        "cache-control": "no-cache",
+        "content-security-policy": _POLICY,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+    }
+    if request.headers.get("if-none-match") == asset.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(asset.data, headers=headers, media_type=asset.content_type)
+
+
+@cache
+def _assets() -> dict[str, _Asset]:
+    """The page's files by their path; a file of another type is none of them."""
+    return dict(_found(files("mockserver") / "ui", ""))
+
+
+def _found(folder: Traversable, before: str) -> list[tuple[str, _Asset]]:
+    found: list[tuple[str, _Asset]] = []
+    for entry in folder.iterdir():
+        content_type = _TYPES.get(entry.name.rpartition(".")[2])
+        if entry.is_dir():
+            found += _found(entry, f"{before}{entry.name}/")
+        elif content_type is not None:
+            data = entry.read_bytes()
+            etag = f'"{blake2b(data, digest_size=12).hexdigest()}"'
+            found.append((before + entry.name, _Asset(data, content_type, etag)))
+    return found

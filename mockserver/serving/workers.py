@@ -1,0 +1,187 @@
+"""Several processes behind one port: the system deals out the connections, and a process that dies is replaced.
+
+The first process serves nothing. It holds the address, starts the others by forking itself, and stops them when it is
+told to. Each has a listening socket of its own; should the first one be killed, they notice by a pipe, and stop.
+"""
+
+import os
+import select
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from types import FrameType
+from typing import NoReturn
+
+from mockserver.control.settings import ConfigError
+from mockserver.serving.app import App
+from mockserver.serving.door import BACKLOG, listening_socket
+from mockserver.serving.logs import log
+from mockserver.serving.server import bound_socket, serve
+
+# Who dies sooner than this after its start has not got going, in seconds; so many of them in a row, and all give up.
+_EARLY = 1.0
+_MOST_EARLY = 5
+# Who has not stopped so many seconds after it was told to is killed.
+_PATIENCE = 2.0
+
+Work = Callable[[int, int, socket.socket], None]
+Ear = Callable[[float | None], list[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Worker:
+    number: int
+    began: float
+
+
+def listeners_for(app: App, count: int) -> list[socket.socket]:
+    """So many sockets that listen on the settings' one address; ConfigError when it cannot be had."""
+    if sys.platform != "linux":
+        raise ConfigError("workers: several processes can share a port on Linux alone; leave it at 1")
+    # Held for itself at first: an address that two servers share by accident is found out.
+    with bound_socket(app.settings) as alone:
+        family, address = alone.family, alone.getsockname()
+    return [_listener(family, address) for _ in range(count)]
+
+
+def _listener(family: int, address: tuple[str | int, ...]) -> socket.socket:
+    made = listening_socket(family, address, shared=True)
+    made.listen(BACKLOG)
+    return made
+
+
+def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
+    """Serve each socket with a process until interrupted or terminated; the exit code is 1 when they keep dying."""
+    ours, theirs = os.pipe()
+
+    def work(number: int, launch: int, listener: socket.socket) -> None:
+        os.close(theirs)
+        app.become_worker(number, launch)
+        serve(app, listener, lifeline=ours)
+
+    # The address is held by a socket that does not listen, also while no worker lives.
+    with listening_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
+        return Crew(listeners, work).run()
+
+
+class Crew:
+    """Processes at work, one for each of the sockets. `work` is given the number of the process, that of its start
+    (both from 1), and its socket."""
+
+    def __init__(self, listeners: Sequence[socket.socket], work: Work) -> None:
+        self._family, self._address = listeners[0].family, listeners[0].getsockname()
+        self._listeners = dict(enumerate(listeners, start=1))
+        self._work = work
+        self._workers: dict[int, _Worker] = {}
+        self._launches = 0
+        self._early_deaths = 0
+
+    def run(self) -> int:
+        """Keep them at work until told to stop."""
+        with _heard() as ear:
+            for number in tuple(self._listeners):
+                self._start(number)
+            while True:
+                if {signal.SIGTERM, signal.SIGINT} & set(ear(None)):
+                    self._stop(ear)
+                    return 0
+                if not self._replace_the_dead():
+                    self._stop(ear)
+                    return 1
+
+    def _start(self, number: int) -> None:
+        self._launches += 1
+        with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:
+            pid = os.fork()
+            if pid == 0:
+                self._be(number, listener)
+        self._workers[pid] = _Worker(number, time.monotonic())
+
+    def _be(self, number: int, listener: socket.socket) -> NoReturn:
+        """Work in a process of its own, and end with it, whatever happens."""
+        code = 1
+        try:
+            for other in self._listeners.values():
+                other.close()
+            signal.set_wakeup_fd(-1)
+            for each in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
+                signal.signal(each, signal.SIG_DFL)
+            with suppress(KeyboardInterrupt):
+                self._work(number, self._launches, listener)
+            code = 0
+        except BaseException:
+            log.exception("worker %d has failed", number)
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _replace_the_dead(self) -> bool:
+        """Start anew whoever has died; False when that makes no sense any more."""
+        for worker, how in self._reap():
+            early = time.monotonic() - worker.began < _EARLY
+            self._early_deaths = self._early_deaths + 1 if early else 0
+            if self._early_deaths >= _MOST_EARLY:
+                log.error("worker %d has ended (%s) right after its start, as others did", worker.number, how)
+                return False
+            log.warning("worker %d has ended (%s); another takes its place", worker.number, how)
+            self._start(worker.number)
+        return True
+
+    def _reap(self) -> list[tuple[_Worker, str]]:
+        """Those that have ended, and how."""
+        ended: list[tuple[_Worker, str]] = []
+        while self._workers:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            worker = self._workers.pop(pid, None)
+            if worker is not None:
+                code = os.waitstatus_to_exitcode(status)
+                ended.append((worker, f"exit code {code}" if code >= 0 else signal.Signals(-code).name))
+        return ended
+
+    def _stop(self, ear: Ear) -> None:
+        """Tell all to stop, and see to it that they do."""
+        self._tell(signal.SIGTERM)
+        deadline = time.monotonic() + _PATIENCE
+        while self._workers and (left := deadline - time.monotonic()) > 0:
+            ear(left)
+            self._reap()
+        self._tell(signal.SIGKILL)
+
+    def _tell(self, what: signal.Signals) -> None:
+        for pid in self._workers:
+            with suppress(ProcessLookupError):
+                os.kill(pid, what)
+
+
+@contextmanager
+def _heard() -> Iterator[Ear]:
+    """Signals as values: the ear waits for some (at the most so many seconds) and gives their numbers."""
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
+    before = {each: signal.signal(each, _nothing) for each in wanted}
+    signal.set_wakeup_fd(theirs.fileno())
+
+    def ear(seconds: float | None) -> list[int]:
+        ready, _, _ = select.select([ours], [], [], seconds)
+        return list(ours.recv(4096)) if ready else []
+
+    try:
+        yield ear
+    finally:
+        signal.set_wakeup_fd(-1)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+        ours.close()
+        theirs.close()
+
+
+def _nothing(number: int, frame: FrameType | None) -> None:
+    """The signal's number comes by the wake-up socket."""

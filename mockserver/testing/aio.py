@@ -1,0 +1,47 @@
+"""The waiting words of a handle for asynchronous tests: they wait in a thread, while the test's own loop goes on."""
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+
+from mockserver.control.views import View
+
+if TYPE_CHECKING:
+    from mockserver.testing.handle import Handle
+
+_TIMEOUT = 5.0
+
+
+class Aio:
+    """A handle whose waiting can be awaited, under asyncio and trio alike."""
+
+    def __init__(self, handle: "Handle") -> None:
+        self._handle = handle
+
+    async def wait_for_requests(self, count: int, timeout: float = _TIMEOUT) -> list[View]:
+        """Wait until a model was asked so many times. Raises TimeoutError."""
+        return await _in_thread(partial(self._handle.wait_for_requests, count, timeout))
+
+    async def wait_idle(self, timeout: float = _TIMEOUT) -> None:
+        """Wait until every answer has ended. Raises TimeoutError."""
+        await _in_thread(partial(self._handle.wait_idle, timeout))
+
+    async def advance(self, seconds: float) -> float:
+        """Put the namespace's clock forward; the answer is how far it is ahead now."""
+        return await _in_thread(partial(self._handle.clock.advance, seconds))
+
+    async def requests(self) -> list[View]:
+        """The exchanges in which a model was asked, oldest first."""
+        return await _in_thread(lambda: self._handle.requests)
+
+    async def last(self) -> View:
+        """The latest exchange in which a model was asked."""
+        return await _in_thread(lambda: self._handle.last)
+
+    async def reset(self) -> None:
+        """Forget all that was stubbed, armed, counted and recorded."""
+        await _in_thread(self._handle.reset)
+
+
+_in_thread = partial(to_thread.run_sync, abandon_on_cancel=True)

@@ -1,0 +1,68 @@
+"""The environment variables by which clients find a server: the vendors' own, and the openai client's."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import Protocol
+
+from mockserver.core.dialects import Clients, Dialect
+from mockserver.core.naming import unknown
+from mockserver.dialects import load_dialects
+
+_OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+# A proxy that the environment names cannot reach this machine's loopback.
+_NO_PROXY = ("NO_PROXY", "no_proxy")
+_LOOPBACK = "127.0.0.1,localhost,::1"
+
+
+class Place(Protocol):
+    """Where clients are led."""
+
+    @property
+    def api_key(self) -> str: ...
+
+    def base_url(self, dialect: str | None = None) -> str: ...
+
+    def openai_base_url(self, dialect: str | None = None) -> str: ...
+
+
+def clients_of(dialect: str) -> Clients:
+    """How clients are led to a dialect. Raises ValueError when there is none of that name."""
+    known = _dialects()
+    if dialect not in known:
+        raise ValueError(unknown("dialect", dialect, known))
+    return known[dialect].clients
+
+
+def environment(place: Place) -> dict[str, str]:
+    """The variables that lead every client to a place."""
+    told = dict(zip(_OPENAI, (place.openai_base_url(), place.api_key), strict=True))
+    for name, dialect in _dialects().items():
+        clients = dialect.clients
+        told |= dict.fromkeys(clients.urls, place.base_url(name))
+        told |= dict.fromkeys(clients.keys, place.api_key)
+        told |= clients.more
+    return told
+
+
+@contextmanager
+def patched(variables: Mapping[str, str]) -> Iterator[None]:
+    """Have variables in the environment for a while, and loopback beyond all proxies."""
+    spared = {name: ",".join(filter(None, (os.environ.get(name), _LOOPBACK))) for name in _NO_PROXY}
+    wanted = {**spared, **variables}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@cache
+def _dialects() -> Mapping[str, Dialect]:
+    return load_dialects()

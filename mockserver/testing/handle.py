@@ -1,0 +1,233 @@
+"""The handle: one namespace of a server, as a test holds it."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from mockserver.control.verdict import Declaration, Verdict
+from mockserver.control.verify import all_matched, all_used, contract, explain_misses, journal_lines, no_trouble
+from mockserver.control.views import PASSING, View
+from mockserver.testing.environment import clients_of, environment, patched
+from mockserver.testing.links import Instant, Link
+from mockserver.testing.stubbing import NEXT, Stubbing
+from mockserver.testing.verifying import Verify
+
+if TYPE_CHECKING:
+    from mockserver.testing.aio import Aio
+
+# How long a look at the journal waits for answers that are still open: a client leaves without a word, in seconds.
+_SETTLING = 0.1
+_TIMEOUT = 5.0
+
+
+class Clock:
+    """The clock of a namespace: what is due by it, and quotas and limits, follow when it is put forward."""
+
+    def __init__(self, link: Link) -> None:
+        self._link = link
+
+    @property
+    def now(self) -> float:
+        """The present, in seconds from an arbitrary instant."""
+        return self._read().now
+
+    @property
+    def ahead(self) -> float:
+        """How far it has been put forward, in seconds."""
+        return self._read().ahead
+
+    def advance(self, seconds: float) -> float:
+        """Put it forward; the answer is how far it is ahead now. Clients' own clocks stay as they are."""
+        return self._link.advance(seconds)
+
+    def _read(self) -> Instant:
+        return self._link.clock()
+
+
+class Handle:
+    """One namespace of a server: where clients find it, what they are answered, and what they have done.
+
+    `dialect` is where `OPENAI_BASE_URL` leads; without one it leads to the bare paths, where each has its dialect.
+    """
+
+    def __init__(self, link: Link, dialect: str | None = None) -> None:
+        self._link = link
+        self._dialect = dialect
+        self._passing = count(1)
+        self._declared: dict[str, Any] = {}
+
+    # --- where clients find it ---------------------------------------------------------------------------------
+
+    @property
+    def url(self) -> str:
+        """The base URL of the namespace, without a slash at the end; dialects answer below it."""
+        return f"{self._link.server}/ns/{self.namespace}" if self.namespace else self._link.server
+
+    @property
+    def namespace(self) -> str:
+        """The namespace's name; empty for a server's default one."""
+        return self._link.namespace
+
+    @property
+    def api_key(self) -> str:
+        """A key that leads to the namespace wherever a request with it arrives."""
+        return f"mock-ns-{self.namespace}" if self.namespace else "mock-key"
+
+    def base_url(self, dialect: str | None = None) -> str:
+        """The base URL that a dialect's own client wants."""
+        name = self._named(dialect)
+        return f"{self.url}/{name}{clients_of(name).native}"
+
+    def openai_base_url(self, dialect: str | None = None) -> str:
+        """The base URL that the openai client wants; without any dialect that of the bare paths."""
+        if dialect is None and self._dialect is None:
+            return f"{self.url}/v1"
+        name = self._named(dialect)
+        return f"{self.url}/{name}{clients_of(name).openai}"
+
+    def environment(self) -> dict[str, str]:
+        """The environment variables by which clients find the namespace of their own accord."""
+        return environment(self)
+
+    def environ(self) -> AbstractContextManager[None]:
+        """Have these variables in the environment of this process, within a `with` statement."""
+        return patched(self.environment())
+
+    # --- what clients are answered -----------------------------------------------------------------------------
+
+    def on(self, **match: Any) -> Stubbing:
+        """A stub for the requests that match; what it answers is said next."""
+        return Stubbing(self._link, match)
+
+    def next(self, requests: int = 1) -> Stubbing:
+        """A stub for the next so many requests, before all others."""
+        name = f"{PASSING}{next(self._passing)}"
+        return Stubbing(self._link, {}, name=name, times=requests, priority=NEXT)
+
+    def script(self, steps: Iterable[Any], **match: Any) -> Stubbing:
+        """Answer the requests that match with these steps, one after the other."""
+        return self.on(**match).script(steps)
+
+    def stub(self, **table: Any) -> str:
+        """Add a stub by its table, as a stub file has it; the answer is its name."""
+        return self._link.add_stub(table)
+
+    def settle(self, **settings: Any) -> None:
+        """Give the namespace settings of its own: `seed`, `latency`, `edition`, `quota`, ..."""
+        self._link.settle(settings)
+
+    @property
+    def clock(self) -> Clock:
+        """The namespace's clock."""
+        return Clock(self._link)
+
+    def reset(self) -> None:
+        """Forget all that was stubbed, armed, counted and recorded; the settings and the time stay."""
+        self._link.reset()
+
+    # --- what clients have done --------------------------------------------------------------------------------
+
+    @property
+    def exchanges(self) -> list[View]:
+        """Every exchange, lists of models and the like among them, oldest first."""
+        views = self._link.views()
+        if any(not view.is_closed for view in views):
+            self._link.wait(_SETTLING)
+            return self._link.views()
+        return views
+
+    @property
+    def requests(self) -> list[View]:
+        """The exchanges in which a model was asked, oldest first."""
+        return [view for view in self.exchanges if view.is_question]
+
+    @property
+    def last(self) -> View:
+        """The latest exchange in which a model was asked. Raises LookupError when there is none."""
+        view = self._link.latest()
+        if view is not None and not view.is_closed:
+            self._link.wait(_SETTLING)
+            view = self._link.latest()
+        if view is None:
+            raise LookupError("There was no request yet. Does the client ask this namespace? Its URL is " + self.url)
+        return view
+
+    @property
+    def unmatched(self) -> list[View]:
+        """The exchanges in which no stub matched, though there were some."""
+        return [view for view in self.requests if view.is_unmatched]
+
+    @property
+    def verify(self) -> Verify:
+        """Checks of what clients have done."""
+        return Verify(self._link, self._declared)
+
+    def declare(self, **declared: Any) -> None:
+        """Say what correct handling is, as to `verify.resilience`, for verdicts to come. Raises DeclarationError."""
+        Declaration(**self._declared | declared)
+        self._declared |= declared
+
+    def verdict(self) -> Verdict:
+        """How the client has behaved, by what was declared; nothing is raised."""
+        return self.verify.verdict()
+
+    def problems(self, *, strict: bool = False) -> list[str]:
+        """What went wrong behind the test's back: functions of its own that have failed.
+
+        Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
+        """
+        views = self._link.views()
+        told = [no_trouble(views)]
+        if strict:
+            told += [all_matched(views), contract(views), all_used(self._link.stubs())]
+        return [problem for problem in told if problem is not None]
+
+    def story(self) -> list[str]:
+        """What has happened, for people: a line for each exchange, and why stubs did not match."""
+        views = self._link.views()
+        seed = next((view.seed for view in views if view.seed is not None), None)
+        told = journal_lines(views) or ["There was no request."]
+        missed = [view for view in views if view.is_unmatched]
+        if missed:
+            told += ["No stub matched; the nearest, field by field:", *explain_misses(missed)]
+        return [*told, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
+
+    @property
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs: `name`, `match`, `used`, and `most` where they are bounded."""
+        return self._link.stubs()
+
+    def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:
+        """Wait until a model was asked so many times. Raises TimeoutError."""
+        if not self._link.wait(timeout, number):
+            raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} requests"))
+        return [view for view in self._link.views() if view.is_question]
+
+    def wait_idle(self, timeout: float = _TIMEOUT) -> None:
+        """Wait until every answer has ended. Raises TimeoutError."""
+        if not self._link.wait(timeout):
+            raise TimeoutError(self._late(f"Waited {timeout:g} s for every answer to end"))
+
+    def journal(self) -> str:
+        """What has happened, one line for each exchange."""
+        return "\n".join(journal_lines(self.exchanges))
+
+    @property
+    def aio(self) -> "Aio":
+        """The waiting words in a form that can be awaited, under asyncio and trio."""
+        from mockserver.testing.aio import Aio
+
+        return Aio(self)
+
+    def _named(self, dialect: str | None) -> str:
+        name = dialect or self._dialect
+        if name is None:
+            raise ValueError("Whose base URL? Say a dialect, such as base_url('cerebras')")
+        return name
+
+    def _late(self, what: str) -> str:
+        return "\n".join([f"{what}; there is:", *journal_lines(self._link.views())])
+
+    def __repr__(self) -> str:
+        return f"<mockserver {self.url}>"

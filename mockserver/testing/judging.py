@@ -1,0 +1,82 @@
+"""The verdict of the command line: on a journal in a file, on the report of a test run, or on a running server."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from mockserver.control.settings import ConfigError
+from mockserver.control.verdict import Declaration, Verdict, judge
+from mockserver.control.views import View
+from mockserver.testing.links import LinkError, RemoteLink
+
+_KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserver-report"
+
+
+def verdict_on(
+    source: str, declared: Declaration, namespace: str = "", token: str | None = None
+) -> tuple[bool, str, Any]:
+    """Whether the clients behaved well, in words and as JSON. Raises ConfigError when the source tells nothing.
+
+    `source` is a file or a server's URL, which may end in `/ns/<name>`.
+    """
+    if source.startswith(("http://", "https://")):
+        return _summed(_of_server(source, declared, namespace, token))
+    text = _text(Path(source))
+    report = _report(text)
+    if report is not None:
+        return _of_report(report)
+    return _summed(judge(_views(text, source), declared))
+
+
+def _of_server(url: str, declared: Declaration, namespace: str, token: str | None) -> Verdict:
+    server, _, named = url.rstrip("/").partition("/ns/")
+    link = RemoteLink(server, named or namespace, token)
+    try:
+        clock = link.clock()
+        return judge(link.views(), declared, now=clock.now, ahead=clock.ahead)
+    except LinkError as error:
+        raise ConfigError(f"verdict: {error}") from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"verdict: {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"verdict: {path}: is not a UTF-8 text") from None
+
+
+def _report(text: str) -> dict[str, Any] | None:
+    """The report that a text is, None when it is something else."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("tests"), list) else None
+
+
+def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
+    lines = [
+        f"{told['test']}: {finding['fault']}: {finding['message']}"
+        for told in report["tests"]
+        for finding in told.get("verdict", {}).get("findings", [])
+    ]
+    return not lines, "\n".join(lines or [f"No fault of conduct in {len(report['tests'])} tests."]), report
+
+
+def _views(text: str, name: str) -> list[View]:
+    views = []
+    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+        try:
+            told = json.loads(line)
+            views.append(View({"number": told["number"], "at": told["at"], **told}))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigError(f"verdict: {name}, line {number}: is no exchange ({error}); wanted is {_KINDS}") from None
+    if not views:
+        raise ConfigError(f"verdict: {name}: is empty; wanted is {_KINDS}")
+    return views
+
+
+def _summed(verdict: Verdict) -> tuple[bool, str, Any]:
+    return verdict.is_clean, verdict.as_text(), verdict.as_json()

@@ -1,0 +1,250 @@
+"""How a handle reaches its namespace: directly, in a server of this process, or through the admin API of any other.
+
+Both do the same. A link that goes through the admin API carries values alone, no functions.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http.client import HTTPException
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote
+from urllib.request import ProxyHandler, Request, build_opener
+
+from mockserver.control.own_settings import read_own
+from mockserver.control.routing import operations_of
+from mockserver.control.sifting import sift
+from mockserver.control.stub_notation import StubError, check_names, read_stub
+from mockserver.control.transcripts import told_whole
+from mockserver.control.views import View
+from mockserver.core.criteria_notation import CriteriaError
+from mockserver.serving.waiting import has_requests, is_idle, wait_until
+
+if TYPE_CHECKING:
+    from mockserver.control.namespaces import Namespace
+    from mockserver.serving.server import ServerThread
+
+# How long the admin API may take for an answer, beside the time that it is asked to wait, in seconds.
+_DEADLINE = 10.0
+_ADMIN = "/_mockserver"
+
+# A server may be asked in spite of a proxy that the environment names: it is never behind one.
+_open = build_opener(ProxyHandler({})).open
+
+
+class LinkError(Exception):
+    """A server that cannot be reached, or that refuses what a handle asks of it; the text says why."""
+
+
+class Instant(NamedTuple):
+    """A namespace's clock: the present in seconds, and how far it is ahead."""
+
+    now: float
+    ahead: float
+
+
+class Link(Protocol):
+    """A way to one namespace of a server whose base URL is `server`."""
+
+    server: str
+    namespace: str
+
+    def views(self) -> list[View]:
+        """Every exchange that the journal keeps, oldest first."""
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """Where each exchange differs from a match, by its number."""
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or put it in the place of the one of that name; the answer is its name."""
+
+    def remove_stub(self, name: str) -> None:
+        """Take a stub back; nothing happens when there is none of that name."""
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs: `name`, `match`, `used`, and `most` where they are bounded."""
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or (without a number) for every answer to end; False when time was over first."""
+
+    def clock(self) -> Instant:
+        """What the clock says."""
+
+    def advance(self, seconds: float) -> float:
+        """Put the clock forward; the answer is how far it is ahead."""
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Give the namespace settings of its own."""
+
+    def reset(self) -> None:
+        """Forget all that was stubbed, armed, counted and recorded."""
+
+
+class LocalLink:
+    """The way to a namespace of a server in this process: its state is touched in the server's thread alone."""
+
+    def __init__(self, thread: "ServerThread", namespace: str) -> None:
+        self.server, self.namespace = thread.url, namespace
+        self._thread = thread
+
+    def views(self) -> list[View]:
+        """Every exchange that the journal keeps, oldest first."""
+        return self._thread.call(lambda: [View(told_whole(each)) for each in self._space.journal.exchanges()])
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+
+        def latest() -> View | None:
+            asked = (each for each in reversed(self._space.journal.exchanges()) if each.is_question)
+            return next((View(told_whole(each)) for each in asked), None)
+
+        return self._thread.call(latest)
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """Where each exchange differs from a match, by its number."""
+        return self._thread.call(lambda: sift(self._space.journal.exchanges(), match))
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or put it in the place of the one of that name."""
+        stub = read_stub(table)
+        check_names(stub, operations_of(self._thread.simulator.dialects))
+        return self._thread.call(lambda: self._space.stubs.add(stub))
+
+    def remove_stub(self, name: str) -> None:
+        """Take a stub back."""
+        self._thread.call(lambda: self._space.stubs.remove(name))
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs that were added."""
+        listed = self._thread.call(lambda: self._space.stubs.listed())
+        return [
+            {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
+            for stub, used in listed
+        ]
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or for every answer to end."""
+        holds = is_idle if requests is None else has_requests(requests)
+        journal = self._thread.call(lambda: self._space.journal)
+        return self._thread.wait(wait_until(journal, holds, seconds), seconds)
+
+    def clock(self) -> Instant:
+        """What the clock says."""
+        simulator = self._thread.simulator
+        return self._thread.call(lambda: Instant(simulator.clock(self._space).now(), self._space.shift))
+
+    def advance(self, seconds: float) -> float:
+        """Put the clock forward."""
+        return self._thread.call(lambda: self._thread.simulator.advance(self._space, seconds))
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Give the namespace settings of its own."""
+        own = read_own(settings)
+
+        def settle() -> None:
+            self._space.own = own
+
+        self._thread.call(settle)
+
+    def reset(self) -> None:
+        """Forget all that was stubbed, armed, counted and recorded."""
+        self._thread.call(lambda: self._space.reset())
+
+    @property
+    def _space(self) -> "Namespace":
+        return self._thread.simulator.namespaces.get(self.namespace)
+
+
+class RemoteLink:
+    """The way to a namespace of any server, through its admin API."""
+
+    def __init__(self, server: str, namespace: str, token: str | None = None) -> None:
+        self.server, self.namespace = server.rstrip("/"), namespace
+        self._token = token
+
+    def views(self) -> list[View]:
+        """Every exchange that the journal keeps, oldest first."""
+        return [View(told) for told in self._ask("GET", "/journal?full=1&limit=1000000")["exchanges"]]
+
+    def latest(self) -> View | None:
+        """The latest exchange in which a model was asked."""
+        asked = [told["number"] for told in self._ask("GET", "/journal?limit=1000000")["exchanges"] if told["question"]]
+        return View(self._ask("GET", f"/journal/{asked[-1]}")) if asked else None
+
+    def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
+        """Where each exchange differs from a match, by its number."""
+        differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
+        return {int(number): told for number, told in differences.items()}
+
+    def add_stub(self, table: Mapping[str, Any]) -> str:
+        """Add a stub, or put it in the place of the one of that name."""
+        return str(self._ask("POST", "/stubs", table)["added"][0])
+
+    def remove_stub(self, name: str) -> None:
+        """Take a stub back."""
+        with suppress(LinkError):
+            self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
+
+    def stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs that were added."""
+        listed: list[Mapping[str, Any]] = self._ask("GET", "/stubs")["stubs"]
+        return [stub for stub in listed if stub["origin"] == "added"]
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or for every answer to end."""
+        what = "" if requests is None else f"&requests={requests}"
+        return bool(self._ask("GET", f"/wait?seconds={seconds}{what}", seconds=seconds)["happened"])
+
+    def clock(self) -> Instant:
+        """What the clock says."""
+        told = self._ask("GET", "/clock")
+        return Instant(told["now"], told["ahead"])
+
+    def advance(self, seconds: float) -> float:
+        """Put the clock forward."""
+        return float(self._ask("POST", "/clock", {"advance": seconds})["ahead"])
+
+    def settle(self, settings: Mapping[str, Any]) -> None:
+        """Give the namespace settings of its own."""
+        self._ask("PUT", "/settings", settings)
+
+    def reset(self) -> None:
+        """Forget all that was stubbed, armed, counted and recorded."""
+        self._ask("POST", "/reset")
+
+    def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:
+        prefix = f"{_ADMIN}/ns/{self.namespace}" if self.namespace else _ADMIN
+        headers = {"content-type": "application/json"}
+        if self._token:
+            headers["authorization"] = f"Bearer {self._token}"
+        data = None if body is None else _json(body)
+        request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
+        try:
+            with _open(request, timeout=seconds + _DEADLINE) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            raise _refused(error) from None
+        except (URLError, HTTPException, OSError, ValueError) as error:
+            raise LinkError(f"{self.server}: {getattr(error, 'reason', error)}") from None
+
+
+def _json(value: object) -> bytes:
+    try:
+        return json.dumps(value).encode()
+    except TypeError as error:
+        raise LinkError(f"Only values go to a server elsewhere, no functions: {error}") from None
+
+
+def _refused(error: HTTPError) -> Exception:
+    """What the admin API has refused, as what a server in this process would have raised where it can be told."""
+    try:
+        said = str(json.loads(error.read())["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return LinkError(f"{error.url}: {error.code} {error.reason}")
+    if error.code == 400:
+        return CriteriaError(said) if error.url.endswith("/sift") else StubError(said)
+    return LinkError(f"{error.url}: {said}")

@@ -1,0 +1,162 @@
+"""The words of tests: small functions that make matchers and replies, as plain values that any server understands."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Table = dict[str, Any]
+
+
+def contains(part: str) -> Table:
+    """A matcher: a text with this part."""
+    return {"contains": part}
+
+
+def regex(pattern: str | re.Pattern[str]) -> Table:
+    """A matcher: a text in which the regular expression finds something."""
+    return {"regex": _pattern(pattern)}
+
+
+def one_of(*values: Any) -> Table:
+    """A matcher: one of these values."""
+    return {"one_of": list(values)}
+
+
+def at_least(number: float) -> Table:
+    """A matcher: this number or more."""
+    return {"at_least": number}
+
+
+def at_most(number: float) -> Table:
+    """A matcher: this number or less."""
+    return {"at_most": number}
+
+
+def anything() -> Table:
+    """A matcher: any value at all, but there has to be one."""
+    return {"exists": True}
+
+
+def nothing() -> Table:
+    """A matcher: no value."""
+    return {"exists": False}
+
+
+def but_not(value: Any) -> Table:
+    """A matcher: none of what this one (a value or a matcher) accepts."""
+    return {"not": told_matcher(value)}
+
+
+def tool_call(name: str, text: str | None = None, /, **arguments: Any) -> Table:
+    """A reply, or a part of one: the model calls a tool. `text` stands for arguments that are no JSON."""
+    return {"tool_calls": [{"name": name, "arguments": arguments if text is None else text}]}
+
+
+def chunk(text: str, delay: float | str = 0.0) -> Table:
+    """A part of a reply: an event of its own, so many seconds (or "200ms") after the one before."""
+    return {"chunks": [{"text": text, "delay": delay if isinstance(delay, str) else f"{delay * 1000:.9g}ms"}]}
+
+
+def as_json(value: Any = None, /, **fields: Any) -> Table:
+    """A reply: the model says this as JSON."""
+    return {"json": fields if value is None else value}
+
+
+def refusal(text: str) -> Table:
+    """A reply: the model declines to answer."""
+    return {"refusal": text}
+
+
+def error(kind: str, *, retry_after: float | None = None, message: str | None = None, **settings: Any) -> Table:
+    """A reply: the vendor's own error, by its neutral name."""
+    told = {"error": kind, "retry_after": retry_after, "message": message, **settings}
+    return {"error": {name: value for name, value in told.items() if value is not None}}
+
+
+def raw(
+    body: Any = "", *, status: int = 200, content_type: str | None = None, headers: Mapping[str, str] | None = None
+) -> Table:
+    """A reply: a body as it goes out, in no vendor's words; bytes go out as they are."""
+    told: Table = {"status": status}
+    if isinstance(body, bytes):
+        from base64 import b64encode
+
+        told["body_base64"] = b64encode(body).decode()
+    else:
+        told["body"] = body
+    return told | {name: value for name, value in (("content_type", content_type), ("headers", headers)) if value}
+
+
+def template(text: str, **settings: Any) -> Table:
+    """A reply: a text with gaps such as `{{ last_user }}`, which the request fills."""
+    return {"text": text, "template": True, **settings}
+
+
+def told_reply(*parts: Any, **settings: Any) -> Any:
+    """A reply of parts: texts, tables such as `tool_call(...)`, or one function of the request."""
+    if len(parts) == 1 and callable(parts[0]):
+        if settings:
+            raise TypeError(f"A function says all of its reply: put {', '.join(settings)} into what it returns")
+        return parts[0]
+    in_chunks = any(isinstance(part, Mapping) and "chunks" in part for part in parts)
+    told: Table = {}
+    for part in parts:
+        text = chunk(part) if in_chunks and isinstance(part, str) else {"text": part}
+        _join(told, text if isinstance(part, str) else part)
+    return told | settings
+
+
+def told_step(step: Any) -> Any:
+    """A step of a script: a reply, or a table with `match` and `reply`."""
+    if isinstance(step, Mapping) and step.keys() & {"match", "reply"}:
+        match, reply = told_match(step.get("match", {})), step.get("reply", {})
+        return {"match": match, "reply": told_reply(*reply) if isinstance(reply, tuple) else told_reply(reply)}
+    return told_reply(*step) if isinstance(step, tuple) else told_reply(step)
+
+
+def told_match(match: Mapping[str, Any]) -> Table:
+    """A match as a table of values: `any_`, `all_` and `not_` are written so in Python, patterns become their text."""
+    return {_FIELDS.get(name, name): _told(_FIELDS.get(name, name), value) for name, value in match.items()}
+
+
+def told_matcher(value: Any) -> Any:
+    """A matcher as a value: a pattern becomes its text, everything else is one already."""
+    return {"regex": _pattern(value)} if isinstance(value, re.Pattern) else value
+
+
+_FIELDS = {"any_": "any", "all_": "all", "not_": "not"}
+
+
+def _told(name: str, value: Any) -> Any:
+    if name in ("any", "all", "not"):
+        return [told_match(each) for each in value] if isinstance(value, list | tuple) else told_match(value)
+    if name in ("headers", "body") and isinstance(value, Mapping):
+        return {place: told_matcher(inner) for place, inner in value.items()}
+    return told_matcher(value)
+
+
+def _join(told: Table, part: Mapping[str, Any]) -> None:
+    """Add a part to a reply: lists (tool calls, chunks) grow, texts follow one another."""
+    for name, value in part.items():
+        if name in told and isinstance(value, list):
+            told[name] = [*told[name], *value]
+        elif name == "text" and "text" in told:
+            told[name] = told[name] + value
+        elif name in told:
+            raise TypeError(f"A reply says {name} once: {json.dumps(told[name])}, and {json.dumps(value)}")
+        else:
+            told[name] = value
+
+
+def _pattern(pattern: str | re.Pattern[str]) -> str:
+    """A regular expression as text, its flags within it."""
+    if isinstance(pattern, str):
+        return pattern
+    flags = "".join(letter for letter, flag in _FLAGS if pattern.flags & flag)
+    return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+
+
+_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
+
+Handler = Callable[[Any], Any]

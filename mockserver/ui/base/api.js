@@ -1,0 +1,82 @@
+/** The admin API, of the namespace that is chosen. The token is kept for as long as the tab lives. */
+
+const TOKEN = "mockserver-token";
+export const ADMIN = "/_mockserver";
+
+/** An answer that is no success, with the server's own words. `status` is 0 when no answer came. */
+export class ApiError extends Error {
+  /** @param {number} status @param {string} message */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export const token = {
+  get: () => sessionStorage.getItem(TOKEN) ?? "",
+  /** @param {string} value */
+  set: (value) => sessionStorage.setItem(TOKEN, value),
+};
+
+export const space = {
+  name: new URLSearchParams(location.search).get("ns") ?? "",
+};
+
+/** @param {string} path */
+export function inSpace(path) {
+  return space.name ? `${ADMIN}/ns/${encodeURIComponent(space.name)}${path}` : ADMIN + path;
+}
+
+/**
+ * An answer of the admin API as it comes; throws ApiError for anything but a success.
+ * @param {string} method
+ * @param {string} path with the prefix
+ * @param {unknown} [body] goes as JSON
+ * @param {AbortSignal} [signal]
+ */
+export async function ask(method, path, body, signal) {
+  const headers = { ...(token.get() && { authorization: `Bearer ${token.get()}` }), ...(body !== undefined && { "content-type": "application/json" }) };
+  let answer;
+  try {
+    answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal, cache: "no-store" });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, "The server does not answer.");
+  }
+  if (!answer.ok) throw await refusal(answer);
+  return answer;
+}
+
+/** @param {Response} answer */
+async function refusal(answer) {
+  const text = await answer.text();
+  let message = text;
+  try {
+    message = JSON.parse(text).error.message;
+  } catch {
+    // What is no JSON is told as it is.
+  }
+  if (answer.status === 401) dispatchEvent(new CustomEvent("token-wanted"));
+  return new ApiError(answer.status, message || `HTTP ${answer.status}`);
+}
+
+/** @param {string} path @returns {Promise<any>} */
+export const get = async (path) => (await ask("GET", path)).json();
+/** @param {string} path @param {unknown} [body] @returns {Promise<any>} */
+export const post = async (path, body) => (await ask("POST", path, body)).json();
+/** @param {string} path @param {unknown} body @returns {Promise<any>} */
+export const patch = async (path, body) => (await ask("PATCH", path, body)).json();
+/** @param {string} path @returns {Promise<any>} */
+export const remove = async (path) => (await ask("DELETE", path)).json();
+
+/** @type {Promise<any> | null} */
+let known = null;
+
+/** All that can be asked for: dialects, faults, presets. It does not change while the server runs. */
+export function catalogue() {
+  known ??= get(`${ADMIN}/catalogue`).catch((error) => {
+    known = null;
+    throw error;
+  });
+  return known;
+}

@@ -1,0 +1,94 @@
+/** Elements, built from values alone: text goes in as text, never as markup. */
+
+/** @typedef {Node | string | number | false | null | undefined} Child */
+
+/**
+ * An element with properties and children. `class`, `for` and names with a dash or a capital-free attribute go in as
+ * attributes; `on...` are listeners; `data` and `style` are objects.
+ * @param {string} name
+ * @param {Record<string, any> | null} [properties]
+ * @param {...(Child | Child[])} children
+ * @returns {any}
+ */
+export function h(name, properties, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(properties ?? {})) {
+    if (value === undefined || value === null || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (key === "data") Object.assign(element.dataset, value);
+    else if (key === "style") for (const [name, wanted] of Object.entries(value)) element.style.setProperty(name, String(wanted));
+    else if (key === "value" || key === "checked" || key === "disabled" || key === "open") /** @type {any} */ (element)[key] = value;
+    else element.setAttribute(key, value === true ? "" : String(value));
+  }
+  append(element, children);
+  return element;
+}
+
+/**
+ * The element with these children and no others.
+ * @template {Element} E
+ * @param {E} element
+ * @param {...(Child | Child[])} children
+ */
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+  return element;
+}
+
+/** @param {Element} element @param {any[]} children */
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+}
+
+/**
+ * A select with its options; an option is a text, or a value with its text.
+ * @param {Record<string, any>} properties
+ * @param {(string | [string, string])[]} options
+ * @param {string} [chosen]
+ */
+export function select(properties, options, chosen) {
+  const pairs = options.map((option) => (typeof option === "string" ? [option, option] : option));
+  const made = h("select", properties, pairs.map(([value, text]) => h("option", { value }, text)));
+  if (chosen !== undefined) made.value = chosen;
+  return made;
+}
+
+let fields = 0;
+
+/**
+ * A control with its label above and a hint below.
+ * @param {string} label
+ * @param {any} control
+ * @param {string} [hint]
+ */
+export function field(label, control, hint) {
+  control.id ||= `field-${(fields += 1)}`;
+  const small = hint ? h("small", { id: `${control.id}-hint` }, hint) : null;
+  if (small) control.setAttribute("aria-describedby", small.id);
+  return h("div", { class: "field" }, h("label", { for: control.id }, label), control, small);
+}
+
+/** @param {string} text @param {any} box */
+export function check(text, box) {
+  return h("label", { class: "check" }, box, text);
+}
+
+/**
+ * Calls at most once a frame, however often it is asked.
+ * @param {() => void} work
+ */
+export function perFrame(work) {
+  let asked = false;
+  return () => {
+    if (asked) return;
+    asked = true;
+    requestAnimationFrame(() => {
+      asked = false;
+      work();
+    });
+  };
+}

@@ -1,0 +1,71 @@
+/** The live line to the server: the journal as it is, then every exchange as it begins and ends. */
+
+import { ApiError, ask, get, inSpace } from "./api.js";
+import { serverEvents } from "./sse.js";
+
+/** @typedef {"connecting" | "live" | "lost" | "closed" | "resting"} State */
+
+const PATIENCE = [250, 500, 1000, 2000];
+
+export class Live {
+  /** @type {AbortController | null} */
+  #running = null;
+  #failures = 0;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #again;
+
+  /**
+   * @param {import("./exchanges.js").Exchanges} exchanges
+   * @param {(state: State, why?: string) => void} tell
+   */
+  constructor(exchanges, tell) {
+    this.exchanges = exchanges;
+    this.tell = tell;
+    // A tab that nobody sees gives its connection back: browsers allow six of them to one server.
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.stop("resting") : this.start()));
+  }
+
+  /** Connect, or connect anew. */
+  start() {
+    this.stop("connecting");
+    this.#running = new AbortController();
+    this.#follow(this.#running.signal).catch((error) => this.#lost(error));
+  }
+
+  /** @param {State} state */
+  stop(state) {
+    clearTimeout(this.#again);
+    this.#running?.abort();
+    this.#running = null;
+    this.tell(state);
+  }
+
+  /** @param {AbortSignal} signal */
+  async #follow(signal) {
+    const answer = await ask("GET", inSpace("/events"), undefined, signal);
+    // The list comes after the line is open, so that nothing falls between the two.
+    await this.#readAll();
+    this.#failures = 0;
+    this.tell("live");
+    for await (const { event, data } of serverEvents(/** @type {any} */ (answer.body))) {
+      if (signal.aborted) return;
+      if (event === "exchange") this.exchanges.put(JSON.parse(data));
+      else if (event === "missed") await this.#readAll();
+    }
+    throw new ApiError(0, "The server has gone.");
+  }
+
+  async #readAll() {
+    this.exchanges.replace((await get(inSpace("/journal?limit=20000"))).exchanges);
+  }
+
+  /** @param {any} error */
+  #lost(error) {
+    if (error.name === "AbortError") return;
+    if (error.status === 401) return this.tell("closed", error.message);
+    this.tell("lost", error.message);
+    const wait = PATIENCE[Math.min(this.#failures, PATIENCE.length - 1)];
+    this.#failures += 1;
+    this.#again = setTimeout(() => this.start(), wait);
+  }
+}

@@ -1,0 +1,38 @@
+/** What an answer says: the text in a vendor's event or body, whatever the dialect. */
+
+/** @param {any} document an event's data, or a whole body, as JSON */
+export function textOf(document) {
+  if (!document || typeof document !== "object") return "";
+  if (document.event === "token_sampled") return document.text ?? "";
+  if (document.event === "complete") return "";
+  return (document.choices ?? []).filter((choice) => (choice.index ?? 0) === 0).map(choiceText).join("");
+}
+
+/** @param {any} choice */
+function choiceText(choice) {
+  const said = choice.delta ?? choice.message;
+  if (!said) return choice.text ?? "";
+  const calls = (said.tool_calls ?? []).map((call) => (call.function?.name ? `\n${call.function.name} ` : "") + (call.function?.arguments ?? ""));
+  return (said.reasoning_content ?? "") + (said.content ?? said.refusal ?? "") + calls.join("");
+}
+
+/** @param {string} data an event's data @returns {any} undefined when it is no JSON */
+export function json(data) {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text that an exchange's answer says, from the journal's own form of it. @param {any} answer */
+export function saidBy(answer) {
+  if (!answer.events || answer.body) return textOf(answer.body);
+  return answer.events.map((event) => textOf(json(dataOf(event.data)))).join("");
+}
+
+/** @param {unknown} event the event as it went out */
+export function dataOf(event) {
+  if (typeof event !== "string") return JSON.stringify(event);
+  return event.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
+}

@@ -1,0 +1,45 @@
+/** A request to a dialect, watched from the first byte to the last. */
+
+import { serverEvents } from "./sse.js";
+import { json, textOf } from "./says.js";
+import { space } from "./api.js";
+
+/**
+ * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} Wish
+ * @typedef {{raw: string, text: string, at: number}} Arrival `at` in seconds after the request
+ * @typedef {{status: number, headers: Headers, seconds: number, broken: string | null}} End
+ */
+
+/**
+ * Sends, and tells of everything that arrives.
+ * @param {Wish} wish
+ * @param {{head: (answer: Response) => void, arrival: (arrival: Arrival) => void}} watch
+ * @param {AbortSignal} signal
+ * @returns {Promise<End>}
+ */
+export async function send(wish, watch, signal) {
+  const began = performance.now();
+  const since = () => (performance.now() - began) / 1000;
+  const headers = {
+    ...(wish.keyed && { authorization: "Bearer playground" }),
+    ...(wish.body !== undefined && { "content-type": "application/json" }),
+    ...(wish.latency && { "x-mockserver-latency": wish.latency }),
+    ...(space.name && { "x-mockserver-namespace": space.name }),
+  };
+  /** @type {Response | undefined} */
+  let answer;
+  try {
+    answer = await fetch(wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
+    watch.head(answer);
+    if (answer.headers.get("content-type")?.includes("event-stream") && answer.body) {
+      for await (const { raw, data } of serverEvents(answer.body)) watch.arrival({ raw, text: textOf(json(data)), at: since() });
+    } else {
+      const raw = await answer.text();
+      watch.arrival({ raw, text: textOf(json(raw)), at: since() });
+    }
+    return { status: answer.status, headers: answer.headers, seconds: since(), broken: null };
+  } catch (error) {
+    const broken = signal.aborted ? "stopped by you" : "the connection broke";
+    return { status: answer?.status ?? 0, headers: answer?.headers ?? new Headers(), seconds: since(), broken };
+  }
+}

@@ -1,0 +1,28 @@
+/** Values as TOML, as the server's config files have them. */
+
+/** @param {unknown} value @returns {string} */
+export function tomlValue(value) {
+  if (typeof value === "string") return text(value);
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : text(String(value));
+  if (typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return `[${value.filter(isSaid).map(tomlValue).join(", ")}]`;
+  const pairs = Object.entries(/** @type {object} */ (value)).filter(([, item]) => isSaid(item));
+  return pairs.length ? `{ ${pairs.map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}`).join(", ")} }` : "{}";
+}
+
+/** @param {Record<string, unknown>} table @returns {string} one line for each key */
+export function tomlLines(table) {
+  const pairs = Object.entries(table).filter(([, item]) => isSaid(item));
+  return pairs.map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}\n`).join("");
+}
+
+/** TOML has no null. @param {unknown} value */
+const isSaid = (value) => value !== null && value !== undefined;
+
+/** @param {string} key */
+const tomlKey = (key) => (/^[\w-]+$/.test(key) ? key : text(key));
+
+/** TOML's basic strings are JSON's, but for two characters. @param {string} value */
+function text(value) {
+  return JSON.stringify(value).replace(/\u007f/g, "\\u007f");
+}

@@ -1,0 +1,13 @@
+/** What is shown where there is nothing to show. */
+
+import { h } from "../base/dom.js";
+
+/** @param {string} title @param {...any} children */
+export function state(title, ...children) {
+  return h("div", { class: "state" }, h("h2", null, title), ...children);
+}
+
+/** @param {Error} error @param {() => void} [again] */
+export function failure(error, again) {
+  return state("That did not work", h("p", null, error.message), again && h("button", { onclick: again }, "Try again"));
+}

@@ -1,0 +1,140 @@
+/** Controls: what the server does for all, and what a namespace has in store. What is changed can be kept as a config. */
+
+import { ADMIN, get, inSpace, patch, post, space } from "../base/api.js";
+import { field, fill, h, select } from "../base/dom.js";
+import { tomlLines } from "../base/toml.js";
+import { duration } from "../base/words.js";
+import { copy, download, toast, trying } from "../parts/toasts.js";
+import { Faults } from "./faults.js";
+import { Latency } from "./latency.js";
+
+const SERVER = ["seed", "edition", "latency"];
+const BEAT = 1000;
+
+export class Controls {
+  title = "Controls";
+  /** @type {any} */
+  #first = null;
+  /** @type {any} */
+  #settings = null;
+
+  /** @param {any} catalogue @param {{chooseSpace: (name: string) => void}} page */
+  constructor(catalogue, page) {
+    const changed = () => this.#read();
+    this.page = page;
+    this.latency = new Latency(catalogue, changed);
+    this.faults = new Faults(catalogue, changed);
+    this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: Number(this.seed.value) }) });
+    this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
+    this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read"], ["vendor", "vendor: as the vendor has it"]]);
+    this.clock = h("strong");
+    this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
+    this.quotas = h("div");
+    this.config = h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "The config" });
+    this.element = h("div", { class: "page" }, h("div", { class: "controls" }, this.latency.element, h("div", { class: "cards narrow" }, this.#server(), this.#space(), this.#quotaCard()), this.faults.element, this.#configCard()));
+    setInterval(() => !document.hidden && this.element.isConnected && this.#readOften(), BEAT);
+  }
+
+  shown() {
+    trying(() => this.#read());
+  }
+
+  #server() {
+    return h("section", { class: "card stack", "aria-labelledby": "server-title" },
+      h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
+      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition)), field("CORS", this.cors),
+    );
+  }
+
+  #space() {
+    this.spaceTitle = h("h2", { id: "space-title" });
+    return h("section", { class: "card stack", "aria-labelledby": "space-title" },
+      h("header", null, this.spaceTitle, h("p", null, "its clock is ", this.clock, " ahead")),
+      h("div", { class: "ask" }, field("Put the clock forward by seconds", this.ahead), h("button", { onclick: () => this.#advance() }, "Put forward")),
+      h("div", { class: "row" }, h("button", { class: "danger", onclick: () => this.#reset() }, "Reset the namespace"), h("small", { class: "quiet" }, "forgets faults, counters and the journal")),
+    );
+  }
+
+  #quotaCard() {
+    return h("section", { class: "card", "aria-labelledby": "quota-title" }, h("header", null, h("h2", { id: "quota-title" }, "Quotas"), h("p", null, "what is left in each bucket")), this.quotas);
+  }
+
+  #configCard() {
+    return h("section", { class: "card stack full", "aria-labelledby": "config-title" },
+      h("header", null, h("h2", { id: "config-title" }, "As a config file"), h("p", null, "what was changed here, for mockserver serve --config")),
+      this.config,
+      h("div", { class: "row" }, h("button", { onclick: () => download("mockserver.toml", this.#toml()) }, "Download"), h("button", { onclick: () => copy("The config", this.#toml()) }, "Copy")),
+    );
+  }
+
+  async #read() {
+    const settings = await get(`${ADMIN}/settings`);
+    this.#first ??= settings;
+    this.#settings = settings;
+    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors]]) if (document.activeElement !== control) control.value = value;
+    this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
+    await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
+  }
+
+  async #readOften() {
+    try {
+      await Promise.all([this.faults.read(), this.#readClock(), this.#readQuotas()]);
+      const config = this.#toml();
+      if (this.config.textContent !== config) this.config.textContent = config;
+    } catch {
+      // The bar says that the server has gone.
+    }
+  }
+
+  async #readClock() {
+    const { ahead } = await get(inSpace("/clock"));
+    this.clock.textContent = ahead ? duration(ahead) : "not";
+  }
+
+  async #readQuotas() {
+    const { limits } = await get(inSpace("/quotas"));
+    fill(this.quotas, limits.length ? limits.map(bucket) : h("p", { class: "quiet" }, this.#settings?.quota?.length ? "All buckets are full." : "No quotas: start with --quota vendor, or put [quota] into the config."));
+  }
+
+  /** @param {Record<string, unknown>} values */
+  #change(values) {
+    return trying(async () => {
+      await patch(`${ADMIN}/settings`, values);
+      toast(Object.entries(values).map(([name, value]) => `${name}: ${value}`).join(", "));
+      await this.#read();
+    });
+  }
+
+  #advance() {
+    return trying(async () => {
+      await post(inSpace("/clock"), { advance: Number(this.ahead.value) });
+      await this.#readOften();
+    });
+  }
+
+  #reset() {
+    return trying(async () => {
+      await post(inSpace("/reset"));
+      toast("The namespace is as new");
+      dispatchEvent(new CustomEvent("anew"));
+      await this.#readOften();
+    });
+  }
+
+  /** What differs from what the page found, and what is armed, as a config file. */
+  #toml() {
+    const settings = this.#settings ?? {};
+    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : [])];
+    return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
+  }
+}
+
+/** @param {any} limit */
+function bucket({ dialect, key, model, limit, amount, remaining, reset }) {
+  const name = [dialect, model, key && `key ${key}`].filter(Boolean).join(" · ");
+  return h("div", { class: "quota" },
+    h("span", null, `${limit} `, h("span", { class: "quiet" }, name)), h("span", { class: "number" }, `${Math.floor(remaining)} of ${amount}`),
+    h("progress", { max: amount, value: Math.max(remaining, 0), "aria-label": `${limit}, ${name}: what is left` }),
+    h("small", { class: "quiet" }, `full again in ${duration(reset)}`),
+  );
+}

@@ -1,0 +1,199 @@
+/** One side of the playground: whom to ask and how, and the answer as it comes: its text, its raw events, its timing. */
+
+import { check, field, fill, h, perFrame, select } from "../base/dom.js";
+import { json, textOf } from "../base/says.js";
+import { send } from "../base/send.js";
+import { duration } from "../base/words.js";
+import { Chart } from "../parts/chart.js";
+import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
+import { toast } from "../parts/toasts.js";
+
+// These have controls of their own.
+const OWN = new Set(["model", "prompt", "messages", "stream"]);
+// A longer text of raw events is shown from its end.
+const LONGEST = 400_000;
+
+let panes = 0;
+
+export class Pane {
+  /** @type {AbortController | null} */
+  #running = null;
+  /** @type {import("../parts/form.js").Input[]} */
+  #inputs = [];
+  /** @type {Map<string, Promise<any>>} the contracts read so far */
+  static #documents = new Map();
+
+  /** @param {any} catalogue @param {string} dialect @param {string} letter by which the two are told apart */
+  constructor(catalogue, dialect, letter) {
+    this.catalogue = catalogue;
+    this.name = `pane-${(panes += 1)}`;
+    this.dialect = select({ onchange: () => this.#chooseDialect() }, catalogue.dialects.map((each) => [each.name, each.title]), dialect);
+    this.operation = h("select", { onchange: () => this.#chooseOperation() });
+    this.models = h("datalist", { id: `${this.name}-models` });
+    this.model = h("input", { list: this.models.id, spellcheck: "false", oninput: () => this.#tellBody() });
+    this.presets = h("datalist", { id: `${this.name}-presets` }, ["off", "realistic", ...catalogue.presets.map((each) => each.name)].map((value) => h("option", { value })));
+    this.latency = h("input", { list: this.presets.id, placeholder: "the server's own", spellcheck: "false" });
+    this.stream = h("input", { type: "checkbox", checked: true, onchange: () => this.#tellBody() });
+    this.parameters = h("div", { class: "parameters", oninput: () => this.#tellBody() });
+    this.body = h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "The request's body" });
+    this.status = h("div", { class: "row", role: "status" });
+    this.text = h("div", { class: "said-text", tabindex: "0", role: "group", "aria-label": "The text of the answer" });
+    this.raw = h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "The raw answer" });
+    this.chart = new Chart({ sent: "received", unit: "piece" });
+    this.chart.element.hidden = true;
+    this.element = h("section", { class: "card pane stack", "aria-label": `Request ${letter} and its answer` },
+      h("div", { class: "choose" }, field("Dialect", this.dialect), field("Operation", this.operation), field("Model", this.model), field("Latency", this.latency), this.models, this.presets),
+      h("div", { class: "row" }, check("Stream", this.stream)),
+      h("details", null, h("summary", null, "Parameters, from the contract"), this.parameters),
+      h("details", null, h("summary", null, "The request as it will be sent"), this.body),
+      this.status,
+      h("div", { class: "sides" }, h("div", { class: "section" }, h("h2", { class: "small" }, "Text"), this.text), h("div", { class: "section" }, h("h2", { class: "small" }, "Raw"), this.raw)),
+      this.chart.element,
+    );
+    this.prompt = "";
+    fill(this.text, h("span", { class: "empty" }, "The answer appears here, as a user would read it."));
+    fill(this.raw, h("span", { class: "empty" }, "And here as it comes over the wire."));
+    this.ready = this.#chooseDialect();
+  }
+
+  /** @param {string} prompt */
+  set question(prompt) {
+    this.prompt = prompt;
+    this.#tellBody();
+  }
+
+  #vendor() {
+    return this.catalogue.dialects.find((each) => each.name === this.dialect.value);
+  }
+
+  #chosen() {
+    return this.#vendor().operations.find((each) => each.name === this.operation.value);
+  }
+
+  async #chooseDialect() {
+    const vendor = this.#vendor();
+    fill(this.operation, vendor.operations.filter((each) => each.generates).map((each) => h("option", { value: each.name }, `${each.name} · ${each.paths[0]}`)));
+    fill(this.models, vendor.models.map((value) => h("option", { value })));
+    this.model.value = vendor.models[0] ?? "";
+    await this.#chooseOperation();
+  }
+
+  async #chooseOperation() {
+    const [name, operation] = [this.dialect.value, this.#chosen()];
+    if (!Pane.#documents.has(name)) Pane.#documents.set(name, fetch(`/${name}/openapi.json`).then((answer) => answer.json()));
+    const document = await Pane.#documents.get(name);
+    if (operation !== this.#chosen()) return;
+    const path = document.paths[operation.paths[0].slice(name.length + 1)];
+    const schema = path?.[operation.method.toLowerCase()]?.requestBody?.content["application/json"].schema ?? {};
+    this.properties = propertiesOf(schema, document);
+    this.#inputs = inputsOf(schema, document, OWN);
+    fill(this.parameters, this.#inputs.map((input) => labelled(input, this.properties?.[input.name])));
+    this.#preset("max_tokens", "64");
+    this.#tellBody();
+  }
+
+  /** @param {string} name @param {string} value */
+  #preset(name, value) {
+    const input = this.#inputs.find((each) => each.name === name);
+    if (input) input.control.value = value;
+  }
+
+  /** The body as the form says it; throws where a field holds no JSON. */
+  #said() {
+    /** @type {Record<string, unknown>} */
+    const body = this.model.value ? { model: this.model.value } : {};
+    if (this.properties && "messages" in this.properties) body.messages = [{ role: "user", content: this.prompt }];
+    else body.prompt = this.prompt;
+    for (const input of this.#inputs) {
+      const value = input.read();
+      if (value !== undefined) body[input.name] = value;
+    }
+    if (this.stream.checked) body.stream = true;
+    return body;
+  }
+
+  #tellBody() {
+    try {
+      this.body.textContent = JSON.stringify(this.#said(), null, 2);
+    } catch (error) {
+      this.body.textContent = String(error);
+    }
+  }
+
+  stop() {
+    this.#running?.abort();
+  }
+
+  /** Ask, and show what comes until it ends. @param {string} prompt */
+  async ask(prompt) {
+    await this.ready;
+    this.prompt = prompt;
+    let body;
+    try {
+      body = this.#said();
+    } catch (error) {
+      toast(String(error), "bad");
+      return;
+    }
+    this.stop();
+    const running = (this.#running = new AbortController());
+    const operation = this.#chosen();
+    const wish = { path: operation.paths[0], method: operation.method, body, latency: this.latency.value.trim(), keyed: this.#vendor().keyed };
+    await this.#watch(wish, running);
+  }
+
+  /** @param {import("../base/send.js").Wish} wish @param {AbortController} running */
+  async #watch(wish, running) {
+    /** @type {import("../base/send.js").Arrival[]} */
+    const arrivals = [];
+    let shown = 0;
+    fill(this.text);
+    fill(this.raw);
+    fill(this.status, h("span", { class: "badge accent" }, "waiting"));
+    const draw = perFrame(() => {
+      if (this.#running !== running) return;
+      const fresh = arrivals.slice(shown);
+      shown = arrivals.length;
+      follow(this.text, fresh.map((each) => each.text).join(""));
+      follow(this.raw, fresh.map((each) => each.raw).join(""));
+      this.#tellTiming(arrivals, null);
+    });
+    const end = await send(wish, { head: () => {}, arrival: (arrival) => { arrivals.push(arrival); draw(); } }, running.signal);
+    draw();
+    requestAnimationFrame(() => this.#running === running && this.#tellEnd(arrivals, end));
+  }
+
+  /** @param {import("../base/send.js").Arrival[]} arrivals @param {import("../base/send.js").End | null} end */
+  #tellTiming(arrivals, end) {
+    this.chart.element.hidden = false;
+    const marks = arrivals.map(({ at, text, raw }) => ({ due: null, sent: at, tokens: text ? 1 : 0, text: text || raw }));
+    this.chart.show({ marks, end: end ? { at: end.seconds, text: end.broken ?? "", broken: end.broken !== null } : undefined });
+  }
+
+  /** @param {import("../base/send.js").Arrival[]} arrivals @param {import("../base/send.js").End} end */
+  #tellEnd(arrivals, end) {
+    const kind = end.broken || end.status >= 500 || !end.status ? "bad" : end.status >= 400 ? "warn" : "good";
+    const faults = end.broken ? h("span", { class: "badge bad" }, end.broken) : null;
+    fill(this.status, h("span", { class: `badge ${kind}` }, end.status || "no answer"), `${arrivals.length} events in ${duration(end.seconds)}`, faults);
+    if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "Nothing that a user would read."));
+    if (arrivals.length === 1 && json(arrivals[0].raw)) this.raw.textContent = JSON.stringify(json(arrivals[0].raw), null, 2);
+    this.#tellTiming(arrivals, end);
+    this.element.dispatchEvent(new CustomEvent("answered"));
+  }
+}
+
+/** Add to the end, and stay there if the reader is there. @param {HTMLElement} element @param {string} text */
+function follow(element, text) {
+  if (!text) return;
+  const there = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+  element.append(element.textContent ? text : text.trimStart());
+  while ((element.textContent?.length ?? 0) > LONGEST && element.childNodes.length > 1) element.firstChild?.remove();
+  if (there) element.scrollTop = element.scrollHeight;
+}
+
+/** What a refusal says. @param {import("../base/send.js").Arrival[]} arrivals */
+function refusal(arrivals) {
+  const body = json(arrivals[0]?.raw ?? "");
+  const error = body?.error ?? body;
+  return typeof error === "string" ? error : (error?.message ?? error?.detail ?? "");
+}

@@ -1,0 +1,146 @@
+"""Checks in words: what passes, and what each says that does not."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from mockserver.control.checks import CHECKS, CheckError, Evidence, run_checks
+from mockserver.control.verify import contract, journal_lines, line
+from mockserver.core.criteria_notation import CriteriaError
+from tests.support.journals import exchange
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+HISTORY = [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "It rains."}]
+DIFFERENCE = {"field": "model", "wanted": "'x'", "found": "'m'"}
+VIEWS = [
+    exchange(1, 0.0, status=429, decision={"kind": "rate_limit", "rule": "limit", "faults": ["error"]}),
+    exchange(2, 0.5, tool_calls=[{"name": "get_weather", "arguments": '{"city": "Oslo", "unit": "C"}'}]),
+    exchange(3, 0.505, 1.0, model="n", request={"body": {"model": "n", "messages": HISTORY}}),
+    exchange(4, 2.0, streamed=True, outcome={"closed_by": "client"}),
+    exchange(5, 3.0, decision={"kind": "invalid_request", "by": "refusal"}, status=400, usage={}),
+    exchange(6, 3.1, decision={"nearest": [{"name": "weather", "differences": [DIFFERENCE]}]}),
+    exchange(7, 3.2, question=False, operation="models", usage={}),
+]
+STUBS = [{"name": "limit", "match": {}, "used": 1, "most": 2}, {"name": "ok", "match": {}, "used": 4, "most": None}]
+
+
+def sift(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
+    """By the model alone."""
+    if match.keys() - {"model", "operation"}:
+        raise CriteriaError("match: unknown field")
+    return {
+        view.number: [f"{name}: wanted {value}" for name, value in match.items() if view.told[name] != value]
+        for view in VIEWS
+    }
+
+
+EVIDENCE = Evidence(VIEWS, sift, STUBS)
+
+PASSING: list[dict[str, Any]] = [
+    {"calls": 6},
+    {"calls": {"at_least": 2, "at_most": 6}},
+    {"calls": 1, "match": {"model": "n"}},
+    {"calls": 1, "match": {"status": 429, "rule": "limit", "fault": "error"}},
+    {"calls": 1, "match": {"operation": "models"}},
+    {"never": True, "match": {"model": "o"}},
+    {"spaced_at_least": 0.4, "match": {"model": "m", "status": {"one_of": [200, 429]}, "closed_by": "server"}},
+    {"in_order": [{"status": 429}, {"model": "n"}, {"closed_by": "client"}]},
+    {"concurrency": 2},
+    {"tokens": 75},
+    {"cost": 0.001, "prices": {"*": [1, 2]}},
+    {"tool_called": "get_weather", "arguments": {"city": {"regex": "^O"}}},
+    {"tool_answered": "get_weather", "result": {"contains": "rain"}},
+    {"schema": {"type": "object", "required": ["model"]}},
+    {"contract": True, "match": {"status": 200}},
+    {"cancelled": 1},
+    {"all_matched": True, "match": {"rule": "limit"}},
+    {"resilience": {"handles": "raise"}, "match": {"status": 200}},
+]
+FAILING: list[tuple[dict[str, Any], str]] = [
+    ({"calls": 3, "match": {"model": "n"}}, "Expected 3 requests with model='n', found 1.\nFound:\n  #3 cerebras"),
+    ({"calls": 1, "match": {"model": "o"}}, "found 0.\nNearest of the others:\n  #1 cerebras completions m 'hello'"),
+    ({"calls": {"at_most": 1}}, "Expected at most 1 requests, found 6."),
+    ({"never": True, "match": {"model": "n"}}, "Expected no request with model='n', found 1:\n  #3"),
+    (
+        {"spaced_at_least": 0.4},
+        "Expected at least 0.4 s from each answer to the next request, but:\n  #3 came before #2",
+    ),
+    ({"in_order": [{"model": "n"}, {"status": 429}]}, "but none with status=429 came after #3 (number 2)."),
+    ({"concurrency": 1}, "Expected at most 1 requests at once, found 2 when #3 came:\n  #2"),
+    ({"tokens": 74}, "Expected at most 74 tokens, found 75. Most in:"),
+    ({"cost": 0.00001, "prices": {"*": [1, 2]}}, "Expected a cost of at most 1e-05, found 0.0001."),
+    ({"cost": 1, "prices": {"m": [1, 2]}}, "No price for n. Prices are by model ('*' for all others): m"),
+    ({"tool_called": "get_weather", "arguments": {"city": "Rome"}}, 'found 1 calls:\n  #2: get_weather({"city"'),
+    ({"tool_answered": "get_weather", "result": "Sun."}, "that is 'Sun.', found 1:\n  #3: 'It rains.'"),
+    ({"schema": {"required": ["messages"]}, "match": {"model": "m"}}, "  #1 at $: 'messages' is a required property"),
+    ({"contract": True}, "Expected all requests to keep to the vendor's contract, but 1 do not:\n  #5"),
+    ({"cancelled": 2}, "Expected the client to leave 2 answers before their end, found 1."),
+    ({"all_used": True}, "Expected every stub to be used, but:\n  limit ({}): used 1 of 2 times"),
+    ({"all_matched": True}, "      stub 'weather':\n          model: wanted 'x', came 'm'"),
+    ({"resilience": {}}, "non_retryable_retried: a request refused with 400 was sent again, unchanged, once"),
+]
+
+
+@pytest.mark.parametrize("check", PASSING, ids=str)
+def test_a_check_that_holds_passes(check: dict[str, Any]) -> None:
+    [result] = run_checks([check], EVIDENCE)
+    assert result == {"check": result["check"], "passed": True}
+
+
+@pytest.mark.parametrize("check, problem", FAILING, ids=lambda value: str(value)[:60])
+def test_a_check_that_does_not_hold_says_what_it_expected_and_found(check: dict[str, Any], problem: str) -> None:
+    [result] = run_checks([check], EVIDENCE)
+    assert not result["passed"]
+    assert problem in result["problem"]
+
+
+def test_every_check_is_tried_both_ways() -> None:
+    tried = ({name for check in PASSING for name in check}, {name for check, _ in FAILING for name in check})
+    assert [set(CHECKS) - names for names in tried] == [{"all_used"}, set()]
+
+
+@pytest.mark.parametrize(
+    "checks, words",
+    [
+        ({}, "is a list of tables"),
+        ([], "is a list of tables"),
+        ([3], r"checks\[0\]: is a table"),
+        ([{"cals": 3}], r"checks\[0\]: unknown check 'cals'. Did you mean 'calls'\?"),
+        ([{"calls": 3, "never": True}], r"checks\[0\]: has one check"),
+        ([{"calls": "three"}], "'three' is neither a number nor"),
+        ([{"tokens": "many"}], r"checks\[0\].tokens: 'many' is not what it takes"),
+        ([{"cost": 1}], r"checks\[0\].cost: 1 is not what it takes"),
+        ([{"calls": 1, "match": []}], r"checks\[0\].match: is a table"),
+        ([{"calls": 1, "match": {"modl": 1}}], "unknown field"),
+    ],
+)
+def test_a_check_that_cannot_be_meant_is_refused(checks: Any, words: str) -> None:
+    with pytest.raises((CheckError, CriteriaError), match=words):
+        run_checks(checks, EVIDENCE)
+
+
+def test_a_journal_has_a_line_for_each_exchange() -> None:
+    assert journal_lines(VIEWS[:3]) == [
+        "   0.000 s  #1 cerebras completions m 'hello' -> 429 rate_limit by limit, struck by error, 1 event, "
+        "done after 0.010 s",
+        "   0.500 s  #2 cerebras completions m 'hello' -> 200, 1 event, done after 0.010 s "
+        "(client came back after 0.490 s)",
+        "   0.505 s  #3 cerebras completions n 'hello' -> 200, 1 event, done after 1.000 s "
+        "(client came back after 0.000 s)",
+    ]
+
+
+@pytest.mark.parametrize("operation", [None, "wrong_endpoint"])
+def test_what_asks_no_model_is_told_with_its_path(operation: str | None) -> None:
+    lost = exchange(4, 3, operation=operation, question=operation is None, path="/v3/v3/completions", model=None)
+    assert line(lost).startswith("#4 cerebras POST /v3/v3/completions ")
+
+
+def test_a_breach_of_the_contract_is_told_in_the_vendors_words() -> None:
+    body = {"error": {"message": "temperature: 9 is too much"}}
+    broken = exchange(1, 0, status=400, answer={"body": body}, decision={"kind": "invalid_request"})
+    assert '-> 400 invalid_request ({"error":{"message":"temperature: 9 is too much"}}), ' in line(broken)
+    assert "temperature: 9 is too much" in str(contract([broken]))
+    limited = exchange(1, 0, status=429, answer={"body": body}, decision={"kind": "rate_limit"})
+    assert "temperature" not in line(limited)

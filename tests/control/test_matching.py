@@ -1,0 +1,233 @@
+"""Criteria: what a request has to be, in words, in values, and in explanations."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.criteria import Criteria, Difference, Not, differences, distance, holds, in_words, matches
+from mockserver.core.criteria_notation import FIELDS, CriteriaError, read_criteria, read_matcher
+from mockserver.core.json_paths import Path, read_path, values_at
+
+
+class Given:
+    """Facts as a test gives them: the values of each field; a body and headers by their path."""
+
+    def __init__(self, body: object = None, **fields: Any) -> None:
+        self._body = body
+        self._fields = fields
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        if field == "body":
+            return values_at(path, self._body)
+        if field == "headers":
+            found: Mapping[Any, str] = self._fields.get("headers", {})
+            return [found[path[0]]] if path[0] in found else []
+        value = self._fields.get(field)
+        return value if isinstance(value, list) else [] if value is None else [value]
+
+
+BODY = {
+    "model": "m",
+    "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}],
+    "n": 1,
+}
+
+
+@pytest.mark.parametrize(
+    "path, found",
+    [
+        ("$.model", ["m"]),
+        ("model", ["m"]),
+        ("$", [BODY]),
+        ("$.messages[0].content", ["Be kind."]),
+        ("messages[-1]['content']", ["Hi"]),
+        ('$["messages"][1]["role"]', ["user"]),
+        ("$.messages[*].role", ["system", "user"]),
+        ("$.messages[9].role", []),
+        ("$.messages.role", []),
+        ("$.model[0]", []),
+        ("$.none", []),
+    ],
+)
+def test_a_path_leads_to_the_values_at_its_place(path: str, found: list[object]) -> None:
+    assert values_at(read_path(path), BODY) == found
+
+
+@pytest.mark.parametrize("path", ["$.", "$..a", "a[", "a[b]", "a]", "[", "$model", "a..b", "a['b"])
+def test_a_path_that_is_none_is_refused(path: str) -> None:
+    with pytest.raises(ValueError, match="is no path"):
+        read_path(path)
+
+
+@pytest.mark.parametrize(
+    "matcher, yes, no",
+    [
+        ("a", ["a"], ["b", "A", "aa"]),
+        (1, [1, 1.0], [2, True, "1"]),
+        (True, [True], [False, 1]),
+        ({"equals": [1, {"a": True}]}, [[1, {"a": True}]], [[1, {"a": 1}], [1]]),
+        ({"contains": "rain"}, ["it rains", ["rain"]], ["Rain", ["it rains"], 1]),
+        ({"regex": "(?i)^rain"}, ["Rain today"], ["no rain", 1]),
+        ({"one_of": ["a", 2]}, ["a", 2], ["b", True]),
+        ({"at_least": 2}, [2, 3.5], [1, "3", True]),
+        ({"at_least": 2, "at_most": 3}, [2, 3], [1, 4]),
+        ({"not": "a"}, ["b"], ["a"]),
+        ({"contains": "a", "not": {"contains": "b"}}, ["ac"], ["ab", "c"]),
+        (str.isupper, ["A"], ["a"]),
+    ],
+)
+def test_a_matcher_holds_for_what_it_says(matcher: object, yes: list[object], no: list[object]) -> None:
+    read = read_matcher(matcher, "match")
+    assert [value for value in yes if not holds(read, [value])] == []
+    assert [value for value in no if holds(read, [value])] == []
+
+
+def test_of_several_values_one_is_enough_and_of_none_only_an_absence_holds() -> None:
+    assert holds(read_matcher("b", "match"), ["a", "b"])
+    assert not holds(read_matcher({"not": "b"}, "match"), ["a", "b"])
+    absences = [("a", False), ({"exists": True}, False), ({"exists": False}, True), ({"not": "a"}, True)]
+    assert [(each, holds(read_matcher(each, "match"), [])) for each, _ in absences] == absences
+
+
+@pytest.mark.parametrize(
+    "match, met",
+    [
+        ({}, True),
+        ({"model": "m", "stream": False}, True),
+        ({"model": "m", "stream": True}, False),
+        ({"any": [{"model": "x"}, {"stream": False}]}, True),
+        ({"any": [{"model": "x"}, {"stream": True}]}, False),
+        ({"all": [{"model": "m"}, {"stream": False}]}, True),
+        ({"all": [{"model": "m"}, {"stream": True}]}, False),
+        ({"not": {"model": "x"}}, True),
+        ({"not": [{"model": "x"}, {"stream": False}]}, False),
+        ({"not": {"any": [{"model": "m"}, {"model": "x"}]}}, False),
+        ({"headers": {"X-Tenant": {"regex": "^a"}}}, True),
+        ({"headers": {"x-other": {"exists": False}}}, True),
+        ({"headers": {"x-other": "a"}}, False),
+        ({"body": {"$.messages[*].content": {"contains": "kind"}, "n": 1}}, True),
+        ({"body": {"n": 2}}, False),
+        ({"tool": "get_weather"}, True),
+        ({"turn": {"at_most": 1}}, False),
+    ],
+)
+def test_criteria_are_met_or_not(match: dict[str, Any], met: bool) -> None:
+    facts = Given(BODY, model="m", stream=False, headers={"x-tenant": "abc"}, tool=["a", "get_weather"], turn=2)
+    criteria = read_criteria(match)
+    assert matches(criteria, facts) is met
+    assert (differences(criteria, facts) == ()) is met
+
+
+def test_an_explanation_names_each_field_that_differs_what_was_wanted_and_what_came() -> None:
+    match = {
+        "model": "other",
+        "last_user": {"contains": "weather"},
+        "body": {"$.n": {"at_least": 2}, "$.top": 1},
+        "any": [{"stream": True, "model": "x"}, {"turn": 3}],
+        "not": {"dialect": "yandex"},
+    }
+    facts = Given({"n": 1}, model="m", last_user="Hello " + "o" * 500, stream=False, turn=1, dialect="yandex")
+    told = differences(read_criteria(match), facts)
+    assert told == (
+        Difference("model", "'other'", "'m'"),
+        Difference("last_user", "with 'weather' in it", told[1].found),
+        Difference("body.n", "at least 2", "1"),
+        Difference("body.top", "1", "nothing"),
+        Difference("any[1].turn", "3", "1"),
+        Difference("not", "not dialect 'yandex'", "just that"),
+    )
+    assert told[1].found.startswith("'Hello ooo")
+    assert told[1].found.endswith("... (508 characters)")
+
+
+@pytest.mark.parametrize(
+    "match, complaint",
+    [
+        ({"modle": "m"}, "match: unknown field 'modle'. Did you mean 'model'?"),
+        ("weather", "match: is a table"),
+        ({"stream": "yes"}, "match.stream: 'yes' is no true or false"),
+        ({"model": 1}, "match.model: 1 is no text"),
+        ({"turn": True}, "match.turn: True is no whole number"),
+        ({"turn": {"contains": "1"}}, "match.turn.contains: looks at texts"),
+        ({"prompt": {"at_least": 1}}, "match.prompt.at_least: bounds a number"),
+        ({"prompt": {"contain": "1"}}, "match.prompt: unknown matcher 'contain'. Did you mean 'contains'?"),
+        ({"prompt": {}}, "match.prompt: is empty"),
+        ({"prompt": ["a"]}, "match.prompt: for a list say { one_of"),
+        ({"prompt": {"one_of": []}}, "match.prompt.one_of: is a list of values"),
+        ({"prompt": {"one_of": [1]}}, "match.prompt.one_of: 1 is no text"),
+        ({"prompt": {"regex": "("}}, "match.prompt.regex: '(' is no regular expression"),
+        ({"prompt": {"exists": "no"}}, "match.prompt.exists: is true or false"),
+        ({"prompt": {"not": {"regex": "("}}}, "match.prompt.not.regex"),
+        ({"headers": "x"}, "match.headers: is a table"),
+        ({"headers": {"x": 1}}, "match.headers.x: 1 is no text"),
+        ({"body": {"$..": 1}}, "match.body: '$..' is no path"),
+        ({"any": []}, "match.any: is empty"),
+        ({"any": [{"model": "m"}, {"modell": 1}]}, "match.any[1]: unknown field"),
+        ({"not": "m"}, "match.not[0]: is a table"),
+    ],
+)
+def test_a_mistake_is_named_by_its_place(match: object, complaint: str) -> None:
+    with pytest.raises(CriteriaError) as caught:
+        read_criteria(match)
+    assert complaint in str(caught.value)
+
+
+def test_absurdly_nested_criteria_are_refused() -> None:
+    match: dict[str, Any] = {"model": "m"}
+    for _ in range(50):
+        match = {"not": match}
+    with pytest.raises(CriteriaError, match="nested too deep"):
+        read_criteria(match)
+
+
+# --- composition ---------------------------------------------------------------------------------------------------
+
+_TEXTS = st.sampled_from(["", "a", "b", "ab"])
+_MATCHERS = st.one_of(_TEXTS, st.builds(lambda text: {"contains": text}, _TEXTS), st.just({"exists": True}))
+_FIELDS = st.dictionaries(
+    st.sampled_from(["model", "last_user"]), st.one_of(_MATCHERS, st.builds(lambda m: {"not": m}, _MATCHERS))
+)
+_TABLES = st.recursive(
+    _FIELDS,
+    lambda inner: st.builds(
+        lambda fields, key, several: {**fields, key: several},
+        _FIELDS,
+        st.sampled_from(["any", "all", "not"]),
+        st.lists(inner, min_size=1, max_size=3),
+    ),
+    max_leaves=6,
+)
+_FACTS = st.builds(lambda model, said: Given(model=model, last_user=said), st.none() | _TEXTS, st.none() | _TEXTS)
+
+
+@given(_TABLES, _FACTS)
+def test_criteria_match_exactly_where_nothing_differs(table: dict[str, Any], facts: Given) -> None:
+    criteria = read_criteria(table)
+    assert matches(criteria, facts) == (not differences(criteria, facts))
+    assert distance(criteria, facts) == len(differences(criteria, facts))
+    assert in_words(criteria)
+
+
+@given(st.lists(_TABLES, min_size=1, max_size=4), _FACTS)
+def test_any_all_and_not_compose_as_logic_has_it(tables: list[dict[str, Any]], facts: Given) -> None:
+    each = [matches(read_criteria(table), facts) for table in tables]
+    assert matches(read_criteria({"all": tables}), facts) == all(each)
+    assert matches(read_criteria({"any": tables}), facts) == any(each)
+    assert matches(read_criteria({"not": tables}), facts) == (not any(each))
+    assert matches(read_criteria({"not": {"not": tables}}), facts) == any(each)
+
+
+@given(_MATCHERS, st.lists(_TEXTS, max_size=3))
+def test_not_is_the_contrary_whatever_the_values(matcher: object, values: list[str]) -> None:
+    read = read_matcher(matcher, "match")
+    assert holds(Not(read), values) != holds(read, values)
+
+
+def test_every_field_can_be_asked_for() -> None:
+    asked = {str: "a", bool: True, int: 1}
+    criteria = read_criteria({name: asked[field.type] for name, field in FIELDS.items()})
+    assert isinstance(criteria, Criteria)
+    assert [each.field for each in criteria.criteria] == list(FIELDS)

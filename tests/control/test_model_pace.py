@@ -1,0 +1,37 @@
+"""Realistic latency goes by the class of the model, where a dialect tells models apart."""
+
+import pytest
+
+from mockserver.control.settings import Settings
+from mockserver.latency.profiles import PRESETS
+from tests.support.asking import ask
+
+CHAT = {"messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.mark.parametrize(
+    "dialect, body, latency, preset",
+    [
+        ("cerebras", {"model": "llama3.1-8b", "prompt": "a"}, "realistic", "cerebras-8b"),
+        ("cerebras", {"model": "gpt-oss-120b", "prompt": "a"}, "realistic", "cerebras-120b"),
+        ("cerebras", {"model": "anything", "prompt": "a"}, "realistic", "cerebras"),
+        ("cerebras", {"model": "llama3.1-8b", "prompt": "a"}, "slow", "slow"),
+        ("yandex", {"model": "gpt://folder/yandexgpt/latest", **CHAT}, "realistic", "yandex-d1"),
+        ("yandex", {"model": "gpt://folder/qwen3-235b-a22b-fp8/latest", **CHAT}, "realistic", "yandex"),
+        ("ovms", {"model": "llama3", "prompt": "a"}, "realistic", "ovms"),
+    ],
+)
+def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: str, preset: str) -> None:
+    plan = ask(dialect, body, settings=Settings(latency=latency)).plan
+    assert plan.visit.profile == PRESETS[preset]
+
+
+def test_a_request_may_change_the_class_of_its_model() -> None:
+    answer = ask(
+        "cerebras",
+        {"model": "llama3.1-8b", "prompt": "a"},
+        headers={"x-mockserver-latency": "realistic, speed=2"},
+        settings=Settings(latency="off"),
+    )
+    assert answer.plan.visit.profile is not None
+    assert (answer.plan.visit.profile.gap, answer.plan.visit.profile.speed) == (PRESETS["cerebras-8b"].gap, 2)

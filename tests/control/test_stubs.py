@@ -1,0 +1,495 @@
+"""Stubs: how their tables are read, which of them answers a request, and what is told when none does."""
+
+import asyncio
+from collections.abc import Callable
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from mockserver.control.namespaces import Namespace
+from mockserver.control.options import from_texts, from_toml, settle
+from mockserver.control.plan import WishError
+from mockserver.control.settings import ConfigError
+from mockserver.control.stub_notation import StubError, read_prepared, read_stub, read_stubs, read_wish
+from mockserver.control.stubs import Prepared, Raw
+from mockserver.control.templates import TemplateError, fill
+from mockserver.faults.notation import read_faults
+from mockserver.generation.prepared import Counts, Speech
+from tests.control.test_matching import Given
+from tests.support.asking import QUIET, Answer, ask
+
+MODEL = "llama3.1-8b"
+
+
+def space(*tables: dict[str, Any]) -> Namespace:
+    made = Namespace("")
+    for table in tables:
+        made.stubs.add(read_stub(table))
+    return made
+
+
+def cerebras(namespace: Namespace, prompt: str = "Hello", **fields: Any) -> Answer:
+    headers = fields.pop("headers", None)
+    settings = fields.pop("settings", QUIET)
+    body = {"model": MODEL, "prompt": prompt, **fields}
+    return ask("cerebras", body, namespace=namespace, headers=headers, settings=settings)
+
+
+def text(namespace: Namespace, prompt: str = "Hello", **fields: Any) -> str:
+    answer = cerebras(namespace, prompt, **fields).json()
+    return str(answer["choices"][0]["text"]) if "choices" in answer else str(answer)
+
+
+GENERATED = cerebras(Namespace("")).json()["choices"][0]["text"]
+
+
+# --- which stub, and how often -------------------------------------------------------------------------------------
+
+
+def test_the_first_stub_that_matches_answers_and_what_none_matches_is_generated() -> None:
+    here = space(
+        {"match": {"prompt": {"contains": "rain"}}, "reply": "It rains."},
+        {"match": {"prompt": {"contains": "rain"}}, "reply": "never asked"},
+        {"name": "low", "priority": -1, "reply": "low"},
+        {"name": "high", "priority": 1, "match": {"prompt": "Who is first?"}, "reply": "high"},
+    )
+    prompts = ("Any rain?", "Who is first?", "Else")
+    assert [text(here, prompt) for prompt in prompts] == ["It rains.", "high", "low"]
+    assert text(space({"match": {"model": "x"}, "reply": "no"})) == GENERATED
+
+
+def test_a_stub_is_used_so_many_times_and_then_the_next_is_asked() -> None:
+    here = space({"times": 2, "reply": "twice"}, {"reply": "for ever"})
+    assert [text(here) for _ in range(4)] == ["twice", "twice", "for ever", "for ever"]
+    assert [(stub.name, used) for stub, used in here.stubs.listed()] == [("stub-1", 2), ("stub-2", 2)]
+
+
+def test_replies_come_one_after_the_other_and_the_last_one_stays() -> None:
+    here = space({"replies": ["one", {"text": "two"}, {}]})
+    assert [text(here) for _ in range(4)] == ["one", "two", GENERATED, GENERATED]
+    bounded = space({"replies": ["one", "two"], "times": 3})
+    assert [text(bounded) for _ in range(4)] == ["one", "two", "two", GENERATED]
+
+
+def test_a_script_is_used_once_and_a_step_waits_for_the_request_that_it_wants() -> None:
+    here = space({"script": [{"error": "server_error"}, {"match": {"prompt": "now"}, "reply": "waited"}, "end"]})
+    told = [cerebras(here, prompt).status for prompt in ("a", "b")]
+    assert told == [500, 200]
+    assert [text(here, prompt) for prompt in ("now", "c")] == ["waited", "end"]
+    assert text(here) == GENERATED
+
+
+def test_a_stub_of_the_same_name_takes_the_place_of_the_older_one_and_counts_anew() -> None:
+    here = space({"name": "a", "reply": "old", "times": 1}, {"name": "b", "reply": "b"})
+    assert [text(here), text(here)] == ["old", "b"]
+    here.stubs.add(read_stub({"name": "a", "reply": "new", "times": 1}))
+    assert [text(here), text(here)] == ["new", "b"]
+    assert [here.stubs.remove("a"), here.stubs.remove("a")] == [True, False]
+    assert here.stubs.put([read_stub({"reply": "only"})]) == ["stub-1"]
+    assert text(here) == "only"
+    here.reset()
+    assert text(here) == GENERATED
+
+
+def test_stubs_of_the_settings_come_after_those_that_were_added_and_survive_a_reset() -> None:
+    standing = read_stubs([{"reply": "file", "times": 1}, {"name": "b", "reply": "b"}], "stub", origin="a.toml")
+    book = space({"reply": "added", "times": 1}).stubs
+    found = [book.find(Given(), standing) for _ in range(4)]
+    assert [each and each.stub.name for each in found] == ["stub-1", "a.toml-1", "b", "b"]
+    book.reset()
+    assert [(stub.name, used) for stub, used in book.listed(standing)] == [("a.toml-1", 0), ("b", 0)]
+
+
+def test_a_stub_of_the_name_of_one_in_the_settings_stands_instead_of_it() -> None:
+    standing = read_stubs([{"name": "a", "reply": "file"}], "stub", origin="a.toml")
+    book = space({"name": "a", "match": {"model": "x"}, "reply": "added"}).stubs
+    assert book.find(Given(model="y"), standing) is None
+    assert [stub.origin for stub, _ in book.listed(standing)] == [""]
+
+
+def test_attempts_count_how_often_the_same_request_has_just_failed() -> None:
+    here = space({"match": {"attempt": {"at_most": 2}}, "error": "server_error"}, {"reply": "third time"})
+    answers = [cerebras(here, prompt) for prompt in ("a", "a", "b", "a", "a")]
+    assert [answer.status for answer in answers] == [500, 500, 500, 200, 500]
+    assert [answer.plan.attempt for answer in answers] == [1, 2, 1, 3, 1]
+
+
+def test_rules_of_faults_see_numbers_and_attempts_too() -> None:
+    here = Namespace("")
+    [fault] = read_faults('{ kind = "error", error = "rate_limit", match = { attempt = { at_most = 2 } } }')
+    here.faults.arm("flaky", fault, 0.0)
+    assert [cerebras(here).status for _ in range(4)] == [429, 429, 200, 429]
+
+
+def test_requests_are_numbered_within_their_namespace() -> None:
+    here = space({"match": {"number": 2}, "reply": "second"})
+    assert [text(here) == "second" for _ in range(3)] == [False, True, False]
+    here.reset()
+    here.stubs.add(read_stub({"match": {"number": 1}, "reply": "first"}))
+    assert text(here) == "first"
+
+
+def test_threads_share_a_bounded_stub_without_a_use_too_many() -> None:
+    book = space({"times": 100, "reply": "x"}, {"match": {"model": "m"}, "reply": "y"}).stubs
+    found: list[object] = []
+
+    def use() -> None:
+        found.extend(book.find(Given()) for _ in range(50))
+
+    threads = [Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(each is not None for each in found) == 100
+
+
+# --- what else a stub can do ---------------------------------------------------------------------------------------
+
+
+def test_a_stub_without_a_reply_decorates_the_generated_answer() -> None:
+    plain = cerebras(Namespace(""), headers={"x-mockserver-seed": "7"})
+    here = space({"seed": 7, "headers": {"X-Trace": "abc"}, "latency": "ttft=2s"})
+    answer = cerebras(here)
+    assert answer.json()["choices"] == plain.json()["choices"]
+    assert answer.headers["x-trace"] == "abc"
+    assert answer.plan.pace is not None
+    assert answer.plan.pace.schedule[0] == 2.0
+    assert (
+        cerebras(here, headers={"x-mockserver-seed": "42", "x-mockserver-latency": "off"}).json()["choices"]
+        == (cerebras(Namespace("")).json()["choices"])
+    )
+
+
+def test_faults_of_a_stub_strike_its_answers_and_one_that_cannot_is_an_error() -> None:
+    here = space({"faults": [{"kind": "cut", "after_event": 2}], "reply": "One two three"})
+    answer = cerebras(here, stream=True)
+    assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
+    with pytest.raises(WishError, match="stub 'stub-1': 'cut' strikes streams, and this request asks for none"):
+        cerebras(here)
+
+
+def test_the_header_goes_before_every_stub() -> None:
+    here = space({"reply": "stub", "times": 1})
+    assert text(here, headers={"x-mockserver-reply": "by header"}) == "by header"
+    assert text(here, headers={"x-mockserver-reply": '{"text": "as JSON"}'}) == "as JSON"
+    assert text(here, headers={"x-mockserver-reply": '{ text = "als TOML: ü" }'}) == "als TOML: ü"
+    assert text(here) == "stub"
+    with pytest.raises(WishError, match=r"X-Mockserver-Reply: reply: unknown key 'txt'\. Did you mean 'text'"):
+        text(here, headers={"x-mockserver-reply": '{"txt": "x"}'})
+    with pytest.raises(WishError, match="neither in JSON nor in TOML"):
+        text(here, headers={"x-mockserver-reply": "{text"})
+
+
+def test_what_the_vendor_refuses_no_stub_answers() -> None:
+    here = space({"reply": "anything"})
+    assert ask("cerebras", {"model": MODEL, "prompt": 5.5}, namespace=here).status == 400
+    assert here.stubs.listed()[0][1] == 0
+
+
+def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
+    here = space({"reply": "words"}, {"match": {"operation": "models"}, "reply": {"body": {"data": []}, "status": 203}})
+    answer = ask("friendli", path="/serverless/v1/models", namespace=here)
+    assert (answer.status, answer.plan.rule) == (203, "stub-2")
+    assert ask("cerebras", path="/v1/tcp_warming", namespace=here).plan.rule is None
+    raw = space({"match": {"operation": "tcp_warming"}, "reply": {"body": {"warm": True}, "status": 203}})
+    answer = ask("cerebras", path="/v1/tcp_warming", namespace=raw)
+    assert (answer.status, answer.body, answer.plan.rule) == (203, b'{"warm": true}', "stub-1")
+    with pytest.raises(WishError, match="only a body can be given"):
+        ask("cerebras", path="/v1/tcp_warming", headers={"x-mockserver-reply": "words"})
+
+
+def test_the_rule_stands_in_a_header_unless_the_server_is_strict() -> None:
+    here = space({"name": "größe 1", "reply": "x"})
+    assert cerebras(here).headers["x-mockserver-rule"] == "gr\\xf6\\xdfe 1"
+    strict = cerebras(here, settings=settle({"created": 0.0, "latency": "off", "strict": True}))
+    assert [name for name in strict.headers if name.startswith("x-mockserver")] == []
+
+
+# --- what is told of a miss ----------------------------------------------------------------------------------------
+
+
+def test_a_miss_tells_the_nearest_stubs_and_each_field_that_differs() -> None:
+    here = space(
+        {"name": "far", "match": {"model": "x", "prompt": "y", "stream": True}, "reply": "1"},
+        {"name": "near", "match": {"model": MODEL, "last_user": {"contains": "weather"}}, "reply": "2"},
+        {"name": "step", "match": {"model": MODEL}, "script": [{"match": {"prompt": "go"}, "reply": "3"}]},
+        {"name": "used", "match": {"model": MODEL}, "times": 1, "reply": "4", "priority": 9},
+        {"name": "any", "times": 1, "reply": "5"},
+    )
+    assert [text(here), text(here)] == ["4", "5"]
+    plan = cerebras(here).plan
+    assert plan.nearest is not None
+    assert [(near.name, [str(each) for each in near.differences]) for near in plan.nearest] == [
+        ("used", ["times: wanted 1 use at the most, came one more after 1 use"]),
+        ("near", ["last_user: wanted with 'weather' in it, came 'Hello'"]),
+        ("step", ["script[0].prompt: wanted 'go', came 'Hello'"]),
+    ]
+    assert plan.rule is None
+
+
+def test_a_predicate_is_only_asked_where_the_criteria_before_it_hold_and_breaks_no_explanation() -> None:
+    here = space({"name": "x", "match": {"model": "other", "prompt": lambda said: 1 / 0}, "reply": "never"})
+    plan = cerebras(here).plan
+    assert (plan.trouble, plan.timeline.status) == (None, 200)
+    assert plan.nearest is not None
+    assert [str(each) for each in plan.nearest[0].differences] == [
+        "predicate: wanted an answer, came ZeroDivisionError: division by zero"
+    ]
+
+
+def test_without_stubs_nothing_is_unmatched() -> None:
+    assert cerebras(Namespace("")).plan.nearest is None
+    assert ask("cerebras", path="/v1/tcp_warming", namespace=space({"reply": "x"})).plan.nearest is None
+
+
+@pytest.mark.parametrize("dialect", ["cerebras", "friendli", "ovms", "upstash", "yandex"])
+def test_unmatched_requests_are_refused_in_the_vendors_shape_when_the_settings_say_so(dialect: str) -> None:
+    settings = settle({"created": 0.0, "latency": "off"}, from_texts({"unmatched": "refuse"}, "option"))
+    here = space({"name": "rain", "match": {"last_user": {"contains": "rain"}}, "reply": "It rains."})
+    body = {"model": "gpt://f/yandexgpt" if dialect == "yandex" else MODEL, "stream": True}
+    body |= {"messages": [{"role": "user", "content": "Hi"}]} if dialect in ("upstash", "yandex") else {"prompt": "Hi"}
+    answer = ask(dialect, body, namespace=here, settings=settings)
+    said = "'rain' (last_user: wanted with 'rain' in it, came 'Hi')"
+    assert answer.status == 404
+    assert said in str(answer.json())
+    assert answer.plan.nearest is not None
+    assert ask(dialect, body, settings=settings).status == 200
+
+
+# --- functions of the user's ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "handler, said",
+    [
+        (lambda request: f"You said {request.last_user}", "You said Hello"),
+        (lambda request: {"text": request.body["model"]}, MODEL),
+        (lambda request: {"json": [request.dialect, request.turn, request.stream]}, '["cerebras", 1, false]'),
+        (lambda request: None, GENERATED),
+    ],
+)
+def test_a_function_sees_the_request_and_returns_a_reply(handler: Callable[[Any], Any], said: str) -> None:
+    assert text(space({"reply": handler})) == said
+
+
+def test_a_function_may_answer_with_an_error() -> None:
+    answer = cerebras(space({"reply": lambda request: {"error": {"error": "rate_limit", "retry_after": 3}}}))
+    assert (answer.status, answer.headers["retry-after"]) == (429, "3")
+
+
+def _raises(request: Any) -> str:
+    raise KeyError("city")
+
+
+@pytest.mark.parametrize(
+    "table, trouble",
+    [
+        ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city'"),
+        ({"reply": lambda request: {"txt": 1}}, "stub 'x': its function raised StubError: reply: unknown key 'txt'."),
+        ({"reply": lambda request: {"seed": 1}}, "stub 'x': its function returned a function, a seed or a latency"),
+        ({"match": {"prompt": lambda said: 1 / 0}, "reply": "x"}, "stub 'x': its predicate raised ZeroDivisionError"),
+    ],
+)
+def test_a_function_that_fails_is_a_server_error_which_the_plan_explains(table: dict[str, Any], trouble: str) -> None:
+    answer = cerebras(space({"name": "x", **table}))
+    assert answer.status == 500
+    assert (answer.plan.trouble or "").startswith(trouble)
+    assert trouble.partition(":")[0] in str(answer.json())
+
+
+async def _later(request: Any) -> str:
+    return "later"
+
+
+def test_a_coroutine_function_is_refused_at_once() -> None:
+    assert asyncio.iscoroutinefunction(_later)
+    with pytest.raises(StubError, match="reply: is a coroutine function"):
+        read_stub({"reply": _later})
+
+
+# --- templates -----------------------------------------------------------------------------------------------------
+
+FACTS = Given({"user": "ann", "n": 2, "list": ["x"]}, last_user='say "hi" {{ model }}', model="m", headers={"x-a": "b"})
+
+
+@pytest.mark.parametrize(
+    "template, filled",
+    [
+        ("plain", "plain"),
+        ("{{ model }}/{{model|upper}}", "m/M"),
+        ("{{ last_user }}", 'say "hi" {{ model }}'),
+        ("{{ last_user | json }}", '"say \\"hi\\" {{ model }}"'),
+        ("{{ body.user }} {{ body.n }} {{ body.list[0] }} {{ body.list }}", 'ann 2 x ["x"]'),
+        ("{{ headers.X-A }}{{ headers.none }}{{ body.none }}", "b"),
+    ],
+)
+def test_a_template_is_filled_from_the_request(template: str, filled: str) -> None:
+    assert fill(template, FACTS) == filled
+
+
+@pytest.mark.parametrize(
+    "template, complaint",
+    [
+        ("{{ nobody }}", "unknown field 'nobody'"),
+        ("{{ model | shout }}", "unknown filter 'shout'"),
+        ("{{ body.a..b }}", "is no path"),
+        ("{{ __import__('os') }}", "unknown field"),
+        ("{{}}", "unknown field ''"),
+    ],
+)
+def test_a_template_that_cannot_be_filled_is_refused_when_it_is_read(template: str, complaint: str) -> None:
+    with pytest.raises(TemplateError, match=complaint):
+        fill(template, FACTS)
+    with pytest.raises(StubError, match=complaint):
+        read_stub({"reply": {"text": template, "template": True}})
+
+
+def test_templates_reach_every_text_of_a_reply() -> None:
+    reply = {
+        "json": {"you": "{{ prompt }}", "model": ["{{ model }}"]},
+        "headers": {"x-m": "{{ model }}"},
+        "template": True,
+    }
+    answer = cerebras(space({"reply": reply}), 'a "b"')
+    assert answer.json()["choices"][0]["text"] == f'{{"you": "a \\"b\\"", "model": ["{MODEL}"]}}'
+    assert answer.headers["x-m"] == MODEL
+
+
+def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
+    answer = cerebras(space({"reply": {"text": "x", "headers": {"x-p": "{{ prompt }}"}, "template": True}}), "a\nb")
+    assert answer.status == 500
+    assert "holds what no header can" in (answer.plan.trouble or "")
+
+
+# --- the notation --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "reply, prepared",
+    [
+        ("It rains.", Prepared(Speech("It rains."))),
+        ({"text": ""}, Prepared(Speech(""))),
+        ({"json": {"a": [1, "é"]}}, Prepared(Speech('{"a": [1, "é"]}'))),
+        ({"refusal": "No."}, Prepared(Speech("No.", refusal=True))),
+        (
+            {"chunks": ["It ", {"text": "rains.", "delay": "200ms"}, {"text": "!", "delay": 1}]},
+            Prepared(Speech("It rains.!", ("It ", "rains.", "!"), (None, 0.2, 1.0))),
+        ),
+        (
+            {"tool_calls": [{"name": "f", "arguments": {"a": 1}}, {"name": "g"}, {"name": "h", "arguments": "{"}]},
+            Prepared(Speech(calls=(("f", '{"a": 1}'), ("g", "{}"), ("h", "{")))),
+        ),
+        (
+            {"text": "a", "finish_reason": "length", "usage": {"prompt_tokens": 3, "cached_tokens": 1}},
+            Prepared(Speech("a", finish_reason="length", counts=Counts(3, None, 1))),
+        ),
+        ({"body": "busy", "status": 503}, Prepared(Raw(503, b"busy", "text/plain; charset=utf-8"))),
+        ({"body": {"a": None}}, Prepared(Raw(200, b'{"a": null}', "application/json"))),
+        ({"body": '{"broken'}, Prepared(Raw(200, b'{"broken', "application/json"))),
+        ({"body": "data: 1\n\n"}, Prepared(Raw(200, b"data: 1\n\n", "text/event-stream"))),
+        ({"body_base64": "AAH/"}, Prepared(Raw(200, b"\x00\x01\xff", "application/octet-stream"))),
+        ({"status": 204}, Prepared(Raw(204, b"", "text/plain; charset=utf-8"))),
+        ({}, Prepared()),
+        ({"latency": "off", "seed": 3, "headers": {"X-A": "b"}}, Prepared(None, (), "off", 3, ((b"x-a", b"b"),))),
+    ],
+)
+def test_a_reply_is_read_as_it_is_meant(reply: object, prepared: Prepared) -> None:
+    assert read_prepared(reply) == prepared
+
+
+def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itself() -> None:
+    stub = read_stub({"seed": 1, "headers": {"a": "1", "b": "1"}, "replies": [{"seed": 2, "headers": {"a": "2"}}, "x"]})
+    assert [(step.prepared.seed, step.prepared.headers) for step in stub.steps] == [
+        (2, ((b"a", b"2"), (b"b", b"1"))),
+        (1, ((b"a", b"1"), (b"b", b"1"))),
+    ]
+
+
+@pytest.mark.parametrize(
+    "table, complaint",
+    [
+        ("It rains.", "stub: 'It rains.' is not { match = "),
+        ({}, "stub: answers nothing; say reply, replies, script, or one of error, faults, latency, seed, headers"),
+        ({"reply": "a", "replies": ["b"]}, "stub: has one of reply, replies, script; reply and replies are too many"),
+        ({"answer": "a"}, "stub: unknown key 'answer'"),
+        ({"reply": "a", "times": 0}, "stub.times: 0 is no whole number from 1"),
+        ({"reply": "a", "priority": "high"}, "stub.priority: 'high' is no whole number"),
+        ({"reply": "a", "name": "a\nb"}, "stub.name: 'a\\nb' is no name of one line"),
+        ({"script": ["a"], "times": 2}, "stub.times: a script is used once"),
+        ({"script": []}, "stub.script: is a list of one at least"),
+        ({"script": [{"match": {"modl": 1}}]}, "stub.script[0].match: unknown field 'modl'"),
+        ({"script": [{"match": {}, "replies": []}]}, "stub.script[0]: unknown key 'replies'"),
+        ({"match": {"prompt": 1}, "reply": "a"}, "stub.match.prompt: 1 is no text"),
+        ({"replies": ["a", 5]}, "stub.replies[1]: 5 is not"),
+        ({"reply": {"text": "a", "json": 1}}, "stub.reply: says one of text, chunks, json, refusal; text and json"),
+        (
+            {"reply": {"text": "a", "status": 500}},
+            "stub.reply: text is said in the vendor's own format, status goes with",
+        ),
+        ({"reply": {"text": "a", "error": "overloaded"}}, "stub.reply: error is the whole answer, so text is too much"),
+        ({"reply": {"finish_reason": "stop"}}, "stub.reply: says nothing"),
+        ({"reply": {"text": "a", "finish_reason": "end"}}, "stub.reply.finish_reason: unknown reason 'end'"),
+        ({"reply": {"text": "a", "usage": {"total_tokens": 1}}}, "stub.reply.usage: unknown key 'total_tokens'"),
+        ({"reply": {"text": "a", "usage": {"prompt_tokens": -1}}}, "stub.reply.usage.prompt_tokens: -1 is no whole"),
+        ({"reply": {"text": 5}}, "stub.reply.text: 5 is no text"),
+        ({"reply": {"text": "\ud800"}}, "stub.reply.text: '\\ud800' holds half a character"),
+        ({"reply": {"json": {1, 2}}}, "stub.reply.json: is no JSON value"),
+        ({"reply": {"refusal": "no", "tool_calls": [{"name": "f"}]}}, "stub.reply: who refuses calls no tools"),
+        ({"reply": {"tool_calls": [{"arguments": {}}]}}, "stub.reply.tool_calls[0].name: is missing"),
+        ({"reply": {"tool_calls": {"name": "f"}}}, "stub.reply.tool_calls: is a list"),
+        ({"reply": {"chunks": [{"delay": "soon"}]}}, "stub.reply.chunks[0].delay: column 1: 'soon' is no duration"),
+        ({"reply": {"chunks": [{"delay": -1}]}}, "stub.reply.chunks[0].delay: is a number of seconds"),
+        ({"reply": {"chunks": [{"delay": "normal(1s, 1s)"}]}}, "stub.reply.chunks[0].delay: is a number of seconds"),
+        ({"reply": {"body": "a", "file": "b"}}, "stub.reply: has one of body, body_base64, file; file and body"),
+        ({"reply": {"file": "b"}}, "stub.reply.file: only a stub file or a config file can name files"),
+        ({"reply": {"body": "a", "status": 99}}, "stub.reply.status: 99 is no whole number from 200 to 599"),
+        ({"reply": {"body": "a", "status": 204}}, "stub.reply.status: an answer of status 204 has no body"),
+        ({"reply": {"body_base64": "!"}}, "stub.reply.body_base64: is no base64"),
+        (
+            {"reply": {"body": "a", "content_type": "a\r\nb"}},
+            "stub.reply.content_type: 'a\\r\\nb' holds what no header",
+        ),
+        ({"headers": {"a b": "c"}}, "stub.headers: 'a b' is no name of a header"),
+        ({"headers": {"content-length": "5"}}, "stub.headers: content-length is the server's own to say"),
+        ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' holds characters beyond Latin-1"),
+        ({"error": "rate_limits"}, "stub.error: error.error: unknown failure 'rate_limits'. Did you mean 'rate_limit'"),
+        ({"error": {"retry_after": 1}}, "stub.error: is a failure by its name, or"),
+        ({"faults": [{"kind": "rst"}]}, "stub.faults: kind: unknown fault 'rst'"),
+        ({"faults": [{"kind": "cut", "times": 1}]}, "stub.faults: which requests are struck is the stub's to say"),
+        ({"faults": [{"kind": "refuse"}]}, "stub.faults: 'refuse' strikes the whole server, not an answer"),
+        ({"reply": {"body": "a", "faults": "silence"}}, "stub.reply.faults: 'silence' strikes what a model says"),
+        ({"latency": "warp"}, "stub.latency: 'warp': column 1: unknown preset"),
+        ({"seed": "7"}, "stub.seed: '7' is no whole number"),
+        ({"reply": {"text": "a", "template": "yes"}}, "stub.reply.template: is true or false"),
+    ],
+)
+def test_a_mistake_in_a_stub_names_its_place_and_what_would_be_valid(table: object, complaint: str) -> None:
+    with pytest.raises(StubError) as caught:
+        read_stub(table)
+    assert str(caught.value).startswith(complaint)
+
+
+def test_a_config_file_has_stubs_which_are_named_after_it() -> None:
+    settings = settle(
+        from_toml('[[stub]]\nreply = "a"\n[[stub]]\nname = "b"\nreply = { file = "b.txt" }\n', "m.toml", bytes_of)
+    )
+    assert [(stub.name, stub.origin) for stub in settings.stub] == [("config-1", "config"), ("b", "config")]
+    assert settings.stub[1].steps[0].prepared == Prepared(Raw(200, b"b.txt!", "text/plain; charset=utf-8"))
+    with pytest.raises(ConfigError, match=r"m\.toml, line 1: stub\[0\]\.reply\.file: c: No such file"):
+        from_toml('[[stub]]\nreply = { file = "c" }\n', "m.toml", missing)
+    with pytest.raises(ConfigError, match="two stubs are called 'a'"):
+        from_toml('[[stub]]\nname = "a"\nreply = "1"\n[[stub]]\nname = "a"\nreply = "2"\n', "m.toml")
+
+
+def bytes_of(name: str) -> bytes:
+    return f"{name}!".encode()
+
+
+def missing(name: str) -> bytes:
+    raise FileNotFoundError(2, "No such file", name)
+
+
+def test_a_header_that_is_no_table_is_a_text() -> None:
+    assert read_wish("[not a table]") == Prepared(Speech("[not a table]"))

@@ -1,0 +1,96 @@
+"""Context windows: a prompt that does not fit is refused with the vendor's words and the true numbers."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.dialects import load_dialects
+from tests.support.asking import Answer, ask
+
+CEREBRAS = "Please reduce the length of the messages or completion. Current length is {found} while limit is {most}"
+FRIENDLI = "Value error, the prompt has {found} tokens, the model's maximum length is {most}"
+OVMS = (
+    "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+    'Calculator::Process() for node "LLMExecutor" failed: '
+    "Number of prompt tokens: {found} exceeds model max length: {most}"
+)
+UPSTASH = (
+    "This model's maximum context length is {most} tokens. However, you requested {found} tokens in the messages, "
+    "Please reduce the length of the messages."
+)
+YANDEX = "number of input tokens must be no more than {most}, got {found}"
+# What each says, and the status with which it says so. OVMS knows no window before 2026.
+REFUSALS: Mapping[tuple[str, Edition], tuple[int, str]] = {
+    ("cerebras", "documented"): (400, CEREBRAS),
+    ("cerebras", "observed"): (400, CEREBRAS),
+    ("friendli", "documented"): (422, FRIENDLI),
+    ("friendli", "observed"): (422, FRIENDLI),
+    ("ovms", "observed"): (400, OVMS),
+    ("upstash", "documented"): (400, UPSTASH),
+    ("upstash", "observed"): (400, UPSTASH),
+    ("yandex", "documented"): (400, YANDEX),
+    ("yandex", "observed"): (400, YANDEX),
+}
+# The engine behind Upstash wants room for one token at least.
+ROOM_NEEDED = {"upstash": 1}
+# Models of these kinds complete no text.
+OTHER_KINDS = ("emb://", "art://", "cls://")
+
+MODELS = [
+    pytest.param(dialect.name, edition, model.id, model.context, id=f"{dialect.name}-{edition}-{model.id}")
+    for dialect in load_dialects().values()
+    for edition in EDITIONS
+    if (dialect.name, edition) in REFUSALS
+    for model in dialect.models
+    if not model.id.startswith(OTHER_KINDS)
+]
+
+
+def asked(dialect: str, edition: Edition, model: str, words: int, **more: Any) -> Answer:
+    text = " the" * words
+    chat = "chat" in load_dialects()[dialect].operations[0].paths[0]
+    said = {"messages": [{"role": "user", "content": text}]} if chat else {"prompt": text}
+    return ask(dialect, {"model": model, **said, **more}, edition=edition)
+
+
+def words_in(dialect: str, edition: Edition, model: str, tokens: int) -> int:
+    """How many words make a prompt of so many tokens: each is one, and the form of a chat takes some."""
+    ten = asked(dialect, edition, model, 10, max_tokens=1).plan.generation
+    assert ten is not None
+    return tokens - (ten.usage.prompt_tokens - 10)
+
+
+def said(answer: Answer) -> str:
+    """The message of a refusal, wherever the vendor puts it."""
+    body = answer.json()
+    if "detail" in body:
+        return str(body["detail"][0]["msg"])
+    error = body.get("error", body)
+    return str(error["message"] if isinstance(error, dict) else error)
+
+
+def test_every_dialect_has_its_refusal_here() -> None:
+    assert {name for name, _ in REFUSALS} == set(load_dialects())
+
+
+@pytest.mark.parametrize("dialect, edition, model, context", MODELS)
+def test_a_prompt_beyond_the_window_is_refused_with_both_numbers(
+    dialect: str, edition: Edition, model: str, context: int
+) -> None:
+    answer = asked(dialect, edition, model, words_in(dialect, edition, model, context + 1))
+    status, words = REFUSALS[dialect, edition]
+    expected = words.format(found=context + 1, most=context)
+    # Yandex puts the session's id before that.
+    assert (answer.status, said(answer)[-len(expected) :]) == (status, expected)
+
+
+@pytest.mark.parametrize("dialect, edition, model, context", MODELS)
+def test_a_prompt_that_just_fits_is_answered(dialect: str, edition: Edition, model: str, context: int) -> None:
+    room = ROOM_NEEDED.get(dialect, 0)
+    answer = asked(dialect, edition, model, words_in(dialect, edition, model, context - room))
+    assert answer.status == 200
+    assert answer.plan.generation is not None
+    usage = answer.plan.generation.usage
+    assert (usage.prompt_tokens, usage.total_tokens) == (context - room, context)

@@ -1,0 +1,85 @@
+"""Faults that edit events, on the streams of every dialect: each writes them in its own way."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.timeline import Timeline
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.rules import Fault
+from tests.support.shapes import SHAPES, Shape
+
+every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+
+# The documented container of FriendliAI says no reason in a stream, and Yandex' older backend no usage.
+WITHOUT = {"no_finish": ("friendli",), "no_usage": ("yandex-d1",)}
+
+
+def events_of(timeline: Timeline) -> list[Any]:
+    """The JSON of the events."""
+    data = b"".join(data for run in timeline.runs for data in run.data)
+    blocks = [block.removeprefix("data: ") for block in data.decode().removesuffix("\n\n").split("\n\n")]
+    return [block if block == "[DONE]" else json.loads(block) for block in blocks]
+
+
+def struck(timeline: Timeline, kind: str) -> Timeline:
+    apply = FAULTS[kind].apply
+    assert apply
+
+    def words(fault: Fault) -> Timeline:
+        raise AssertionError("nobody is asked for words")
+
+    return apply(timeline, Fault(kind), words)
+
+
+def said(events: list[Any]) -> list[Any]:
+    """All finish reasons that events have, with nulls."""
+    choices = [choice for event in events if event != "[DONE]" for choice in event.get("choices", ())]
+    return [choice["finish_reason"] for choice in choices if "finish_reason" in choice]
+
+
+@every_shape
+@pytest.mark.parametrize("kind", WITHOUT)
+def test_a_fault_knows_in_which_streams_there_is_something_to_take_out(shape: Shape, kind: str) -> None:
+    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    needs = FAULTS[kind].needs
+    assert needs
+    assert needs(timeline) is (shape.id not in WITHOUT[kind])
+
+
+@every_shape
+def test_a_stream_without_its_finish_reason_says_all_else(shape: Shape) -> None:
+    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    whole, left = events_of(timeline), events_of(struck(timeline, "no_finish"))
+    assert len(left) == len(whole)
+    assert set(said(left)) <= {None}
+    # As in the other events: null where these say null, and absent where these are silent.
+    assert (None in said(left)) == (None in said(whole))
+    for event in (event for event in (*whole, *left) if event != "[DONE]"):
+        for choice in event.get("choices", ()):
+            choice.pop("finish_reason", None)
+    assert left == whole
+
+
+@every_shape
+def test_a_stream_without_its_usage_says_all_else(shape: Shape) -> None:
+    timeline = shape.stream("Tell me about tides", max_tokens=9).plan.timeline
+    whole, left = events_of(timeline), events_of(struck(timeline, "no_usage"))
+    rest = [event for event in whole if event == "[DONE]" or event.get("choices", ...) != [] or not event.get("usage")]
+    assert len(left) == len(rest)
+    for event, other in zip(left, rest, strict=True):
+        if event != "[DONE]":
+            assert not event.pop("usage", None)
+            other.pop("usage", None)
+    assert left == rest
+
+
+@every_shape
+@pytest.mark.parametrize("kind", ["split", "burst", "drip", "bandwidth", "keep_alive", "comment"])
+def test_what_changes_the_writes_alone_leaves_every_byte_of_the_events(shape: Shape, kind: str) -> None:
+    fault = f'{{ kind = "{kind}", bytes_per_second = 1e6 }}' if kind in ("drip", "bandwidth") else kind
+    whole, changed = (shape.stream("Расскажи о приливах", max_tokens=9, fault=text) for text in ("", fault))
+    comment = b": keep-alive\n\n" if kind in ("keep_alive", "comment") else b"\0"
+    assert changed.body.replace(comment, b"") == whole.body
+    assert changed.plan.faults == (kind,)

@@ -1,0 +1,251 @@
+"""Instances of JSON Schemas: valid to other validators too, the same bytes each time, refused where there are none."""
+
+import json
+import subprocess
+import sys
+from ipaddress import IPv4Interface, IPv4Network, IPv6Network
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from jsonschema.validators import validator_for
+from pydantic import UUID1, UUID4, UUID7, Base64UrlBytes, BaseModel, IPvAnyAddress, IPvAnyNetwork, Json
+
+from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.schemas.words import words
+from tests.support.real_schemas import REAL
+from tests.support.schemas import holds, satisfiable
+
+SUITE = [json.loads(line) for line in (Path(__file__).parent / "suite/schemas.jsonl").read_text().splitlines()]
+
+
+# Each of these has the next one twice.
+DOUBLING = {
+    f"d{n}": {
+        "type": "object",
+        "properties": {side: {"$ref": f"#/$defs/d{n + 1}"} for side in "lr"},
+        "required": ["l", "r"],
+    }
+    for n in range(40)
+} | {"d40": {"type": "null"}}
+
+
+def instance(schema: Any, key: int = 1, language: str = "en", **how: bool) -> Any:
+    return json.loads(write_instance(schema, key, language, "the harbour", **how))
+
+
+def is_valid(schema: Any, value: Any) -> bool:
+    cls = validator_for(schema, Draft202012Validator)
+    return bool(cls(schema, format_checker=cls.FORMAT_CHECKER).is_valid(value))
+
+
+def is_accepted(schema: Any, value: Any) -> bool:
+    """The same by a validator that knows the expressions of ECMA 262."""
+    cls = jsonschema_rs.validator_cls_for(schema) if isinstance(schema, dict) else jsonschema_rs.Draft202012Validator
+    return bool(cls(schema).is_valid(value))
+
+
+@pytest.mark.parametrize("language", ["en", "ru", "ja"])
+@pytest.mark.parametrize("name", REAL)
+def test_instances_of_real_schemas_are_valid_whatever_the_key(name: str, language: str) -> None:
+    for key in range(12):
+        assert is_valid(REAL[name], instance(REAL[name], key, language))
+
+
+@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(schema=satisfiable(), key=st.integers(0, 2**64 - 1))
+def test_whatever_keywords_come_together_an_instance_is_found_if_there_is_one(schema: Any, key: int) -> None:
+    text = write_instance(schema, key, "en", "tea")
+    assert holds(schema, json.loads(text))
+    assert write_instance(schema, key, "en", "tea") == text
+
+
+@pytest.mark.parametrize("title, schema", SUITE, ids=[title for title, _ in SUITE])
+def test_a_schema_of_the_official_suite_with_an_instance_there_has_one_here(title: str, schema: Any) -> None:
+    judge = is_accepted if "ecmascript-regex" in title or "pattern" in title else is_valid
+    assert judge(schema, instance(schema))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        False,
+        {"not": {}},
+        {"type": "integer", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        {"type": "string", "minLength": 5, "maxLength": 4},
+        {"type": "string", "allOf": [{"pattern": "^a+$"}, {"pattern": "^b+$"}]},
+        {"type": "string", "allOf": [{"pattern": "^(a|b)*a(a|b){12}$"}, {"pattern": "^(a|b)*b(a|b){12}$"}]},
+        {"type": "object", "required": ["a"], "additionalProperties": False},
+        {"type": "object", "properties": {"self": {"$ref": "#"}}, "required": ["self"]},
+        {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3},
+        {"enum": [1, 2], "type": "string"},
+        {"oneOf": [{"type": "integer"}] * 40},
+        {"allOf": [{"const": 1}, {"const": 2}]},
+        {"type": "integer", "multipleOf": 7, "minimum": 8, "maximum": 13},
+        {"allOf": [{"type": "string"}, {"type": "number"}]},
+        # Beyond all measure.
+        {"type": "array", "minItems": 10**9},
+        {"type": "string", "minLength": 10**9},
+        {"type": "object", "minProperties": 10**7},
+        {"$ref": "#/$defs/d0", "$defs": DOUBLING},
+        {"type": "string", "allOf": [{"anyOf": [{"pattern": f"^a{n}"}, {"pattern": f"^b{n}"}]} for n in range(16)]},
+    ],
+)  # fmt: skip
+def test_a_schema_without_instances_is_refused_and_soon(schema: Any) -> None:
+    with pytest.raises(UnsatisfiableSchemaError, match="No value was found that keeps to the schema"):
+        check_schema(schema)
+    with pytest.raises(UnsatisfiableSchemaError, match="No value was found that keeps to the schema"):
+        write_instance(schema, 1, "en", "")
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        None, 7, "string", [], {"type": "text"}, {"properties": 3}, {"required": "a"}, {"minimum": "0"},
+        {"pattern": "("},        {"$ref": "#/$defs/nowhere"}, {"$ref": "https://example.test/other"},
+        {"items": {"type": ["string", 3]}},
+        {"a": {1, 2}},
+    ],
+)  # fmt: skip
+def test_what_is_no_schema_or_refers_to_nothing_is_refused_as_invalid(schema: Any) -> None:
+    with pytest.raises(InvalidSchemaError):
+        check_schema(schema)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {f"field_{n}": {"type": "string"} for n in range(2000)}},
+        {"allOf": [{"properties": {f"p{n}": {"type": "integer"}}} for n in range(500)]},
+        {"type": "array", "items": {"type": "integer"}, "minItems": 3000},
+        {"items": {"type": "integer", "minimum": 1, "maximum": 99}, "uniqueItems": True, "minItems": 99},
+        {"type": "string", "minLength": 100_000},
+        {"type": "string", "minLength": 50_000, "pattern": "^[a-z ]+$"},
+        {"type": "string", "pattern": "^(a+)+$", "minLength": 40},
+        {"type": "string", "pattern": "(?<=[$])\\d+\\.\\d\\d$", "minLength": 9},
+        {"type": "string", "pattern": "^(['\"]).*\\1$", "minLength": 20, "maxLength": 24},
+        {"type": "string", "allOf": [{"pattern": "^(\\w)\\1"}, {"pattern": "^.{4,9}$"}], "not": {"pattern": "z"}},
+        {"enum": [f"value {n}" for n in range(5000)]},
+        {"oneOf": [{"properties": {"type": {"const": n}}, "required": ["type"]} for n in range(60)]},
+        {"$ref": "#/$defs/d0", "$defs": {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(90)} | {"d90": {}}},
+        {"type": "object", "propertyNames": {"pattern": "^[A-Z]{4}$"}, "minProperties": 40},
+        {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e-12},
+        {"type": "integer", "minimum": 2**70, "maximum": 2**70},
+    ],
+)  # fmt: skip
+def test_large_and_odd_schemas_have_instances_too(schema: Any) -> None:
+    for key in range(2):
+        assert is_valid(schema, instance(schema, key))
+
+
+def test_the_same_key_gives_the_same_bytes_in_another_process() -> None:
+    names = ["file tree", "support ticket", "any json", "password", "extensible tree"]
+    script = (
+        "from mockserver.generation.schemas import write_instance\n"
+        "from tests.support.real_schemas import REAL\n"
+        f"for name in {names!r}: print(write_instance(REAL[name], 99, 'ru', 'море'))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=Path(__file__).parents[2], env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"}, check=True,
+        capture_output=True,
+    )  # fmt: skip
+    assert run.stdout.decode().splitlines() == [write_instance(REAL[name], 99, "ru", "море") for name in names]
+
+
+def test_what_a_schema_has_given_before_changes_nothing() -> None:
+    first = write_instance(REAL["invoice"], 5, "en", "tea")
+    for key in range(200):
+        write_instance({"const": key}, 1, "en", "")
+    assert write_instance(REAL["invoice"], 5, "en", "tea") == first
+
+
+def test_properties_come_in_the_order_of_the_schema() -> None:
+    schema = {"type": "object", "properties": {name: {"type": "null"} for name in "zmab"}, "required": list("bamz")}
+    assert list(instance(schema)) == list("zmab")
+
+
+def test_most_optional_properties_are_there_and_all_of_them_in_a_complete_instance() -> None:
+    schema = {"type": "object", "properties": {f"p{n}": {"type": "null"} for n in range(10)}}
+    sizes = [len(instance(schema, key)) for key in range(40)]
+    assert 7 < sum(sizes) / 40 < 10
+    assert {len(instance(schema, key, complete=True)) for key in range(40)} == {10}
+
+
+def test_an_enums_members_all_come_up_and_null_is_seldom() -> None:
+    assert {instance({"enum": ["a", "b", "c", 4]}, key) for key in range(60)} == {"a", "b", "c", 4}
+    nulls = [instance({"anyOf": [{"type": "string"}, {"type": "null"}]}, key) is None for key in range(200)]
+    assert 5 < sum(nulls) < 60
+
+
+@pytest.mark.parametrize(
+    "name, schema, pattern",
+    [
+        ("email", {}, r"^[a-z.]+@example\.(com|org|net)$"),
+        ("createdAt", {}, r"^202[345]-\d\d-\d\dT\d\d:\d\d:\d\dZ$"),
+        ("birth_date", {}, r"^202[345]-\d\d-\d\d$"),
+        ("website", {}, r"^https://www\.example\."),
+        ("phone_number", {}, r"^\+\d+ \d+ \d+$"),
+        ("zipCode", {}, r"^\d{5}$"),
+        ("currency", {}, "^(USD|EUR|GBP)$"),
+        ("hex_color", {}, "^#[0-9a-f]{6}$"),
+        ("x", {"description": "The customer's email address"}, "@example"),
+        ("x", {"format": "ipv4"}, r"^192\.0\.2\.\d+$"),
+    ],
+)
+def test_a_name_or_a_description_says_what_a_text_is(name: str, schema: Any, pattern: str) -> None:
+    form = {"type": "object", "properties": {name: {"type": "string", **schema}}, "required": [name]}
+    for key in range(10):
+        assert holds({"pattern": pattern}, instance(form, key)[name])
+
+
+class Typed(BaseModel):
+    """Types whose formats are pydantic's own."""
+
+    first: UUID1
+    fourth: UUID4
+    seventh: UUID7
+    network: IPv4Network
+    networks: list[IPv6Network]
+    interface: IPv4Interface
+    address: IPvAnyAddress
+    subnet: IPvAnyNetwork
+    held: Json[object]
+    coded: Base64UrlBytes
+
+
+def test_what_pydantic_says_of_its_types_is_what_it_reads_back() -> None:
+    for key in range(20):
+        Typed.model_validate_json(write_instance(Typed.model_json_schema(), key, "en", "the harbour"))
+
+
+@pytest.mark.parametrize("rule", [{"minLength": 2, "maxLength": 2}, {"pattern": "^[A-Z]{2}$"}])
+def test_a_country_of_two_letters_is_its_code(rule: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"country": {"type": "string", **rule}}, "required": ["country"]}
+    codes = {instance(schema, key)["country"] for key in range(40)}
+    assert codes <= set(words("country_code", "en"))
+    assert len(codes) > 3
+
+
+@pytest.mark.parametrize(
+    "name, low, high",
+    [("age", 18, 79), ("price", 5, 500), ("year", 2005, 2025), ("latitude", -90, 90), ("score", 0, 1)],
+)
+def test_a_name_says_how_large_a_number_is(name: str, low: float, high: float) -> None:
+    form = {"type": "object", "properties": {name: {"type": "number"}}, "required": [name]}
+    assert all(low <= instance(form, key)[name] <= high for key in range(30))
+
+
+def test_names_and_places_are_in_the_language_of_the_prompt() -> None:
+    form = {
+        "type": "object",
+        "properties": {"name": {"type": "string"}, "city": {"type": "string"}},
+        "required": ["name"],
+    }
+    cities = {instance(form, key, "ru").get("city") for key in range(30)}
+    assert {"Москва", "Казань"} <= cities
+    assert all(ord(instance(form, key, "ru")["name"][0]) > 0x400 for key in range(5))

@@ -1,0 +1,377 @@
+"""Which tools are called, how often, and with what."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from mockserver.core.generation import (
+    Constraint,
+    GenerationRequest,
+    Limits,
+    Message,
+    Prompt,
+    Stops,
+    Tool,
+    ToolCall,
+    ToolChoice,
+)
+from mockserver.generation.generate import generate
+from mockserver.generation.reports import gist
+from mockserver.generation.tools import cut_calls, decide
+
+Schema = dict[str, Any]
+
+
+def properties(*required: str, **rows: Schema) -> Schema:
+    return {"type": "object", "properties": rows, "required": list(required), "additionalProperties": False}
+
+
+TEXT: Schema = {"type": "string"}
+WEATHER = Tool(
+    "get_weather",
+    "Get the current weather for a city",
+    properties("city", city=TEXT, unit={"enum": ["celsius", "fahrenheit"]}, days={"type": "integer", "minimum": 1}),
+)
+CLOCK = Tool("get_time", "The time in a place", properties("place", place=TEXT))
+STOCKS = Tool("getStockPrice", "Returns the current price of a share", properties("symbol", symbol=TEXT))
+SEARCH = Tool("web_search", "Search the web for information", properties("query", query=TEXT))
+MAIL = Tool("send_email", "Sends a message", properties("to", "subject", to={**TEXT, "format": "email"}, subject=TEXT))
+SUMS = Tool("calculator", "Evaluates an expression", properties("expression", expression=TEXT))
+FLIGHTS = Tool("book_flight", "", properties("from", "to", "date", **{"from": TEXT, "to": TEXT, "date": TEXT}))
+PYTHON = Tool("run_code", "Runs Python code", kind="custom")
+ALL = (WEATHER, CLOCK, STOCKS, SEARCH, MAIL, SUMS, FLIGHTS, PYTHON)
+
+
+def chat(*messages: Message | str, tools: tuple[Tool, ...] = ALL, **choice: Any) -> GenerationRequest:
+    said = tuple(Message("user", each) if isinstance(each, str) else each for each in messages)
+    topic = next((message.text for message in reversed(said) if message.role == "user"), "")
+    prompt = Prompt("\n".join(message.text for message in said), topic, 10, chat=True, messages=said)
+    return GenerationRequest("m", (prompt,), tools=tools, tool_choice=ToolChoice(**choice))
+
+
+def called(request: GenerationRequest, key: int = 7) -> list[tuple[str, Any]]:
+    calls = decide(request, request.prompts[0], key)
+    return [(call.name, json.loads(call.arguments) if call.kind == "function" else call.arguments) for call in calls]
+
+
+def names(request: GenerationRequest, key: int = 7) -> list[str]:
+    return [name for name, _ in called(request, key)]
+
+
+# --- whether, and which --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "prompt, expected",
+    [
+        ("What's the weather like in Oslo?", ["get_weather"]),
+        ("How hot is it? I mean the temperature outside", ["get_weather"]),
+        ("What time is it in Tokyo?", ["get_time"]),
+        ("stock price of Apple", ["getStockPrice"]),
+        ("What is 17 * 23?", ["calculator"]),
+        ("Search for the latest polar expeditions", ["web_search"]),
+        ("Email the report to ann@example.com", ["send_email"]),
+        ("Use run_code, please", ["run_code"]),
+        ("Какая погода будет завтра в Осло?", ["get_weather"]),
+        ("Сколько сейчас времени в Москве?", ["get_time"]),
+        ("Wie wird das Wetter in Berlin?", ["get_weather"]),
+        ("Quelle est la météo à Paris ?", ["get_weather"]),
+        ("¿Qué clima hace en Madrid?", ["get_weather"]),
+        ("Che previsioni ci sono per Roma?", ["get_weather"]),
+        ("Qual é a previsão para Lisboa?", ["get_weather"]),
+        ("İstanbul'da hava nasıl?", ["get_weather"]),
+        ("Яка погода в Києві?", ["get_weather"]),
+        ("北京的天气怎么样？", ["get_weather"]),
+        ("東京の天気を教えて", ["get_weather"]),
+        ("서울 날씨 알려줘", ["get_weather"]),
+        ("Tell me a joke", []),
+        ("Which city is the largest in Norway?", []),
+        ("Hello!", []),
+        ("Расскажи о гаванях севера", []),
+        ("What is your name?", []),
+    ],
+)
+def test_auto_calls_the_tool_that_the_prompt_is_about_in_any_language(prompt: str, expected: list[str]) -> None:
+    assert names(chat(prompt)) == expected
+
+
+@pytest.mark.parametrize(
+    "description, prompt",
+    [
+        ("Показывает расписание автобусов", "Какое расписание у автобуса номер 7?"),
+        ("Zeigt den Fahrplan der Busse", "Bitte den Fahrplan für Busse"),
+        ("查询公交时刻表", "公交时刻表是什么"),
+    ],
+)
+def test_a_nameless_tool_is_known_by_its_description(description: str, prompt: str) -> None:
+    tool = Tool("f1", description, properties(number=TEXT))
+    assert names(chat(prompt, tools=(tool,))) == ["f1"]
+    assert names(chat("Hello there", tools=(tool,))) == []
+
+
+def test_a_prompt_about_two_tools_calls_both_and_without_parallel_calls_the_first_of_them() -> None:
+    prompt = "What's the weather and the time in Oslo?"
+    both = called(chat(prompt))
+    assert [name for name, _ in both] == ["get_weather", "get_time"]
+    assert called(chat(prompt, parallel=False)) == both[:1]
+
+
+def test_a_prompt_that_lists_things_calls_a_tool_for_each() -> None:
+    found = called(chat("Compare the weather in Oslo, Bergen and New York"))
+    assert [(name, arguments["city"]) for name, arguments in found] == [
+        ("get_weather", "Oslo"),
+        ("get_weather", "Bergen"),
+        ("get_weather", "New York"),
+    ]
+
+
+def test_a_place_and_its_country_are_one_thing() -> None:
+    assert len(called(chat("What's the weather in Paris, France?"))) == 1
+    assert called(chat("What's the weather in Boston, MA?"))[0][1]["city"] == "Boston, MA"
+
+
+def test_required_calls_a_tool_whatever_the_prompt_says() -> None:
+    found = {names(chat("Hello!", mode="required"), key)[0] for key in range(60)}
+    assert found == {tool.name for tool in ALL}
+    assert names(chat("What's the weather in Oslo?", mode="required")) == ["get_weather"]
+
+
+def test_required_calls_only_what_is_allowed_and_a_single_name_once() -> None:
+    prompt = "What's the weather and the time in Oslo and Bergen?"
+    assert set(names(chat(prompt, mode="required", names=("get_time", "web_search")))) == {"get_time"}
+    assert names(chat(prompt, mode="required", names=("get_weather",))) == ["get_weather"]
+    assert names(chat("Hello!", mode="auto", names=("get_time",))) == []
+
+
+def test_none_calls_nothing_even_if_the_tool_is_named() -> None:
+    assert names(chat("Use get_weather now, weather in Oslo", mode="none")) == []
+
+
+def test_functions_of_the_older_kind_are_called_one_at_a_time() -> None:
+    assert names(chat("Weather and time in Oslo and Bergen", legacy=True)) == ["get_weather"]
+
+
+HISTORY = (
+    Message("user", "What's the weather in Oslo?"),
+    Message("assistant", "", calls=("get_weather",)),
+    Message("tool", '{"temperature": 7, "sky": {"clouds": "many"}}', answers="get_weather"),
+)
+
+
+def test_a_tools_result_ends_the_loop_unless_a_call_is_required() -> None:
+    assert names(chat(*HISTORY)) == []
+    assert names(chat(*HISTORY, Message("system", "Be brief"))) == []
+    assert names(chat(*HISTORY, mode="required")) == ["get_weather"]
+    assert names(chat(*HISTORY, "And what's the weather in Bergen?")) == ["get_weather"]
+
+
+def test_the_answer_to_a_result_tells_the_result() -> None:
+    said = generate(chat(*HISTORY), 42).choices[0]
+    assert "temperature: 7, clouds: many" in said.text
+    assert (said.finish_reason, said.calls) == ("stop", ())
+
+
+@pytest.mark.parametrize(
+    "result, told",
+    [
+        ("Rain, 7 degrees.", "Rain, 7 degrees"),
+        ('{"a": [1, null], "b": true}', "a: [1, null], b: true"),
+        ("[1, 2]", "[1, 2]"),
+        ('"plain"', "plain"),
+        ("word " * 60, "word " * 31 + "word…"),
+        ("", ""),
+    ],
+)
+def test_the_gist_of_a_result_is_one_short_line(result: str, told: str) -> None:
+    assert gist(result) == told
+
+
+# --- with what -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tool, prompt, expected",
+    [
+        (
+            WEATHER,
+            "weather in Oslo for the next 3 days in Fahrenheit",
+            {"city": "Oslo", "unit": "fahrenheit", "days": 3},
+        ),
+        (WEATHER, "Какая погода в Нижнем Новгороде?", {"city": "Нижнем Новгороде"}),
+        (WEATHER, "北京今天天气怎么样", {"city": "北京"}),
+        (SEARCH, 'Search for "red foxes"', {"query": "red foxes"}),
+        (SUMS, "What is (2 + 3) * 4?", {"expression": "(2 + 3) * 4"}),
+        (MAIL, 'Mail "Hi Bob" to bob@example.com', {"to": "bob@example.com", "subject": "Hi Bob"}),
+        (
+            FLIGHTS,
+            "Book a flight from Oslo to New York on 2031-05-06",
+            {"from": "Oslo", "to": "New York", "date": "2031-05-06"},
+        ),
+        (
+            Tool("multiply", "", properties("a", "b", a={"type": "integer"}, b={"type": "integer"})),
+            "Multiply 7 by -9",
+            {"a": 7, "b": -9},
+        ),
+        (Tool("tides", "", properties("harbour", harbour=TEXT)), "Tides in Bergen", {"harbour": "Bergen"}),
+        (
+            Tool("invite", "", properties("guests", guests={"type": "array", "items": {**TEXT, "format": "email"}})),
+            "invite ann@example.com and bob@example.com",
+            {"guests": ["ann@example.com", "bob@example.com"]},
+        ),
+        (
+            Tool("transfer", "", properties("amount", "account", amount={"type": "number"}, account=TEXT)),
+            "Transfer 250 EUR to DE-1234",
+            {"amount": 250, "account": "DE-1234"},
+        ),
+        (Tool("find_order", "", properties("order_id", order_id=TEXT)), "order A-1234?", {"order_id": "A-1234"}),
+        (
+            Tool("compare", "", properties("cities", cities={"type": "array", "items": TEXT})),
+            "Compare Oslo and Bergen",
+            {"cities": ["Oslo", "Bergen"]},
+        ),
+        (
+            Tool("forecast", "", {"$defs": {"t": TEXT}, **properties("town", town={"$ref": "#/$defs/t"})}),
+            "forecast for Oslo",
+            {"town": "Oslo"},
+        ),
+        (
+            Tool("forecast", "", {"$defs": {"t": {"$anchor": "town", **TEXT}}, **properties(town={"$ref": "#town"})}),
+            "forecast for Oslo",
+            {"town": "Oslo"},
+        ),
+        (
+            Tool("forecast", "", properties("town", town={"anyOf": [TEXT, {"type": "null"}]})),
+            "forecast for Oslo",
+            {"town": "Oslo"},
+        ),
+    ],
+)
+def test_what_the_prompt_plainly_names_is_in_the_arguments(tool: Tool, prompt: str, expected: Schema) -> None:
+    for key in range(5):
+        (arguments,) = [arguments for _, arguments in called(chat(prompt, tools=(tool,), mode="required"), key)]
+        assert {name: arguments.get(name) for name in expected} == expected
+
+
+def test_what_the_schema_does_not_accept_is_not_taken_from_the_prompt() -> None:
+    tool = Tool("get_weather", "", properties("city", city={"enum": ["Rome", "Paris"]}, days={"maximum": 2}))
+    ((_, arguments),) = called(chat("weather in Oslo for 3 days", tools=(tool,)))
+    assert arguments["city"] in ("Rome", "Paris")
+    assert arguments.get("days") != 3
+
+
+@pytest.mark.parametrize("parameters", [None, {}, {"type": "object", "properties": {}}])
+def test_a_function_without_parameters_is_called_with_an_empty_object(parameters: object) -> None:
+    tool = Tool("ping", "", parameters)
+    ((name, arguments),) = called(chat("ping", tools=(tool,), mode="required"))
+    assert (name, isinstance(arguments, dict)) == ("ping", True)
+    assert parameters or arguments == {}
+
+
+def test_a_custom_tool_gets_code_where_it_runs_code_and_else_what_the_prompt_speaks_of() -> None:
+    ((_, code),) = called(chat("Run some Python", tools=(PYTHON,), mode="required"))
+    compile(code, "snippet", "exec")
+    pen = Tool("pen", "Writes", kind="custom")
+    assert called(chat('Write "good morning"', tools=(pen,), mode="required")) == [("pen", "good morning")]
+
+
+def test_a_custom_tool_with_a_pattern_gets_a_text_that_matches_it() -> None:
+    tool = Tool("plate", "", Constraint("regex", r"[A-Z]{2}-\d{3}"), kind="custom")
+    for key in range(20):
+        ((_, text),) = called(chat("Hello", tools=(tool,), mode="required"), key)
+        assert len(text) == 6
+        assert text[:2].isupper()
+        assert text[3:].isdigit()
+
+
+leaves: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "string", "minLength": 3, "maxLength": 9},
+        {"type": "string", "format": "date"},
+        {"type": "string", "pattern": "^[a-z]{2,4}$"},
+        {"enum": ["a", 1, None, "Oslo"]},
+        {"const": 5},
+        {"type": "integer", "minimum": -3, "maximum": 3},
+        {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
+        {"type": ["string", "null"]},
+        {"type": "boolean"},
+        {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    ]
+)
+nested: st.SearchStrategy[Any] = st.recursive(
+    leaves,
+    lambda inner: st.one_of(
+        inner.map(lambda items: {"type": "array", "items": items, "minItems": 1, "maxItems": 3}),
+        st.dictionaries(st.sampled_from(["city", "days", "name", "query", "id", "unit"]), inner, max_size=4).map(
+            lambda rows: properties(*sorted(rows)[:2], **rows)
+        ),
+    ),
+    max_leaves=6,
+)
+parameter_sets = st.dictionaries(
+    st.sampled_from(["city", "days", "email", "query", "to", "date", "expression", "names", "count"]),
+    nested,
+    max_size=5,
+).map(lambda rows: properties(*sorted(rows)[::2], **rows))
+PROMPTS = (
+    "What's the weather in Oslo and Bergen for 3 days?",
+    'Search for "red foxes" and mail ann@example.com on 2031-05-06 about order A-1',
+    "Сколько будет 2 + 2?",
+    "",
+)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(sets=st.lists(parameter_sets, min_size=1, max_size=4), prompt=st.sampled_from(PROMPTS), key=st.integers(0, 99))
+def test_arguments_keep_to_the_schema_of_any_set_of_tools(sets: list[Schema], prompt: str, key: int) -> None:
+    tools = tuple(Tool(f"tool_{place}", "weather search mail", schema) for place, schema in enumerate(sets))
+    request = chat(prompt, tools=tools, mode="required")
+    found = called(request, key)
+    assert found == called(request, key)
+    assert found
+    for name, arguments in found:
+        Draft202012Validator(sets[int(name.removeprefix("tool_"))]).validate(arguments)
+
+
+# --- how much of it ------------------------------------------------------------------------------------------------
+
+
+def flat(calls: tuple[ToolCall, ...]) -> list[str]:
+    return [text for call in calls for text in (call.name, *call.texts)]
+
+
+def test_a_lower_limit_gives_a_beginning_of_the_calls_and_says_length() -> None:
+    request = chat("What's the weather and the time in Oslo?")
+    (whole,) = generate(request, 42).choices
+    assert (whole.finish_reason, len(whole.calls), whole.text) == ("tool_calls", 2, "")
+    for limit in range(1, whole.steps):
+        limited = GenerationRequest(
+            "m", request.prompts, limits=Limits(limit), tools=request.tools, tool_choice=request.tool_choice
+        )
+        made = generate(limited, 42)
+        (cut,) = made.choices
+        assert flat(cut.calls) == flat(whole.calls)[:limit]
+        assert (cut.finish_reason, cut.steps, made.usage.completion_tokens) == ("length", limit, limit)
+
+
+def test_a_stop_ends_a_call_within_its_arguments() -> None:
+    calls = decide(chat("What's the weather in Oslo?"), chat("What's the weather in Oslo?").prompts[0], 7)
+    cut = cut_calls(calls, 100, Stops(("Oslo",)), legacy=False)
+    assert (cut.calls[0].arguments, cut.finish_reason, cut.stop) == ('{"city": "', "stop", "Oslo")
+
+
+def test_the_first_of_three_choices_calls_what_the_only_one_calls() -> None:
+    request = chat("Find me something to read about the sea", mode="required", tools=(MAIL, SEARCH))
+    three = GenerationRequest("m", request.prompts, tools=request.tools, tool_choice=request.tool_choice, n=3)
+    for seed in range(10):
+        assert generate(three, seed).choices[0].calls == generate(request, seed).choices[0].calls
+
+
+def test_tools_that_are_not_called_change_nothing_of_what_is_said() -> None:
+    without = chat("Tell me about the harbours of the north", tools=())
+    offered = chat("Tell me about the harbours of the north")
+    assert generate(without, 42).choices == generate(offered, 42).choices

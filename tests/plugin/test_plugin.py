@@ -1,0 +1,322 @@
+"""The plugin in test suites of its users: each of these tests runs a pytest of its own."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer
+from tests.support.pages import page
+
+pytest_plugins = ("pytester",)
+
+APPLICATION = (Path(__file__).parent / "application.py").read_text(encoding="utf-8")
+DOCUMENTED = page("tests") + page("verify")
+PROMISED = "\n".join(
+    code for code in re.findall(r"^```python\n(.*?)^```", DOCUMENTED, re.DOTALL | re.MULTILINE) if "def test_" in code
+)
+# Plugins that take a second to start, and have no part in this.
+LEAN = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+SHUFFLED = """
+import random
+
+def pytest_collection_modifyitems(items):
+    random.Random({seed}).shuffle(items)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in list(os.environ):
+        if name.startswith(("MOCKSERVER_", "PYTEST_XDIST", "OPENAI_", "CEREBRAS_", "QSTASH_", "FRIENDLI_", "YC_")):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def shared() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunResult:
+    """Run the given modules in a pytest of their own."""
+    pytester.makepyfile(**{"my_app": APPLICATION, **files})
+    return pytester.runpytest_subprocess(*LEAN, *arguments)
+
+
+@pytest.mark.parametrize("seed, arguments", [(1, ()), (2, ("-n", "4")), (3, ("--mockserver-strict",))])
+def test_what_the_documentation_promises_runs_as_written(
+    pytester: pytest.Pytester, seed: int, arguments: tuple[str, ...]
+) -> None:
+    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=5)
+
+
+def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytest.Pytester, shared: MockServer) -> None:
+    module = """
+        import pytest, my_app
+
+        @pytest.mark.parametrize("number", range(20))
+        def test_alone(mockserver, number):
+            mockserver.next().error("server_error")
+            mockserver.on().reply(f"answer {number}")
+            assert my_app.ask_plainly("the same question") == f"answer {number}"
+            assert [view.number for view in mockserver.exchanges] == [1, 2]
+            mockserver.verify.calls(2).all_used()
+    """
+    for _ in range(2):
+        run(pytester, "-n", "4", f"--mockserver-url={shared.url}", test_it=module).assert_outcomes(passed=20)
+
+
+def test_threads_of_one_test_have_one_namespace(pytester: pytest.Pytester) -> None:
+    module = """
+        import my_app
+        from concurrent.futures import ThreadPoolExecutor
+
+        def test_threads(mockserver):
+            with ThreadPoolExecutor(20) as pool:
+                answers = list(pool.map(my_app.ask_plainly, ["one question"] * 20))
+            assert len(set(answers)) == 1
+            mockserver.verify.calls(20)
+    """
+    run(pytester, test_it=module).assert_outcomes(passed=1)
+
+
+def test_the_fixture_works_in_tests_of_asyncio_and_trio(pytester: pytest.Pytester) -> None:
+    module = """
+        import anyio, asyncio, openai, pytest
+
+        async def ask():
+            async with openai.AsyncOpenAI() as client:
+                stream = await client.completions.create(model="m", prompt="hi", max_tokens=9, stream=True)
+                return [chunk async for chunk in stream]
+
+        @pytest.mark.anyio
+        @pytest.mark.parametrize("anyio_backend", ["asyncio", "trio"])
+        async def test_backends(mockserver, anyio_backend):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+                assert len(await mockserver.aio.wait_for_requests(1)) == 1
+            await mockserver.aio.wait_idle()
+            assert mockserver.last.closed_by == "server"
+
+        def test_a_loop_of_its_own(mockserver):
+            mockserver.on(stream=True).reply("ready")
+            assert asyncio.run(ask())
+            mockserver.verify.all_used()
+    """
+    run(pytester, test_it=module).assert_outcomes(passed=3)
+
+
+def test_a_failing_test_explains_itself(pytester: pytest.Pytester) -> None:
+    module = """
+        import my_app
+
+        def test_it(mockserver):
+            mockserver.on(model="other", stream=True).reply("Never.")
+            mockserver.next().error("rate_limit", retry_after=0.05)
+            my_app.ask_plainly("hello")
+            mockserver.verify.calls(1)
+    """
+    result = run(pytester, test_it=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*AssertionError: Expected 1 request, found 2.",
+            "*- mockserver journal -*",
+            "*#? cerebras completions llama3.1-8b 'hello' -> 429 by next-1, struck by error, 1 event, done after *",
+            "*#? cerebras completions llama3.1-8b 'hello' -> 200, 1 event, *(client came back after 0.*",
+            "No stub matched; the nearest, field by field:",
+            "*stub 'stub-1':",
+            "*model: wanted 'other', came 'llama3.1-8b'",
+            "*stream: wanted True, came False",
+            "Again, with the same answers: pytest 'test_it.py::test_it' --mockserver-seed=42",
+        ]
+    )
+
+
+STRICT = """
+    import my_app, pytest
+
+    def test_unmatched(mockserver):
+        mockserver.on(model="other").reply("Never.").times(1)
+        my_app.ask_plainly("hello")
+
+    def test_contract(mockserver):
+        import openai
+        with pytest.raises(openai.BadRequestError):
+            openai.OpenAI(base_url=mockserver.openai_base_url("cerebras")).completions.create(model=1, prompt="x")
+
+    @pytest.mark.mockserver(strict=False)
+    def test_lenient(mockserver):
+        mockserver.on(model="other").reply("Never.")
+
+    def test_fine(mockserver):
+        mockserver.next(2).error("server_error")
+        mockserver.on(model="llama3.1-8b").reply("Yes.")
+        assert my_app.ask_plainly("hello") == "Yes."
+"""
+
+
+def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pytest.Pytester) -> None:
+    run(pytester, test_it=STRICT).assert_outcomes(passed=4)
+    result = run(pytester, "--mockserver-strict", test_it=STRICT)
+    result.assert_outcomes(passed=2, failed=2)
+    result.stdout.fnmatch_lines(
+        [
+            "Expected a stub to match every request, but 1 found none:",
+            "Expected every stub to be used, but:",
+            "*stub-1*used 0 of 1 times",
+            "Expected all requests to keep to the vendor's contract, but 1 do not:",
+        ]
+    )
+    pytester.makeini("[pytest]\nmockserver_strict = true\n")
+    run(pytester, test_it=STRICT).assert_outcomes(passed=2, failed=2)
+
+
+def test_a_function_that_fails_fails_its_test(pytester: pytest.Pytester) -> None:
+    module = """
+        import my_app, pytest
+
+        def test_it(mockserver):
+            def answer(request):
+                assert request.prompt == "what I expected"
+            mockserver.on().reply(answer)
+            with pytest.raises(Exception):
+                my_app.ask_plainly("hello")
+    """
+    result = run(pytester, test_it=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*stub 'stub-1': its function raised AssertionError*"])
+
+
+def test_seeds_follow_from_the_test_and_the_base_alone(pytester: pytest.Pytester) -> None:
+    module = """
+        import json, my_app, pytest
+
+        @pytest.mark.parametrize("name", "abc")
+        def test_it(mockserver, name):
+            with open("seen.txt", "a") as file:
+                file.write(json.dumps([name, my_app.ask_plainly("hello")]) + "\\n")
+
+        @pytest.mark.mockserver(seed=7)
+        @pytest.mark.parametrize("name", "de")
+        def test_same(mockserver, name):
+            test_it(mockserver, name)
+    """
+
+    def seen(*arguments: str) -> dict[str, str]:
+        (pytester.path / "seen.txt").unlink(missing_ok=True)
+        run(pytester, *arguments, test_it=module).assert_outcomes(passed=5)
+        return dict(map(json.loads, (pytester.path / "seen.txt").read_text().splitlines()))
+
+    first = seen()
+    assert len(set(first.values())) == 4
+    assert first["d"] == first["e"]
+    assert seen("-n", "2") == first
+    assert seen("--mockserver-seed=43")["a"] != first["a"]
+
+
+def test_the_report_gathers_the_verdicts_of_all_workers(pytester: pytest.Pytester) -> None:
+    module = """
+        import my_app, pytest
+
+        @pytest.mark.mockserver(handles="retry")
+        def test_patient(mockserver):
+            mockserver.verify.resilience(least_attempts=1)
+            my_app.ask_plainly("hello")
+
+        def test_hasty(mockserver):
+            mockserver.next(2).error("rate_limit", retry_after=5)
+            my_app.ask_plainly("hello")
+
+        def test_without(): ...
+    """
+    result = run(pytester, "-n", "2", "--mockserver-report=report.json", test_it=module)
+    result.assert_outcomes(passed=3)
+    report = json.loads((pytester.path / "report.json").read_text())
+    faults = {told["test"]: {each["fault"] for each in told["verdict"]["findings"]} for told in report["tests"]}
+    assert report["clean"] is False
+    assert faults == {"test_it.py::test_hasty": {"retry_after_ignored"}, "test_it.py::test_patient": set()}
+    result.stdout.fnmatch_lines(["test_it.py::test_hasty: retry_after_ignored: asked to stay away for 5 s*"])
+
+
+def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_file(pytester: pytest.Pytester) -> None:
+    module = """
+        import my_app, pytest
+
+        @pytest.fixture(scope="session")
+        def mockserver_settings():
+            return {"latency": "ttft=20ms", "edition": "observed"}
+
+        def test_fixture(mockserver, latency):
+            my_app.ask_plainly("hello")
+            assert mockserver.last.ttft >= latency
+            assert mockserver.last.edition == "observed"
+
+        @pytest.mark.mockserver(latency="off", edition="documented")
+        def test_marker(mockserver):
+            my_app.ask_plainly("hello")
+            assert mockserver.last.ttft < 0.02
+            assert mockserver.last.edition == "documented"
+    """
+    latency = "import pytest\n\n@pytest.fixture\ndef latency():\n    return {seconds}\n"
+    run(pytester, test_it=module, conftest=latency.format(seconds=0.02)).assert_outcomes(passed=2)
+    conftest = latency.format(seconds=0.04)
+    run(pytester, "--mockserver-latency=ttft=40ms", test_it=module, conftest=conftest).assert_outcomes(passed=2)
+
+
+def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> None:
+    module = """
+        import pytest
+
+        @pytest.mark.mockserver(sed=7)
+        def test_setting(mockserver): ...
+
+        @pytest.mark.mockserver(handles="maybe")
+        def test_word(mockserver): ...
+
+        @pytest.mark.mockserver(dialect="cerebra")
+        def test_dialect(mockserver): ...
+    """
+    result = run(pytester, test_it=module)
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(
+        ["*has no setting 'sed'. Did you mean 'seed'*", "*handles: unknown word 'maybe'*", "*Did you mean 'cerebras'*"]
+    )
+
+
+def test_the_environment_is_as_before_after_each_test(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CEREBRAS_BASE_URL", "https://real")
+    module = """
+        import os
+
+        def test_before():
+            assert os.environ["CEREBRAS_BASE_URL"] == "https://real"
+
+        def test_patched(mockserver):
+            assert os.environ["CEREBRAS_BASE_URL"] == mockserver.url + "/cerebras"
+            assert os.environ["QSTASH_TOKEN"] == os.environ["FRIENDLI_TOKEN"] == mockserver.api_key
+            assert mockserver.namespace in mockserver.url
+
+        def test_after():
+            assert os.environ["CEREBRAS_BASE_URL"] == "https://real"
+            assert "QSTASH_TOKEN" not in os.environ
+    """
+    run(pytester, test_it=module).assert_outcomes(passed=3)
+
+
+def test_who_does_not_use_it_pays_nothing(pytester: pytest.Pytester) -> None:
+    module = """
+        import sys
+
+        def test_it():
+            assert "mockserver.pytest_plugin" in sys.modules
+            loaded = {name.split(".")[1] for name in sys.modules if name.startswith("mockserver.")}
+            assert loaded == {"pytest_plugin"}
+    """
+    run(pytester, test_it=module).assert_outcomes(passed=1)

@@ -1,0 +1,223 @@
+"""The admin API's stubs, and the folder of stub files."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.cli import main
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.dialects import load_dialects
+from mockserver.serving.stub_files import load_stubs, standing_stubs
+from tests.support.http import Transcript, exchange
+
+LIBRARY = Path(__file__).parents[2] / "fixtures" / "stubs"
+ASK = {"model": "llama3.1-8b", "prompt": "What is the weather like?"}
+
+Admin = Callable[..., tuple[int, Any]]
+
+
+@pytest.fixture
+def admin(server: MockServer, request: pytest.FixtureRequest) -> Iterator[Admin]:
+    """Asks the admin API about a namespace of the test's own."""
+    base = f"/_mockserver/ns/{request.node.originalname}"
+
+    def ask(method: str, path: str, body: object = None) -> tuple[int, Any]:
+        answer = exchange(server.url, method, base + path, body)
+        return answer.status, json.loads(answer.body)
+
+    yield ask
+    ask("POST", "/reset")
+
+
+def ask(server: MockServer, name: str, body: Mapping[str, Any] = ASK, **headers: str) -> Transcript:
+    path = f"/ns/{name}/cerebras/v1/completions"
+    return exchange(server.url, "POST", path, body, {key.replace("_", "-"): value for key, value in headers.items()})
+
+
+def text(answer: Transcript) -> str:
+    return str(json.loads(answer.body)["choices"][0]["text"])
+
+
+def test_stubs_are_added_listed_replaced_and_taken_back(
+    server: MockServer, admin: Admin, request: pytest.FixtureRequest
+) -> None:
+    here = request.node.originalname
+    assert admin("POST", "/stubs", {"reply": "one", "times": 1}) == (201, {"added": ["stub-1"]})
+    several = {"stubs": [{"name": "b", "reply": "two"}, {"name": "c", "reply": "never"}]}
+    assert admin("POST", "/stubs", several) == (201, {"added": ["b", "c"]})
+    assert [text(ask(server, here)) for _ in range(3)] == ["one", "two", "two"]
+    status, listed = admin("GET", "/stubs")
+    assert status == 200
+    assert [(row["name"], row["used"], row["most"], row["used_up"]) for row in listed["stubs"]] == [
+        ("stub-1", 1, 1, True),
+        ("b", 2, None, False),
+        ("c", 0, None, False),
+    ]
+    assert listed["stubs"][0]["table"] == {"reply": "one", "times": 1}
+    assert admin("PUT", "/stubs/b", {"reply": "three"}) == (200, {"added": ["b"]})
+    assert text(ask(server, here)) == "three"
+    assert admin("DELETE", "/stubs/b") == (200, {"removed": "b"})
+    assert admin("DELETE", "/stubs/b") == (
+        404,
+        {"error": {"message": "No stub 'b' was added here. Added: stub-1, c", "type": "mockserver_admin"}},
+    )
+    assert admin("PUT", "/stubs", {"stubs": [{"reply": "four"}]}) == (200, {"added": ["stub-2"]})
+    assert text(ask(server, here)) == "four"
+    assert admin("DELETE", "/stubs") == (200, {"stubs": []})
+    assert text(ask(server, here)) == text(ask(server, f"{here}-elsewhere"))
+
+
+def test_the_rule_and_the_miss_are_told_in_answer_and_journal(
+    server: MockServer, admin: Admin, request: pytest.FixtureRequest
+) -> None:
+    here = request.node.originalname
+    admin("POST", "/stubs", {"name": "rain", "match": {"prompt": {"contains": "weather"}}, "reply": "It rains."})
+    assert dict(ask(server, here).headers)["x-mockserver-rule"] == "rain"
+    assert "x-mockserver-rule" not in dict(ask(server, here, {**ASK, "prompt": "Hi"}).headers)
+    status, missed = admin("GET", "/journal/unmatched")
+    [line] = missed["exchanges"]
+    assert (status, line["number"], line["decision"]["unmatched"]) == (200, 2, True)
+    assert line["decision"]["nearest"] == [
+        {
+            "name": "rain",
+            "differences": [{"field": "prompt", "wanted": "with 'weather' in it", "found": "'Hi'"}],
+        }
+    ]
+    [first, _] = admin("GET", "/journal")[1]["exchanges"]
+    assert (first["decision"]["rule"], first["decision"]["attempt"], first["decision"]["unmatched"]) == (
+        "rain",
+        1,
+        False,
+    )
+
+
+@pytest.mark.parametrize(
+    "body, complaint",
+    [
+        ({"reply": "a", "tims": 1}, "stub: unknown key 'tims'. Did you mean 'times'?"),
+        ({"stubs": [{"reply": "a"}, {"match": {"promt": "a"}}]}, "stubs[1].match: unknown field 'promt'."),
+        ({"stubs": {"reply": "a"}}, "stubs: is a list of stubs"),
+        (
+            {"match": {"dialect": "cerebra"}, "reply": "a"},
+            "match.dialect: unknown name 'cerebra'. Did you mean 'cerebras'?",
+        ),
+        ({"match": {"any": [{"operation": "chat"}]}, "reply": "a"}, "match.operation: unknown name 'chat'."),
+        ({"reply": {"file": "secret.txt"}}, "stub.reply.file: only a stub file or a config file can name files"),
+        (b"[1]", "A stub is a JSON object such as"),
+        (b"{", "A stub is a JSON object such as"),
+    ],
+)
+def test_a_mistake_is_told_with_what_would_be_valid_and_nothing_is_added(
+    admin: Admin, body: object, complaint: str
+) -> None:
+    status, answer = admin("POST", "/stubs", body)
+    assert status == 400
+    assert complaint in answer["error"]["message"]
+    assert admin("GET", "/stubs")[1] == {"stubs": []}
+
+
+def test_a_wish_that_cannot_be_obeyed_is_told(server: MockServer) -> None:
+    answer = ask(server, "wish", x_mockserver_reply='{"tool_calls": [{"name": "f"}]}')
+    error = json.loads(answer.body)["error"]
+    assert (answer.status, error["type"]) == (400, "mockserver_bad_wish")
+    assert error["message"] == "X-Mockserver-Reply: tool_calls: cerebras's completions calls no tools"
+
+
+def test_chunks_arrive_with_their_delays(server: MockServer) -> None:
+    reply = '{"chunks": ["a", {"text": "b", "delay": 0.15}]}'
+    body = {**ASK, "stream": True}
+    answer = ask(server, "delays", body, x_mockserver_reply=reply)
+    assert answer.body.count(b"data: ") == 5
+    journal = json.loads(exchange(server.url, "GET", "/_mockserver/ns/delays/journal").body)["exchanges"]
+    assert journal[-1]["outcome"]["seconds"] >= 0.15
+
+
+# --- files ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets() -> None:
+    with MockServer(Settings(port=0, latency="off", log_level="warning", stubs=str(LIBRARY))) as server:
+        said = [text(ask(server, name)) for name in ("a", "b", "a")]
+        assert said == ["I cannot look out of the window. You asked: What is the weather like?"] * 3
+        exchange(server.url, "POST", "/_mockserver/ns/a/reset")
+        rows = json.loads(exchange(server.url, "GET", "/_mockserver/ns/a/stubs").body)["stubs"]
+        assert [row["used"] for row in rows] == [0] * len(rows)
+        assert {row["origin"] for row in rows} == {"weather.toml", "failures.toml", "conversation.json"}
+        flaky = [ask(server, "c", {**ASK, "prompt": "a flaky one"}).status for _ in range(3)]
+        assert flaky == [429, 429, 200]
+        proxy = ask(server, "d", {**ASK, "prompt": "x"}, x_through="proxy")
+        assert (proxy.status, proxy.body) == (502, b"<html><h1>Bad Gateway</h1></html>")
+        recorded = ask(server, "e", {**ASK, "prompt": "as recorded", "stream": True})
+        assert recorded.body == (LIBRARY / "_recorded" / "two-words.sse").read_bytes()
+        assert text(ask(server, "f", {**ASK, "prompt": "as JSON"})) == '{"answer": 42}'
+
+
+@pytest.mark.parametrize(
+    "files, complaint",
+    [
+        ({"a.toml": "[[stub]]\nreply = 1\n"}, "a.toml: stub[0].reply: 1 is not"),
+        ({"deep/b.json": '{"stub": [{"reply": "a"}, {}]}'}, "deep/b.json: stub[1]: answers nothing"),
+        ({"a.toml": "stub = 1"}, "a.toml: stub: is a list of tables: write each as [[stub]]"),
+        ({"a.toml": "[[stub]\n"}, "a.toml: "),
+        ({"a.json": "{"}, "a.json: "),
+        ({"a.json": "5"}, "a.json: stub: is a list of tables"),
+        ({"a.toml": "seed = 1\n"}, "a.toml: seed: a stub file has nothing but [[stub]]"),
+        ({"a.toml": b"\xff"}, "a.toml: "),
+        ({"a.toml": '[[stub]]\nreply = { file = "x" }\n'}, "a.toml: stub[0].reply.file: x: No such file or directory"),
+        ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
+         "two stubs are called 'x' (a.toml and b.toml)"),
+        ({"a.toml": '[[stub]]\nmatch = { dialect = "x" }\nreply = "1"\n'},
+         "stub 'a.toml-1': match.dialect: unknown name 'x'"),
+    ],
+)  # fmt: skip
+def test_a_mistake_in_a_file_is_told_at_start_with_its_place(
+    tmp_path: Path, files: Mapping[str, str | bytes], complaint: str
+) -> None:
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ConfigError) as caught:
+        standing_stubs(Settings(stubs=str(tmp_path)), load_dialects())
+    assert str(caught.value).startswith(complaint)
+
+
+def test_one_table_or_a_list_of_them_is_a_json_file_too(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"reply": "one"}')
+    (tmp_path / "b.json").write_text('[{"name": "x", "reply": "two"}, {"reply": "three"}]')
+    (tmp_path / "_notes.json").write_text("{")
+    assert [(stub.name, stub.origin) for stub in load_stubs(tmp_path)] == [
+        ("a.json-1", "a.json"),
+        ("x", "b.json"),
+        ("b.json-2", "b.json"),
+    ]
+
+
+def test_a_folder_that_is_not_there_is_told() -> None:
+    with pytest.raises(ConfigError, match="stubs: there is no folder nowhere"):
+        load_stubs(Path("nowhere"))
+
+
+def test_the_command_line_checks_and_plans_with_stubs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "body.txt").write_text("from a file")
+    config = tmp_path / "mock.toml"
+    config.write_text(f'stubs = "{LIBRARY}"\n[[stub]]\nmatch.prompt = "file"\nreply = {{ file = "body.txt" }}\n')
+    assert main(["check", str(config)]) == 0
+    assert "0 routes of its own and 10 stubs" in capsys.readouterr().out
+    (tmp_path / "request.json").write_text('{"model": "m", "prompt": "file"}')
+    plan = [
+        "plan",
+        "--config",
+        str(config),
+        "--dialect",
+        "cerebras",
+        "--latency",
+        "off",
+        str(tmp_path / "request.json"),
+    ]
+    assert main(plan) == 0
+    assert "from a file" in capsys.readouterr().out

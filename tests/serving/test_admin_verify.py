@@ -1,0 +1,104 @@
+"""The admin API for tests in any language: waiting, checks, the verdict, and settings of a namespace's own."""
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from tests.support.http import Transcript, exchange
+
+BODY = {"model": "m", "prompt": "hello", "max_tokens": 4}
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+@pytest.fixture
+def space(server: MockServer) -> str:
+    return f"admin-{next(_numbers)}"
+
+
+def admin(server: MockServer, space: str, method: str, path: str, body: object = None) -> tuple[int, Any]:
+    answer = exchange(server.url, method, f"/_mockserver/ns/{space}{path}", body)
+    return answer.status, json.loads(answer.body)
+
+
+def ask(server: MockServer, space: str, **fields: Any) -> Transcript:
+    return exchange(server.url, "POST", f"/ns/{space}/cerebras/v1/completions", BODY | fields)
+
+
+def test_checks_are_run_over_the_admin_api(server: MockServer, space: str) -> None:
+    ask(server, space)
+    checks = [{"calls": 1, "match": {"dialect": "cerebras"}}, {"all_used": True}, {"contract": True}]
+    passed = [{"check": name, "passed": True} for name in ("calls", "all_used", "contract")]
+    assert admin(server, space, "POST", "/verify", {"checks": checks}) == (200, {"passed": True, "checks": passed})
+    status, told = admin(server, space, "POST", "/verify", {"checks": [{"never": True}]})
+    assert (status, told["passed"]) == (417, False)
+    assert told["checks"][0]["problem"].startswith("Expected no request, found 1:\n  #1 cerebras completions m 'hello'")
+
+
+@pytest.mark.parametrize(
+    "method, path, body, words",
+    [
+        ("POST", "/verify", {"checks": [{"cals": 1}]}, "Did you mean 'calls'?"),
+        ("POST", "/verify", {"checks": [{"calls": 1, "match": {"modl": "m"}}]}, "unknown field 'modl'"),
+        ("POST", "/verify", {"checks": [{"resilience": {"handles": "x"}}]}, "handles: unknown word 'x'"),
+        ("POST", "/journal/sift", {"match": {"modl": 1}}, "unknown field 'modl'"),
+        ("GET", "/report?handles=maybe", None, "handles: unknown word 'maybe'"),
+        ("GET", "/report?patience=long", None, "patience: 'long' is not a number"),
+        ("GET", "/report?nonsense=1", None, "unknown word 'nonsense'"),
+        ("GET", "/wait?seconds=-1", None, "seconds: '-1' is not a number from 0 to 600"),
+        ("PUT", "/settings", {"port": 1}, "A namespace has no setting 'port'."),
+        ("PUT", "/settings", {"latency": "fats"}, "latency"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    server: MockServer, space: str, method: str, path: str, body: object, words: str
+) -> None:
+    status, told = admin(server, space, method, path, body)
+    assert status == 400
+    assert words in told["error"]["message"]
+
+
+def test_the_verdict_is_told_over_the_admin_api(server: MockServer, space: str) -> None:
+    server.in_namespace(space).next(2).error("rate_limit", retry_after=5)
+    ask(server, space)
+    ask(server, space)
+    status, told = admin(server, space, "GET", "/report?handles=retry&patience=9")
+    assert status == 200
+    assert told["clean"] is False
+    assert [finding["fault"] for finding in told["findings"]] == ["retry_after_ignored", "gave_up"]
+    assert told["calls"][0]["attempts"] == [1, 2]
+
+
+def test_waiting_says_whether_it_happened(server: MockServer, space: str) -> None:
+    assert admin(server, space, "GET", "/wait?requests=1&seconds=0.01") == (200, {"happened": False, "opened": 0})
+    ask(server, space)
+    assert admin(server, space, "GET", "/wait?requests=1") == (200, {"happened": True, "opened": 1})
+    assert admin(server, space, "GET", "/wait") == (200, {"happened": True, "opened": 1})
+
+
+def test_sifting_tells_who_matches_and_where_the_others_differ(server: MockServer, space: str) -> None:
+    ask(server, space)
+    ask(server, space, model="n")
+    exchange(server.url, "POST", f"/ns/{space}/nowhere", BODY)
+    status, told = admin(server, space, "POST", "/journal/sift", {"match": {"model": "n"}})
+    assert (status, told["matching"]) == (200, [2])
+    differences = {"1": ["model: wanted 'n', came 'm'"], "2": [], "3": ["nothing is served there"]}
+    assert told["differences"] == differences
+
+
+def test_a_namespace_has_settings_of_its_own_until_it_gets_others(server: MockServer, space: str) -> None:
+    assert admin(server, space, "PUT", "/settings", {"seed": 7}) == (200, {"seed": 7})
+    own = {name: value for name, value in ask(server, space).headers if name == "x-mockserver-seed"}
+    assert own == {"x-mockserver-seed": "7"}
+    assert admin(server, space, "GET", "/settings") == (200, {"seed": 7})
+    assert admin(server, space, "PUT", "/settings", {}) == (200, {})
+    assert ("x-mockserver-seed", "42") in ask(server, space).headers

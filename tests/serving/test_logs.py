@@ -1,0 +1,109 @@
+"""What the server says while it runs: lines for people and for machines, and none where nobody asked."""
+
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.control.settings import Settings
+from mockserver.serving.logs import AccessLine, JsonFormatter
+from tests.support.http import exchange
+
+PATH = "/cerebras/v1/completions"
+QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8, "min_tokens": 8}
+FACTS = {
+    *("namespace", "number", "method", "path", "dialect", "operation", "model", "status", "streamed", "failure"),
+    *("rule", "faults", "prompt_tokens", "completion_tokens", "ttft", "events_sent", "tokens_sent", "seconds"),
+    "closed_by",
+}
+
+
+@pytest.fixture
+def server() -> Iterator[MockServer]:
+    with MockServer(Settings(port=0, latency="off")) as running:
+        yield running
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == "mockserver"]
+
+
+def facts(caplog: pytest.LogCaptureFixture) -> dict[str, object]:
+    """The JSON line of the one exchange that was logged."""
+    [record] = [record for record in caplog.records if isinstance(record.msg, AccessLine)]
+    line: dict[str, object] = json.loads(JsonFormatter().format(record))
+    return line
+
+
+def test_nothing_is_said_in_tests(server: MockServer, capfd: pytest.CaptureFixture[str]) -> None:
+    exchange(server.url, "POST", PATH, QUESTION)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_an_exchange_is_one_line(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    exchange(server.url, "POST", PATH, QUESTION)
+    exchange(server.url, "POST", f"/ns/team{PATH}", {"prompt": 1})
+    exchange(server.url, "GET", "/nowhere")
+    exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-fault": "error"})
+    plain, refused, lost, struck = lines(caplog)
+    assert plain.startswith("cerebras completions 200, 1+8 tokens, in ")
+    assert refused.startswith("[team] cerebras completions 400 invalid_request, in ")
+    assert lost.startswith("GET /nowhere 404 no_route, in ")
+    assert struck.endswith(", struck by error")
+
+
+def test_a_stream_says_when_its_first_token_came_and_who_left(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    exchange(server.url, "POST", PATH, QUESTION | {"stream": True}, {"x-mockserver-latency": "ttft=20ms"})
+    [line] = lines(caplog)
+    assert ", first after 2" in line
+    assert facts(caplog)["closed_by"] == "server"
+
+
+def test_a_line_in_json_has_the_same_keys_for_every_exchange(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    exchange(server.url, "POST", f"/ns/team{PATH}", QUESTION | {"stream": True}, {"x-mockserver-fault": "no_finish"})
+    told = facts(caplog)
+    assert {"time", "level", "logger", "message"} | FACTS == set(told)
+    wanted = {
+        "level": "info", "namespace": "team", "number": 1, "method": "POST", "path": PATH, "dialect": "cerebras",
+        "operation": "completions", "model": "llama3.1-8b", "status": 200, "streamed": True, "failure": None,
+        "rule": None, "faults": ["no_finish"], "prompt_tokens": 1, "completion_tokens": 8, "tokens_sent": 8,
+        "closed_by": "server",
+    }  # fmt: skip
+    assert {key: told[key] for key in wanted} == wanted
+    caplog.clear()
+    exchange(server.url, "GET", "/nowhere")
+    assert {"time", "level", "logger", "message"} | FACTS == set(facts(caplog))
+
+
+def test_the_stub_that_answered_is_named(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    stub = {"name": "greeting", "match": {"prompt": {"contains": "Hello"}}, "reply": "Hi!"}
+    assert exchange(server.url, "POST", "/_mockserver/stubs", stub).status == 201
+    exchange(server.url, "POST", PATH, QUESTION)
+    assert ", by stub greeting" in lines(caplog)[-1]
+
+
+def test_nobody_can_forge_a_line_or_move_a_terminals_cursor(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    exchange(server.url, "GET", "/a%0A12:00:00%20forged%1B%5B2J")
+    assert lines(caplog)[0].startswith("GET /a\\n12:00:00 forged\\x1b[2J 404 no_route, in ")
+
+
+def test_an_error_is_logged_in_json_with_its_trace() -> None:
+    try:
+        raise ValueError("why")
+    except ValueError as error:
+        record = logging.LogRecord("mockserver", logging.ERROR, "", 1, "said %s", ("so",), (ValueError, error, None))
+    line = json.loads(JsonFormatter().format(record))
+    assert (line["level"], line["message"], line["exception"]) == ("error", "said so", "ValueError: why")

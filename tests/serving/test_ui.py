@@ -1,0 +1,43 @@
+"""The live page's files, as a browser fetches them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import mockserver
+from mockserver import MockServer
+from tests.support.http import exchange
+
+FOLDER = Path(mockserver.__file__).parent / "ui"
+FILES = sorted(str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*"))
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+
+
+@pytest.mark.parametrize("path", ["", *FILES])
+def test_every_file_is_served_with_its_type_and_a_policy_that_allows_this_server_alone(
+    server: MockServer, path: str
+) -> None:
+    answer = exchange(server.url, "GET", f"/_mockserver/ui/{path}")
+    headers = dict(answer.headers)
+    assert answer.body == (FOLDER / (path or "index.html")).read_bytes()
+    assert headers["content-type"].startswith(TYPES[(path or "index.html").rpartition(".")[2]])
+    assert "default-src 'none'; script-src 'self'" in headers["content-security-policy"]
+    assert headers["cache-control"] == "no-cache"
+    again = exchange(server.url, "GET", f"/_mockserver/ui/{path}", headers={"if-none-match": headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_the_page_has_one_address_and_no_files_but_its_own(server: MockServer) -> None:
+    moved = exchange(server.url, "GET", "/_mockserver/ui")
+    assert (moved.status, dict(moved.headers)["location"]) == (307, "/_mockserver/ui/")
+    for path in ("none.js", "../serving/ui.py", "%2e%2e/cli.py"):
+        assert exchange(server.url, "GET", f"/_mockserver/ui/{path}").status == 404
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.endswith((".js", ".html", ".css"))])
+def test_nothing_is_fetched_from_elsewhere_and_no_data_becomes_markup(path: str) -> None:
+    text = (FOLDER / path).read_text(encoding="utf-8")
+    addresses = set(re.findall(r"https?://[^\s\"'`)]+", text)) - {"http://www.w3.org/2000/svg"}
+    assert addresses == set()
+    assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|\son\w+=\"", text) == []

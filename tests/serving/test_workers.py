@@ -1,0 +1,182 @@
+"""Several processes behind one port, as a client and an operating system meet them."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.client import HTTPConnection
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.cli import main
+from mockserver.serving.server import Loop, ServerThread
+from tests.support.http import exchange
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
+
+PATH = "/cerebras/v1/completions"
+QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8}
+
+
+class Served(NamedTuple):
+    """A server that was started by the command, and what it said at its start."""
+
+    process: "subprocess.Popen[str]"
+    url: str
+    said: str
+
+    def workers(self) -> set[int]:
+        """The processes that serve."""
+        told = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
+        return set(map(int, told.split()))
+
+
+@contextmanager
+def served(*options: str) -> Iterator[Served]:
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--latency", "off", "--log-level", "warning"]
+    with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = [process.stdout.readline()]
+        while not said[-1].startswith("2 processes" if "--workers" in options else "Live page"):
+            said.append(process.stdout.readline())
+            assert said[-1], process.communicate()
+        [url] = re.findall(r"on (http://\S+)", said[0])
+        try:
+            yield Served(process, url, "".join(said))
+        finally:
+            process.kill()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what happens in its own time, and not for ever."""
+    deadline = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < deadline
+
+
+def numbers(server: Served) -> set[str]:
+    """The numbers of the workers that answer some dozen connections."""
+    scrapes = [exchange(server.url, "GET", "/_mockserver/metrics").body.decode() for _ in range(40)]
+    return {number for text in scrapes for number in re.findall(r'mockserver_build_info{worker="(\d+)"', text)}
+
+
+def test_workers_serve_the_same_bytes_and_say_what_they_share() -> None:
+    with served("--workers", "2", "--created", "1700000000") as server:
+        assert "Each has a state of its own: journal," in server.said
+        assert numbers(server) == {"1", "2"}
+        assert len({exchange(server.url, "POST", PATH, QUESTION) for _ in range(40)}) == 1
+
+
+def test_ids_that_are_unique_are_so_among_workers() -> None:
+    with served("--workers", "2", "--ids", "unique") as server:
+        answers = [exchange(server.url, "POST", PATH, QUESTION).body for _ in range(40)]
+        assert len({json.loads(answer)["id"] for answer in answers}) == 40
+
+
+def test_a_worker_that_dies_is_replaced() -> None:
+    with served("--workers", "2") as server:
+        until(lambda: len(server.workers()) == 2)
+        victim, other = sorted(server.workers())
+        os.kill(victim, signal.SIGKILL)
+        until(lambda: len(server.workers() - {victim}) == 2)
+        assert other in server.workers()
+        assert numbers(server) == {"1", "2"}
+        server.process.send_signal(signal.SIGTERM)
+        _, complaints = server.process.communicate(timeout=10)
+        assert re.search(r"worker 1 has ended \(SIGKILL\); another takes its place\n$", complaints)
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_a_server_ends_within_a_second_with_streams_open(options: tuple[str, ...]) -> None:
+    """A busy machine gets three tries."""
+    took: list[float] = []
+    while len(took) < 3 and min(took, default=9) >= 1:
+        with served(*options) as server:
+            streams = [_stream(server.url) for _ in range(8)]
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            server.process.communicate(timeout=10)
+            took.append(time.monotonic() - began)
+            assert server.process.returncode == 0
+            for stream in streams:
+                stream.close()
+    assert min(took) < 1
+
+
+def _stream(url: str) -> HTTPConnection:
+    """A stream that takes a minute, of which the first line has come."""
+    connection = HTTPConnection(urlsplit(url).netloc)
+    body = json.dumps(QUESTION | {"stream": True, "max_tokens": 600, "min_tokens": 600})
+    connection.request("POST", PATH, body, {"authorization": "Bearer x", "x-mockserver-latency": "itl=100ms"})
+    assert connection.getresponse().readline().startswith(b"data: ")
+    return connection
+
+
+def test_workers_end_when_the_process_that_keeps_them_is_killed() -> None:
+    with served("--workers", "2") as server:
+        until(lambda: len(server.workers()) == 2)
+        workers = server.workers()
+        server.process.kill()
+        server.process.wait()
+        until(lambda: not any(map(_serves, workers)))
+
+
+def _serves(pid: int) -> bool:
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
+def test_an_address_that_is_taken_is_not_shared_by_accident(capsys: pytest.CaptureFixture[str]) -> None:
+    with served("--workers", "2") as server:
+        port = str(urlsplit(server.url).port)
+        assert main(["serve", "--workers", "2", "--port", port]) == 2
+        assert capsys.readouterr().err.startswith(f"mockserver: Port {port} on 127.0.0.1 is taken.")
+
+
+def test_a_listener_that_refuses_does_so_in_every_worker() -> None:
+    with served("--workers", "2", "--fault", "{ kind = 'refuse', for = 60 }") as server:
+        place = urlsplit(server.url)
+
+        def refuses() -> bool:
+            with socket.socket() as asking:
+                return asking.connect_ex((place.hostname, place.port)) != 0
+
+        until(refuses)
+        assert all(refuses() for _ in range(40))
+
+
+@pytest.mark.parametrize("options", [(), ("--workers", "2")])
+def test_a_connection_that_is_kept_answers_at_once(options: tuple[str, ...]) -> None:
+    """Where small writes wait for acknowledgements (Nagle's algorithm), each answer but the first takes 40 ms."""
+    with served(*options) as server:
+        assert _usual_wait(server.url) < 0.02
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_it_does_so_on_every_loop(loop: Loop) -> None:
+    with ServerThread(loop=loop) as server:
+        assert _usual_wait(server.url) < 0.02
+
+
+def _usual_wait(url: str) -> float:
+    """How long an answer takes mostly on one connection, in seconds."""
+    connection = HTTPConnection(urlsplit(url).netloc)
+    took: list[float] = []
+    for _ in range(30):
+        began = time.monotonic()
+        connection.request("POST", PATH, json.dumps(QUESTION), {"authorization": "Bearer x"})
+        assert connection.getresponse().read()
+        took.append(time.monotonic() - began)
+    connection.close()
+    return median(took)

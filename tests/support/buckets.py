@@ -1,0 +1,66 @@
+"""A token bucket to hold others against: exact arithmetic, a tank that is filled as time goes by."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor
+
+from mockserver.core.quotas import Limit
+
+
+@dataclass
+class Tank:
+    """A bucket of so much, refilled wholly in a window."""
+
+    amount: int
+    window: int
+    level: Fraction = field(init=False)
+    seen: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        self.level = Fraction(self.amount)
+
+    def at(self, now: float) -> Fraction:
+        """What it holds at an instant."""
+        passed = Fraction(now) - self.seen
+        self.level = min(self.level + passed * self.amount / self.window, Fraction(self.amount))
+        self.seen = Fraction(now)
+        return self.level
+
+    @property
+    def reset(self) -> Fraction:
+        """Seconds from the last instant until it is full."""
+        return (self.amount - self.level) * self.window / self.amount
+
+
+class Tanks:
+    """The tanks of one asker: all of them give, or none."""
+
+    def __init__(self, limits: Iterable[Limit]) -> None:
+        self.tanks = {(each.measure, each.period): Tank(each.amount, each.window) for each in limits}
+
+    def take(self, tokens: int, now: float) -> bool:
+        """One request of so many tokens, if every tank has enough."""
+        costs = {place: 1 if place[0] == "requests" else tokens for place in self.tanks}
+        if any(tank.at(now) < costs[place] for place, tank in self.tanks.items()):
+            return False
+        self.spend(tokens, now, requests=1)
+        return True
+
+    def spend(self, tokens: int, now: float, requests: int = 0) -> None:
+        """Take so much, be it there or not."""
+        for (measure, _), tank in self.tanks.items():
+            tank.at(now)
+            tank.level -= tokens if measure == "tokens" else requests
+
+    def short_of(self, tokens: int, now: float) -> set[tuple[str, str]]:
+        """The tanks that do not hold what a request of so many tokens needs."""
+        return {place for place, tank in self.tanks.items() if tank.at(now) < (1 if place[0] == "requests" else tokens)}
+
+    def remaining(self, now: float) -> dict[tuple[str, str], int]:
+        """What each holds, in whole units."""
+        return {place: max(floor(tank.at(now)), 0) for place, tank in self.tanks.items()}
+
+    def resets(self, now: float) -> dict[tuple[str, str], float]:
+        """The seconds until each is full."""
+        return {place: float(tank.reset) for place, tank in self.tanks.items() if tank.at(now) is not None}

@@ -1,0 +1,102 @@
+"""A Dockerfile's stages, performed in bare roots: the same commands, the same files, the same users, and no engine."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.support import bare_root
+from tests.support.dockerfile import Stage, Step, context, read_stages
+
+# What an image of Python says of itself.
+_BASE = {"PATH": "/usr/local/bin:/usr/local/sbin:/usr/bin:/bin"}
+
+
+class Image(NamedTuple):
+    """What a Dockerfile has made: its root, its variables, and its last stage."""
+
+    root: Path
+    variables: Mapping[str, str]
+    stage: Stage
+
+
+class _Build:
+    """One stage under way."""
+
+    def __init__(self, root: Path, source: Path, before: Mapping[str, Path], packages: Path) -> None:
+        self.root, self.source, self.before = root, source, before
+        self.variables = dict(_BASE)
+        self.given: dict[str, str] = {}
+        self.work = "/"
+        shutil.copytree(packages, root / "packages")
+
+    def perform(self, step: Step) -> None:
+        """Do what a step says; what only describes the image does nothing."""
+        done = {"RUN": self._run, "COPY": self._copy, "ENV": self._set, "ARG": self._give, "WORKDIR": self._go}
+        if step.name in done:
+            done[step.name](step)
+
+    def _run(self, step: Step) -> None:
+        # Packages come from a folder instead of an index: a bare root has no way out.
+        offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/packages"}
+        variables = self.variables | self.given | offline
+        bare_root.run(self.root, ["/bin/sh", "-c", step.value], variables, work=self.work)
+
+    def _copy(self, step: Step) -> None:
+        *sources, target = step.value.split()
+        origin = self.before.get(step.flags.get("from", ""), self.source)
+        place = self.root / (Path(self.work) / target).as_posix().lstrip("/")
+        for source in sources:
+            found = origin / source.strip("/")
+            if found.is_dir():
+                shutil.copytree(found, place, symlinks=True, dirs_exist_ok=True)
+            else:
+                place.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(found, place)
+
+    def _set(self, step: Step) -> None:
+        for name, value in re.findall(r"(\w+)=(\S+)", step.value):
+            self.variables[name] = value.replace("$PATH", self.variables["PATH"])
+
+    def _give(self, step: Step) -> None:
+        name, _, value = step.value.partition("=")
+        self.given[name] = value
+
+    def _go(self, step: Step) -> None:
+        self.work = step.value
+        (self.root / step.value.strip("/")).mkdir(parents=True, exist_ok=True)
+
+
+def build(folder: Path, scratch: Path) -> Image:
+    """Perform the Dockerfile of a folder in bare roots under another."""
+    packages = _packages(folder, scratch / "packages")
+    source = scratch / "context"
+    for path in context(folder, (folder / ".dockerignore").read_text()):
+        (source / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(folder / path, source / path)
+    stages = read_stages((folder / "Dockerfile").read_text())
+    made: dict[str, Path] = {}
+    for number, stage in enumerate(stages):
+        root = made[stage.name] = scratch / f"root{number}"
+        root.mkdir()
+        root.chmod(0o755)
+        bare_root.make_base(root)
+        built = _Build(root, source, made, packages)
+        for step in stage.steps:
+            built.perform(step)
+        shutil.rmtree(root / "packages")
+    return Image(root, built.variables, stages[-1])
+
+
+def _packages(folder: Path, target: Path) -> Path:
+    """All that the project needs, to be installed and to run, fetched as this machine fetches packages."""
+    project = tomllib.loads((folder / "pyproject.toml").read_text())
+    wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    wanted += project["project"]["optional-dependencies"]["tls"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(target), *wanted]
+    subprocess.run(command, check=True, capture_output=True)
+    return target

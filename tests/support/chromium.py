@@ -1,0 +1,53 @@
+"""A real Chromium for the tests of the live page and of frontends, driven by playwright.
+
+It is the machine's own: nothing is downloaded. Without one the tests are skipped; where `MOCKSERVER_NEED_CHROMIUM` is
+set, they fail.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+_NOTHING = (
+    "There is no Chromium on the PATH (Debian: apt-get install chromium). The tests of the live page need one; "
+    "the variable CHROMIUM may say where it is."
+)
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The browser, for as long as the block lasts."""
+    path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
+    if path is None:
+        if os.environ.get("MOCKSERVER_NEED_CHROMIUM"):
+            pytest.fail(_NOTHING, pytrace=False)
+        pytest.skip(_NOTHING)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+def complaints_of(page: Page) -> list[str]:
+    """What a page complains of from now on: errors that nobody caught, and words on the console.
+
+    That a request was refused, or that there is no network, the browser says of itself: it counts for the page's own
+    files alone.
+    """
+    heard: list[str] = []
+
+    def hear(message: ConsoleMessage) -> None:
+        refused = (
+            message.text.startswith("Failed to load resource") and "/_mockserver/ui/" not in message.location["url"]
+        )
+        if message.type in ("error", "warning") and not refused:
+            heard.append(message.text)
+
+    page.on("pageerror", lambda error: heard.append(str(error)))
+    page.on("console", hear)
+    return heard

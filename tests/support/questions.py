@@ -1,0 +1,67 @@
+"""One question for each dialect, and the streams of many."""
+
+import json
+from collections.abc import Mapping
+from http.client import HTTPConnection, HTTPException
+from threading import Thread
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.support.http import exchange
+
+QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "cerebras": (
+        "/cerebras/v1/completions",
+        {"model": "llama3.1-8b", "prompt": "What is the capital of Turkey?", "max_tokens": 24},
+    ),
+    "friendli": (
+        "/friendli/v1/completions",
+        {"model": "meta-llama-3.1-8b-instruct", "prompt": "Write about the sea", "max_tokens": 24},
+    ),
+    "ovms": ("/ovms/v3/completions", {"model": "llama3", "prompt": "This is a test", "max_tokens": 24}),
+    "upstash": (
+        "/upstash/llm/v1/chat/completions",
+        {
+            "model": "meta-llama/Meta-Llama-3-8B-Instruct",
+            "messages": [{"role": "user", "content": "Hello there"}],
+            "max_tokens": 24,
+        },
+    ),
+    "yandex": (
+        "/yandex/v1/chat/completions",
+        {
+            "model": "gpt://folder/qwen3-235b-a22b-fp8/latest",
+            "messages": [{"role": "user", "content": "Расскажи об отпуске в Карелии"}],
+            "max_tokens": 24,
+        },
+    ),
+}
+
+
+def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> int:
+    """Ask a dialect its question, and read the answer; its status, or 0 where the connection broke."""
+    path, body = QUESTIONS[dialect]
+    try:
+        return exchange(url, "POST", path, {**body, **more}, headers).status
+    except (HTTPException, OSError):
+        return 0
+
+
+def ask_in_background(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> Thread:
+    """The same, in a thread of its own, which has begun."""
+    thread = Thread(target=ask, args=(url, dialect, headers), kwargs=more, daemon=True)
+    thread.start()
+    return thread
+
+
+def leave_early(url: str, dialect: str, size: int = 900, **more: Any) -> None:
+    """Ask for a stream, read so many bytes of it, and hang up."""
+    path, body = QUESTIONS[dialect]
+    target = urlsplit(url)
+    connection = HTTPConnection(target.hostname or "", target.port, timeout=30)
+    headers = {"authorization": "Bearer test", "content-type": "application/json"}
+    connection.request("POST", path, json.dumps({**body, "stream": True, **more}), headers)
+    answer = connection.getresponse()
+    answer.read(size)
+    answer.close()
+    connection.close()

@@ -1,0 +1,310 @@
+"""The README and the pages are held to the code: examples run, links lead somewhere, and all that is has its line."""
+
+import io
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import mockserver
+from mockserver import MockServer
+from mockserver.cli import _parser, _settings, main
+from mockserver.control.checks import CHECKS
+from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
+from mockserver.control.plan import _profile
+from mockserver.control.routing import operations_of
+from mockserver.control.stub_notation import REPLY_KEYS, STUB_KEYS, read_stubs, read_wish
+from mockserver.control.stub_notation import check_names as check_stub_names
+from mockserver.core.criteria_notation import MATCHERS
+from mockserver.dialects import load_dialects
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import read_faults
+from mockserver.faults.scenarios import SCENARIOS
+from mockserver.latency.notation import SETTINGS
+from mockserver.pytest_plugin import _OPTIONS as PYTEST_OPTIONS
+from mockserver.testing.handle import Handle
+from mockserver.testing.verifying import Verify
+from tests.clients.environments import javascript
+from tests.support.http import exchange
+from tests.support.pages import ABOUTS, ADDRESS, DOCS, PAGES, ROOT, TEXTS, Block, anchors, blocks, commands, links, page
+from tools import docs
+
+pytest_plugins = ("pytester",)
+
+APPLICATION = (Path(__file__).parent / "plugin" / "application.py").read_text(encoding="utf-8")
+CURLS = {block.page: [each.code for each in commands() if each.page == block.page] for block in commands()}
+PYTHON = [block for block in blocks("python") if "def test_" not in block.code]
+TESTS = sorted({block.page for block in blocks("python") if "def test_" in block.code})
+
+
+def _first_words(block: Block) -> str:
+    return f"{Path(block.page).stem}: {' '.join(block.code.split()[:4])}"
+
+
+# --- examples ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_server() -> Iterator[MockServer]:
+    """A server whose settings may be changed."""
+    with MockServer() as running:
+        yield running
+
+
+@pytest.mark.parametrize("name", [name for name, codes in CURLS.items() if any(c.startswith("curl") for c in codes)])
+def test_every_curl_example_is_answered(name: str, own_server: MockServer) -> None:
+    asked = [code for code in CURLS[name] if code.startswith("curl")]
+    statuses = {code: _ask(shlex.split(code), own_server) for code in asked}
+    assert [code for code, status in statuses.items() if not 200 <= status < 300] == []
+
+
+def _ask(words: list[str], server: MockServer) -> int:
+    [url] = [word for word in words if word.startswith(ADDRESS)]
+    told = [(flag, value) for flag, value in pairwise(words) if flag in ("-H", "-d", "-X")]
+    headers = dict(value.lower().split(": ", 1) for flag, value in told if flag == "-H")
+    body = next((value for flag, value in told if flag == "-d"), None)
+    method = next((value for flag, value in told if flag == "-X"), "GET" if body is None else "POST")
+    return exchange(server.url, method, url.removeprefix(ADDRESS), body and body.encode(), headers).status
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=_first_words)
+@pytest.mark.filterwarnings("ignore")
+def test_every_python_example_runs_and_prints_something(block: Block, server: MockServer) -> None:
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        exec(compile(block.code.replace(ADDRESS, server.url), block.page, "exec"), {})
+    assert len(printed.getvalue().strip()) > 3
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_every_example_of_a_test_passes(name: str, pytester: pytest.Pytester) -> None:
+    modules = {
+        f"test_{number}": block.code
+        for number, block in enumerate(blocks("python"))
+        if block.page == name and "def test_" in block.code
+    }
+    pytester.makepyfile(my_app=APPLICATION, **modules)
+    lean = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+    expected = sum(len(re.findall(r"^def test_", code, re.MULTILINE)) for code in modules.values())
+    pytester.runpytest_subprocess(*lean).assert_outcomes(passed=expected)
+
+
+@pytest.mark.parametrize("block", blocks("js"), ids=_first_words)
+def test_every_javascript_example_runs_and_prints_something(block: Block, server: MockServer) -> None:
+    printed = javascript(block.code.replace(ADDRESS, server.url))
+    assert len(printed.strip()) > 4
+
+
+def test_the_example_of_a_test_in_javascript_passes(own_server: MockServer) -> None:
+    [code] = [block.code for block in blocks("js") if block.page.endswith("verify.md")]
+    assert javascript(code.replace(ADDRESS, own_server.url)).startswith("It rains.\n200 {")
+
+
+@pytest.mark.parametrize("block", blocks("toml"), ids=_first_words)
+def test_every_example_of_a_config_file_is_valid(block: Block) -> None:
+    check_names(settle(from_toml(block.code, block.page)), operations_of(load_dialects()))
+
+
+@pytest.mark.parametrize("block", blocks("toml stubs"), ids=_first_words)
+def test_every_example_of_a_stub_file_is_read(block: Block) -> None:
+    for stub in read_stubs(tomllib.loads(block.code)["stub"], block.page):
+        check_stub_names(stub, operations_of(load_dialects()))
+
+
+@pytest.mark.parametrize("block", [each for each in blocks("yaml") if "services:" in each.code], ids=_first_words)
+def test_every_example_of_a_compose_file_sets_variables_that_there_are(block: Block) -> None:
+    services = yaml.safe_load(block.code)["services"].values()
+    told = [pair for service in services for pair in service.get("environment", {}).items()]
+    ours = {name: value for name, value in told if name.startswith("MOCKSERVER_")}
+    assert len(from_environment(ours)) == len(ours) > 0
+
+
+WISHES: dict[str, Callable[[str], object]] = {
+    "X-Mockserver-Fault": read_faults,
+    "X-Mockserver-Latency": lambda text: _profile(text, "fast"),
+    "X-Mockserver-Reply": read_wish,
+    "X-Mockserver-Seed": int,
+}
+PLAIN = [Block(block.page, line) for block in blocks("") for line in block.code.splitlines()]
+
+
+@pytest.mark.parametrize("line", [each for each in PLAIN if each.code.startswith("X-Mockserver-")], ids=_first_words)
+def test_every_example_of_a_header_is_a_wish(line: Block) -> None:
+    name, _, value = line.code.partition(": ")
+    WISHES[name](value)
+
+
+@pytest.mark.parametrize("line", [each for each in PLAIN if each.code.startswith("--")], ids=_first_words)
+def test_every_example_of_an_option_is_read(line: Block) -> None:
+    words = shlex.split(line.code)
+    known = {option.flag: option.name for option in OPTIONS}
+    told = [(known[flag], value) for flag, value in zip(words[::2], words[1::2], strict=True)]
+    assert all(from_texts({name: value}, line.page) for name, value in told)
+
+
+@pytest.mark.parametrize("line", [each for each in PLAIN if each.code.startswith("MOCKSERVER_")], ids=_first_words)
+def test_every_example_of_a_variable_is_read(line: Block) -> None:
+    name, _, value = line.code.partition("=")
+    assert from_environment({name: value})
+
+
+OWN = [block for block in commands() if re.match(r"(\w+=\S+ )*mockserver ", block.code)]
+
+
+@pytest.mark.parametrize("block", OWN, ids=lambda block: block.code)
+def test_every_command_of_the_examples_is_one(block: Block) -> None:
+    words = shlex.split(block.code)
+    options = _parser().parse_args(words[words.index("mockserver") + 1 :])
+    if options.command.__name__ in ("_serve", "_dev", "_plan", "_routes", "_health"):
+        options.config = None
+        check_names(_settings(options), operations_of(load_dialects()))
+
+
+def test_every_other_command_of_the_examples_is_known() -> None:
+    known = ("curl ", "mockserver ", "make ", "pip install ", "docker ", "pytest", "python ")
+    strange = [block for block in commands() if not re.sub(r"^(\w+=\S+ )+", "", block.code).startswith(known)]
+    assert strange == []
+
+
+def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
+    """Its files are taken from the page and installed beside an entry point, as a package of anybody's would be."""
+    text = page("new-dialect")
+    files = dict(re.findall(r"^```\w+ (acme/\S+)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    [entry] = re.findall(r"^```toml entry point\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    [(group, points)] = tomllib.loads(entry)["project"]["entry-points"].items()
+    information = {
+        "acme-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n",
+        "acme-1.0.dist-info/entry_points.txt": f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in points.items()),
+    }
+    for name, content in {**files, **information, "acme/__init__.py": ""}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+
+    def run(*arguments: str) -> str:
+        command = [sys.executable, "-W", "error", *arguments]
+        return subprocess.run(
+            command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, check=True, capture_output=True, text=True
+        ).stdout
+
+    whole, *rest = run("acme/try_it.py").splitlines()
+    assert re.fullmatch(r'{"output":".+","ended":"length","tokens":{"in":4,"out":5}}', whole)
+    lines = [line for line in rest if line]
+    parts = lines[:6]
+    assert [line.startswith('data: {"part":"') for line in parts] == [True] * 5 + [False]
+    assert lines[6] == """400 {"problem":"invalid_request","says":"input: 7 is not of type 'string'"}"""
+    assert lines[7] == '429 {"problem":"rate_limit","says":"rate limit"}'
+    assert lines[8:-1] == [parts[0], *parts[2:]]
+    assert lines[-1] == "[200, 200, 400, 429, 200]"
+    assert "/acme/v1/complete " in run("-m", "mockserver", "routes")
+
+
+# --- links -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_every_link_leads_somewhere(name: str) -> None:
+    here, lost = (PAGES | ABOUTS)[name], []
+    for link in links(TEXTS[name]):
+        target, _, anchor = link.partition("#")
+        if "://" in target:
+            continue
+        file = (here.parent / target).resolve() if target else here
+        if not file.exists() or (anchor and anchor not in anchors(file.read_text(encoding="utf-8"))):
+            lost.append(link)
+    assert lost == []
+
+
+def test_every_page_is_in_the_index_and_the_index_in_the_readme() -> None:
+    named = {link for link in links(page("index")) if link.endswith(".md")}
+    assert named == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+    assert "mockserver/docs/index.md" in links(TEXTS["README.md"])
+
+
+def test_a_page_of_the_package_leads_to_nothing_outside_of_it() -> None:
+    inside = [name for name in TEXTS if name.startswith("mockserver/")]
+    outside = [
+        (name, link)
+        for name in inside
+        for link in links(TEXTS[name])
+        if "://" not in link
+        and (ROOT / name).parent.joinpath(link.partition("#")[0]).resolve().parts[: len(ROOT.parts)]
+        and not (ROOT / name).parent.joinpath(link.partition("#")[0]).resolve().is_relative_to(ROOT / "mockserver")
+    ]
+    assert outside == []
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    named = re.findall(r"`((?:\w+/)+\w+\.py)`", page("architecture"))
+    assert len(named) > 10
+    missing = [name for name in named if not (ROOT / "mockserver" / name).is_file() and not (ROOT / name).is_file()]
+    assert missing == []
+
+
+# --- everything has its line -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.stem)
+def test_what_is_made_from_the_code_is_up_to_date(path: Path) -> None:
+    """If not: python -m tools.docs."""
+    text = path.read_text(encoding="utf-8")
+    assert docs.made(text) == text
+
+
+def test_every_part_that_can_be_made_stands_on_a_page() -> None:
+    placed = [name for text in TEXTS.values() for _, name, _ in docs.PART.findall(text)]
+    assert sorted(placed) == sorted(docs.PARTS)
+
+
+def test_every_option_fault_and_scenario_has_its_line() -> None:
+    config, faults = page("config"), page("faults")
+    assert [option.flag for option in OPTIONS if f"\n| `{option.flag}` | `{option.variable}` |" not in config] == []
+    assert [name for name, kind in FAULTS.items() if f"\n| `{name}` | {kind.summary} |" not in faults] == []
+    assert [name for name, it in SCENARIOS.items() if f"\n| `{name}` | {it.summary} |" not in faults] == []
+
+
+def test_every_setting_of_latency_has_its_line() -> None:
+    [table] = re.findall(r"^\| setting \| what it says \|\n(.*?)\n\n", page("latency"), re.DOTALL | re.MULTILINE)
+    assert [name for name in SETTINGS if f"`{name}`" not in table] == []
+
+
+def test_every_key_of_a_stub_and_every_matcher_has_its_line() -> None:
+    stubs = page("stubs")
+    [replies] = re.findall(r"^\| a reply \| what it is \|\n(.*?)\n\n", stubs, re.DOTALL | re.MULTILINE)
+    assert [key for key in REPLY_KEYS if f"`{key}`" not in replies] == []
+    assert [key for key in (*STUB_KEYS, *MATCHERS) if not re.search(rf"`{key}`|^{key} = ", stubs, re.MULTILINE)] == []
+
+
+def test_every_check_has_its_line() -> None:
+    assert [name for name in CHECKS if f'{{"{name}": ' not in page("verify")] == []
+
+
+def test_every_word_of_the_fixture_has_its_line() -> None:
+    named = page("tests") + page("verify")
+    words = [name for name in (*vars(Handle), *vars(Verify)) if not name.startswith("_")]
+    assert [word for word in words if not re.search(rf"[`.]{word}\b", named)] == []
+    assert [name for name in mockserver.__all__ if not re.search(rf"\b{name}\b", named) and name[0] != "_"] == []
+    assert [name for name in (*PYTEST_OPTIONS, "strict") if f"`--mockserver-{name}`" not in named] == []
+
+
+def test_every_dialect_has_its_line_in_the_readme() -> None:
+    for dialect in load_dialects().values():
+        assert f"\n| [`{dialect.name}`](mockserver/dialects/{dialect.name}/about.md) | " in TEXTS["README.md"]
+
+
+def test_every_command_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    found = re.findall(r"^    (\w+) ", capsys.readouterr().out, re.MULTILINE)
+    assert found
+    told: Any = "\n".join(TEXTS.values())
+    assert [command for command in found if f"mockserver {command}" not in told] == []
+    assert [command for command in found if f"\nmockserver {command}" not in page("config")] == []

@@ -1,0 +1,300 @@
+"""The handle does the same in a server of this process as in one that is only reached over its admin API."""
+
+import asyncio
+import os
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import anyio
+import pytest
+
+from mockserver import (
+    Handle,
+    MockServer,
+    RemoteServer,
+    as_json,
+    chunk,
+    contains,
+    error,
+    one_of,
+    raw,
+    refusal,
+    template,
+    tool_call,
+)
+from mockserver.control.settings import ConfigError
+from mockserver.control.stub_notation import StubError
+from mockserver.core.criteria_notation import CriteriaError
+from mockserver.testing.links import LinkError
+from tests.testing.conduct import BODY, CHAT, MODEL, Wire, cancelling
+
+_numbers = count(1)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    with MockServer() as running:
+        yield running
+
+
+@pytest.fixture(params=["local", "remote"])
+def handle(request: pytest.FixtureRequest, server: MockServer) -> Handle:
+    """A namespace of its own, by either link."""
+    reached = server if request.param == "local" else RemoteServer(server.url)
+    return reached.in_namespace(f"handle-{next(_numbers)}")
+
+
+def said(handle: Handle, text: str, **fields: Any) -> Any:
+    """The message that a chat is answered."""
+    import json
+
+    body = {"model": MODEL, "messages": [{"role": "user", "content": text}], **fields}
+    status, _, answer = Wire(handle).ask(body, CHAT)
+    assert status == 200, answer
+    return json.loads(answer)["choices"][0]["message"]
+
+
+def test_a_handle_leads_every_client_to_its_namespace(handle: Handle) -> None:
+    url = handle.url
+    assert url.endswith(f"/ns/{handle.namespace}")
+    assert handle.api_key == f"mock-ns-{handle.namespace}"
+    assert [handle.base_url(name) for name in ("cerebras", "upstash", "yandex", "friendli", "ovms")] == [
+        *(f"{url}/cerebras", f"{url}/upstash", f"{url}/yandex/v1", f"{url}/friendli", f"{url}/ovms/v3")
+    ]
+    assert handle.openai_base_url("upstash") == f"{url}/upstash/llm/v1"
+    assert handle.openai_base_url() == f"{url}/v1"
+    with pytest.raises(ValueError, match=r"unknown dialect 'cerebra'. Did you mean 'cerebras'?"):
+        handle.base_url("cerebra")
+
+
+def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QSTASH_URL", "https://mine")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with handle.environ():
+        assert os.environ["QSTASH_URL"] == f"{handle.url}/upstash"
+        assert os.environ["OPENAI_API_KEY"] == handle.api_key
+        assert "127.0.0.1" in os.environ["NO_PROXY"]
+    assert os.environ["QSTASH_URL"] == "https://mine"
+    assert "OPENAI_API_KEY" not in os.environ
+
+
+def test_stubs_answer_what_matches(handle: Handle) -> None:
+    handle.on(last_user=contains("weather")).reply("It rains.")
+    handle.on(last_user=re.compile("^HELLO", re.IGNORECASE)).reply(chunk("Good "), "day", ".")
+    handle.on(last_user=one_of("a", "b")).reply(as_json(letter=True))
+    handle.on(last_user="may I?").reply(refusal("No."))
+    handle.on(last_user=contains("name")).reply(template("You said: {{ last_user }}"))
+    assert said(handle, "How is the weather?")["content"] == "It rains."
+    assert said(handle, "hello there")["content"] == "Good day."
+    assert said(handle, "b")["content"] == '{"letter": true}'
+    assert said(handle, "What is my name?")["content"] == "You said: What is my name?"
+    handle.verify.calls(4).calls(1, rule="stub-1", status=200)
+    with pytest.raises(AssertionError, match=r"stub-4 .*used 0 of any number of times"):
+        handle.verify.all_used()
+
+
+def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None:
+    handle.on(last_user=contains("weather")).reply(tool_call("get_weather", city="Oslo"))
+    handle.on(tool_result="get_weather").reply("It rains.")
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    first = said(handle, "weather?", tools=tools)
+    call = first["tool_calls"][0]
+    messages = [
+        {"role": "user", "content": "weather?"},
+        {"role": "assistant", "content": "", "tool_calls": first["tool_calls"]},
+        {"role": "tool", "tool_call_id": call["id"], "content": "rain"},
+    ]
+    assert said(handle, "", messages=messages, tools=tools)["content"] == "It rains."
+    verify = handle.verify.all_used().all_matched()
+    verify.tool_called("get_weather", city="Oslo").tool_answered("get_weather", contains("rain"))
+    with pytest.raises(AssertionError, match=r"calls get_weather\(city='Rome'\), found 1 calls"):
+        verify.tool_called("get_weather", city="Rome")
+
+
+def test_the_next_requests_fail_and_then_all_is_as_before(handle: Handle) -> None:
+    handle.next(2).error("rate_limit", retry_after=0.2)
+    wire = Wire(handle)
+    answers = [wire.ask() for _ in range(3)]
+    assert [status for status, _, _ in answers] == [429, 429, 200]
+    assert answers[0][1]["retry-after"] == "0.2"
+    assert handle.unmatched == []
+    handle.verify.calls(2, status=429).calls(at_least=1, fault="error")
+
+
+def test_a_script_is_played_step_by_step(handle: Handle) -> None:
+    handle.script(["One.", error("server_error"), {"match": {"stream": False}, "reply": "Three."}])
+    wire = Wire(handle)
+    assert [wire.ask()[0] for _ in range(4)] == [200, 500, 200, 200]
+    assert [view.rule for view in handle.requests] == ["stub-1", "stub-1", "stub-1", None]
+
+
+def test_words_after_a_stub_is_in_force_change_it(handle: Handle) -> None:
+    stub = handle.on(model=BODY["model"]).reply("Once.").once().named("mine").priority(3)
+    Wire(handle).ask()
+    Wire(handle).ask()
+    assert [view.rule for view in handle.requests] == ["mine", None]
+    assert (stub.name, stub.used) == ("mine", 1)
+    assert [each["name"] for each in handle.stubs] == ["mine"]
+
+
+def test_raw_bodies_go_out_as_they_are(handle: Handle) -> None:
+    handle.next().reply(raw(b"\x00\x01", status=418, content_type="image/png"))
+    status, headers, body = Wire(handle).ask()
+    assert (status, headers["content-type"], body) == (418, "image/png", b"\x00\x01")
+
+
+def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
+    with pytest.raises(StubError, match=r"unknown field 'modl'. Did you mean 'model'?"):
+        handle.on(modl="x").reply("y")
+    with pytest.raises(StubError, match=r"unknown .*'rate_limt'"):
+        handle.on().error("rate_limt")
+    with pytest.raises(CriteriaError, match="unknown field 'modl'"):
+        handle.verify.calls(1, modl="x")
+    with pytest.raises((ConfigError, StubError), match=r"has no setting 'sed'. Did you mean 'seed'?"):
+        handle.settle(sed=4)
+    assert handle.requests == []
+    with pytest.raises(LookupError, match="no request yet"):
+        _ = handle.last
+
+
+def test_only_values_go_to_a_server_elsewhere(server: MockServer) -> None:
+    remote = RemoteServer(server.url).in_namespace("values")
+    with pytest.raises(LinkError, match="no functions"):
+        remote.on(last_user=lambda text: True).reply("no")
+    with pytest.raises(LinkError, match="Connection refused"):
+        RemoteServer("http://127.0.0.1:9").journal()
+
+
+def test_functions_match_and_answer_in_this_process(server: MockServer) -> None:
+    handle = server.in_namespace("functions")
+    handle.on(prompt=lambda text: len(text) > 5).reply(lambda request: f"{request.model}: {len(request.prompt)}")
+    assert b'"text":"llama3.1-8b: 20"' in Wire(handle).ask()[2]
+
+
+def test_a_function_that_fails_is_a_problem_of_the_test(server: MockServer) -> None:
+    handle = server.in_namespace("failing")
+    handle.on().reply(lambda request: 1 / 0)
+    assert Wire(handle).ask()[0] == 500
+    assert handle.last.trouble == "stub 'stub-1': its function raised ZeroDivisionError: division by zero"
+    [problem] = handle.problems()
+    assert "ZeroDivisionError" in problem
+
+
+def test_settings_and_seeds_are_the_namespaces_own(handle: Handle, server: MockServer) -> None:
+    handle.settle(seed=7, latency="ttft=30ms, rate=1000 tok/s")
+    Wire(handle).ask()
+    assert handle.last.seed == 7
+    assert handle.last.ttft is not None
+    assert handle.last.ttft >= 0.03
+    assert Wire(server.in_namespace("other")).ask()[1]["x-mockserver-seed"] == "42"
+
+
+def test_the_clock_goes_forward_for_one_namespace_alone(handle: Handle, server: MockServer) -> None:
+    other = server.in_namespace("stands-still").clock.ahead
+    now = handle.clock.now
+    assert handle.clock.advance(60) == 60
+    assert handle.clock.ahead == 60
+    assert handle.clock.now - now >= 60
+    assert server.in_namespace("stands-still").clock.ahead == other == 0
+
+
+def test_a_view_tells_all_that_is_known(handle: Handle) -> None:
+    handle.next().fault("reset", after_event=3)
+    wire = Wire(handle)
+    with pytest.raises(OSError, match="reset"), wire.open(BODY | {"stream": True}) as answer:
+        answer.read()
+    last = handle.last
+    assert (last.events_sent, last.closed_by, last.status, last.streamed) == (3, "server", 200, True)
+    assert (last.model, last.prompt, last.body["max_tokens"]) == ("llama3.1-8b", "Tell me about tides.", 12)
+    assert (last.dialect, last.operation, last.rule, list(last.faults)) == (
+        "cerebras",
+        "completions",
+        "next-1",
+        ["reset"],
+    )
+    assert last.headers["authorization"] == "Bearer ****ient"
+    assert len(last.events) == 3
+    assert last.usage == {"prompt_tokens": 5, "completion_tokens": 12}
+    assert not last.has_finished
+
+
+def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:
+    handle.settle(latency="ttft=10ms, rate=50 tok/s")
+    cancelling(Wire(handle))
+    handle.verify.cancelled(1)
+    assert handle.last.closed_by == "client"
+
+
+def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
+    handle.settle(latency="ttft=100ms")
+    asker = threading.Thread(target=Wire(handle).ask)
+    asker.start()
+    assert [view.closed_by for view in handle.wait_for_requests(1)] == [None]
+    handle.wait_idle()
+    assert handle.requests[0].closed_by == "server"
+    asker.join()
+    with pytest.raises(TimeoutError, match=r"Waited 0.01 s for 2 requests; there is:\n.*#1 cerebras completions"):
+        handle.wait_for_requests(2, timeout=0.01)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_waiting_can_be_awaited(handle: Handle, backend: str) -> None:
+    async def ask() -> None:
+        await anyio.to_thread.run_sync(Wire(handle).ask)
+
+    async def main() -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(ask)
+            assert len(await handle.aio.wait_for_requests(1)) == 1
+        await handle.aio.wait_idle()
+        assert (await handle.aio.last()).closed_by == "server"
+        assert await handle.aio.advance(5) == 5
+        await handle.aio.reset()
+        assert await handle.aio.requests() == []
+
+    anyio.run(main, backend=backend)
+
+
+def test_two_hundred_threads_that_reset_their_state_never_meet(server: MockServer) -> None:
+    def work(number: int) -> list[object]:
+        handle = server.in_namespace(f"thread-{number}")
+        handle.settle(seed=number)
+        seen: list[object] = []
+        for turn in range(3):
+            handle.on(model="m").reply(f"{number}.{turn}")
+            handle.next().error("server_error")
+            wire = Wire(handle)
+            answers = [wire.ask(BODY | {"model": "m"}) for _ in range(2)]
+            seen.append(
+                [status for status, _, _ in answers] == [500, 200] and f"{number}.{turn}".encode() in answers[1][2]
+            )
+            seen.append([view.number for view in handle.requests] == [1, 2] and handle.last.seed == number)
+            handle.reset()
+            seen.append(handle.exchanges == [] and handle.stubs == [])
+        return seen
+
+    with ThreadPoolExecutor(200) as pool:
+        results = list(pool.map(work, range(200)))
+    assert results == [[True] * 9] * 200
+
+
+def test_a_server_that_is_not_running_says_so() -> None:
+    server = MockServer()
+    with pytest.raises(RuntimeError, match="with MockServer"):
+        server.on().reply("x")
+    server.stop()
+
+
+def test_a_server_takes_settings_by_name_and_can_be_used_in_a_loop() -> None:
+    async def main() -> bytes:
+        with MockServer(seed=3, dialect="friendli") as server:
+            server.on().reply("From a loop.")
+            return await asyncio.to_thread(lambda: Wire(server).ask(path="/v1/completions")[2])
+
+    assert b"From a loop." in asyncio.run(main())
+    with pytest.raises(ConfigError, match="unknown"):
+        MockServer(sed=3)

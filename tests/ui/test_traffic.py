@@ -1,0 +1,181 @@
+"""The live page's traffic, in a real browser: watched, filtered, read off, copied, replayed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from mockserver import MockServer
+from mockserver.control.options import from_toml
+from tests.support.http import exchange
+from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
+
+from .conftest import Open
+
+
+def rows(page: Page) -> list[str]:
+    """What the rows of the journal say, from the top."""
+    return [" ".join(text.split()) for text in page.locator(".exchange").all_inner_texts()]
+
+
+def copied(page: Page, button: str) -> str:
+    """What a button puts on the clipboard."""
+    page.evaluate(
+        "() => { globalThis.copied = null; navigator.clipboard.writeText = async (text) => { copied = text } }"
+    )
+    page.get_by_role("button", name=button).click()
+    page.wait_for_function("() => globalThis.copied")
+    text: str = page.evaluate("() => globalThis.copied")
+    return text
+
+
+def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
+    page = open_page()
+    expect(page.get_by_role("heading", name="Nothing has been asked yet")).to_be_visible()
+    expect(page.locator(".link")).to_have_text("live")
+    assert "curl -N http://127.0.0.1" in page.get_by_role("region", name="An example").inner_text()
+
+
+def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Open, mock: MockServer) -> None:
+    page = open_page()
+    expect(page.locator(".link")).to_have_text("live")
+    asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, rate=40 tok/s"}, stream=True)
+    page.locator(".exchange").click()
+    expect(page.locator(".verdict")).to_contain_text("Under way")
+    chart = page.get_by_role("slider", name="Events of the stream over time")
+    expect(page.locator(".verdict")).to_contain_text("Finished")
+    asked.join()
+    expect(page.locator(".chart .readout")).to_contain_text("planned 200 ms")
+    chart.press("ArrowRight")
+    expect(page.locator(".chart .readout")).to_contain_text("event 1 of 25 · planned 200 ms")
+    chart.press("End")
+    assert "event 25 of 25" in (chart.get_attribute("aria-valuetext") or "")
+    chart.hover(position={"x": 400, "y": 60})
+    expect(page.locator(".event[aria-selected=true]")).to_have_count(1)
+
+
+def test_where_the_client_left_is_told(open_page: Open, mock: MockServer) -> None:
+    leave_early(mock.url, "friendli", max_tokens=400)
+    page = open_page()
+    page.locator(".exchange", has_text="left").click()
+    expect(page.locator(".verdict")).to_contain_text("The client left after")
+    expect(page.locator(".chart .readout")).to_contain_text("client left after")
+    page.locator(".chart canvas").press("End")
+    expect(page.locator(".event.unsent[aria-selected=true]")).to_contain_text("never")
+
+
+def test_the_journal_is_filtered_by_text_dialect_status_and_fate(open_page: Open, mock: MockServer) -> None:
+    for dialect in QUESTIONS:
+        ask(mock.url, dialect)
+    ask(mock.url, "ovms", {"x-mockserver-fault": "{ kind = 'error', error = 'rate_limit' }"})
+    exchange(mock.url, "POST", "/nowhere", {})
+    page = open_page()
+    expect(page.locator(".count")).to_have_text("7 exchanges")
+    for label, choice, count in (
+        ("Dialect", "ovms", 2),
+        ("Which exchanges", "struck by a fault", 1),
+        ("Which exchanges", "unmatched", 1),
+        ("Which exchanges", "refused", 2),
+        ("Status", "2xx", 5),
+    ):
+        page.get_by_label(label).select_option(choice)
+        expect(page.locator(".count")).to_have_text(f"{count} of 7 exchanges")
+        page.get_by_label(label).select_option(index=0)
+    page.get_by_label("Filter by text").fill("карелии yandex")
+    expect(page.locator(".exchange")).to_have_count(1)
+    page.get_by_label("Filter by text").fill("none has this")
+    page.get_by_role("button", name="Drop the filter").click()
+    expect(page.locator(".exchange")).to_have_count(7)
+
+
+def test_the_list_is_walked_by_keyboard(open_page: Open, mock: MockServer) -> None:
+    for _ in range(3):
+        ask(mock.url, "cerebras")
+    page = open_page()
+    box = page.get_by_role("listbox", name="Exchanges, the newest first")
+    expect(page.locator(".exchange")).to_have_count(3)
+    box.press("Home")
+    box.press("ArrowDown")
+    expect(page.locator(".detail h2")).to_contain_text("#2")
+    box.press("End")
+    expect(page.locator(".detail h2")).to_contain_text("#1")
+    active = box.get_attribute("aria-activedescendant") or "none"
+    assert page.locator(f"#{active}").get_attribute("aria-selected") == "true"
+
+
+def test_the_stub_that_answered_and_those_that_nearly_did_are_told(open_page: Open, mock: MockServer) -> None:
+    stub = {"name": "turkey", "match": {"last_user": {"contains": "Turkey"}}, "reply": "Ankara."}
+    assert exchange(mock.url, "POST", "/_mockserver/stubs", stub).status == 201
+    ask(mock.url, "cerebras")
+    ask(mock.url, "friendli")
+    page = open_page()
+    page.locator(".exchange", has_text="Turkey").click()
+    expect(page.locator(".verdict")).to_contain_text("Answered by the stub turkey")
+    expect(page.get_by_role("region", name="The text of the answer")).to_have_text("Ankara.")
+    page.locator(".exchange", has_text="unmatched").click()
+    expect(page.get_by_role("row", name="turkey last_user")).to_contain_text("Write about the sea")
+
+
+def test_a_replay_asks_the_same_again_and_shows_the_new_exchange(open_page: Open, mock: MockServer) -> None:
+    ask(mock.url, "yandex", stream=True)
+    page = open_page()
+    page.locator(".exchange").click()
+    text = page.get_by_role("region", name="The text of the answer")
+    expect(text).not_to_be_empty()
+    before = text.inner_text()
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator(".detail h2")).to_contain_text("#2")
+    expect(page.locator(".verdict")).to_contain_text("Finished")
+    assert text.inner_text() == before
+
+
+def test_a_copied_curl_command_asks_the_same(open_page: Open, mock: MockServer) -> None:
+    ask(mock.url, "upstash", {"x-mine": "it's"}, stream=False)
+    page = open_page()
+    page.locator(".exchange").click()
+    command = copied(page, "Copy as curl")
+    done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=20, check=True)
+    assert json.loads(done.stdout)["choices"]
+    expect(page.locator(".exchange")).to_have_count(2)
+
+
+def test_copied_pytest_lines_run(open_page: Open, mock: MockServer, tmp_path: Path) -> None:
+    ask(mock.url, "cerebras", {"x-mockserver-latency": "off"})
+    ask(mock.url, "yandex", {"x-mockserver-fault": "reset"}, stream=True)
+    page = open_page()
+    for row, name in ((1, "cerebras"), (0, "yandex")):
+        page.locator(".exchange").nth(row).click()
+        expect(page.locator(".detail h2")).to_contain_text(name)
+        code = copied(page, "Copy as pytest")
+        assert f'mockserver.on(dialect="{name}"' in code
+        (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mockserver.pytest_plugin", "."]
+    # The plugins of the developer's environment take longer to load than the tests to run.
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=60, check=False)
+    assert "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_copied_stub_is_one_that_a_config_takes(open_page: Open, mock: MockServer) -> None:
+    ask(mock.url, "ovms")
+    page = open_page()
+    page.locator(".exchange").click()
+    expect(page.get_by_role("region", name="The text of the answer")).not_to_be_empty()
+    stub = copied(page, "Copy as stub")
+    assert stub.startswith('[[stub]]\nname = "ovms-1"\nmatch = { dialect = "ovms", operation = "completions"')
+    assert from_toml(stub, "copied")
+
+
+def test_a_server_that_goes_is_missed_and_found_again(open_page: Open, mock: MockServer) -> None:
+    page = open_page()
+    expect(page.locator(".link")).to_have_text("live")
+    page.context.set_offline(True)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator(".link")).to_have_text("server gone")
+    page.context.set_offline(False)
+    expect(page.locator(".link")).to_have_text("live")
+    ask(mock.url, "ovms")
+    expect(page.locator(".exchange")).to_have_count(1)

@@ -1,0 +1,390 @@
+"""Writes the parts of `mockserver/docs/*.md` that are made from the code: tables of options, faults, the admin API, ...
+
+    python -m tools.docs
+
+A part stands between `<!-- made by tools/docs.py: NAME -->` and `<!-- end -->`; NAME is a key of `PARTS`. Everything
+else in the pages is written by hand. A test is red when a part is not up to date.
+"""
+
+import json
+import re
+import socket
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from mockserver import MockServer
+from mockserver.control.options import OPTIONS
+from mockserver.control.own_settings import OWN
+from mockserver.control.settings import Settings
+from mockserver.core.criteria_notation import FIELDS
+from mockserver.core.dialects import Dialect
+from mockserver.core.failures import FailureKind
+from mockserver.core.quotas import Limit
+from mockserver.dialects import load_dialects
+from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
+from mockserver.faults.scenarios import SCENARIOS, Act
+from mockserver.latency.profiles import PRESETS
+from mockserver.serving.admin import admin_api
+from mockserver.serving.admin_catalogue import CHANGEABLE
+from mockserver.serving.admin_openapi import admin_document
+from mockserver.serving.app import create_app
+
+PAGES = Path(__file__).parents[1] / "mockserver" / "docs"
+PART = re.compile(r"(<!-- made by tools/docs\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Row = Iterable[object]
+
+
+def main() -> None:
+    """Write every page anew that is not up to date."""
+    for page in sorted(PAGES.glob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = made(before)
+        if after != before:
+            page.write_text(after, encoding="utf-8")
+            print(f"{page.name}: written")
+
+
+def made(page: str) -> str:
+    """A page with its parts as the code has them now."""
+    return PART.sub(lambda found: f"{found[1]}\n{PARTS[found[2]]()}\n\n{found[3]}", page)
+
+
+def table(heads: Iterable[str], rows: Iterable[Row]) -> str:
+    """A table in Markdown."""
+    lines = [list(heads)]
+    lines.append(["---"] * len(lines[0]))
+    lines += [[_cell(cell) for cell in row] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines).replace("|  |", "| |")
+
+
+def _cell(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def code(value: object) -> str:
+    """A text as code, nothing for nothing."""
+    return f"`{value}`" if value not in (None, "") else ""
+
+
+def codes(values: Iterable[object]) -> str:
+    """Texts as code, parted by commas."""
+    return ", ".join(map(code, values))
+
+
+# --- settings ----------------------------------------------------------------------------------------------------
+
+
+def options() -> str:
+    """Every option with its variable, its default, and where it may change."""
+    defaults = Settings()
+    rows = (
+        (
+            code(option.flag),
+            code(option.variable),
+            code(_default(getattr(defaults, option.name))),
+            option.help,
+            ", ".join(_changes(option.name)),
+        )
+        for option in OPTIONS
+    )
+    return table(("option", "variable", "default", "what it says", "may change"), rows)
+
+
+def _default(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return None if value in (None, ()) else value
+
+
+def _changes(name: str) -> Iterator[str]:
+    if name in CHANGEABLE:
+        yield "at run time"
+    if name in OWN:
+        yield "per namespace"
+
+
+# --- dialects ----------------------------------------------------------------------------------------------------
+
+
+def dialects() -> str:
+    """Every dialect with its endpoints and its page."""
+    rows = (
+        (
+            f"[`{dialect.name}`](../dialects/{dialect.name}/about.md)",
+            dialect.title,
+            codes(f"{it.method} {path}" for it in dialect.operations for path in it.paths),
+        )
+        for dialect in load_dialects().values()
+    )
+    return table(("dialect", "vendor", "endpoints, under the dialect's name or at the vendor's host"), rows)
+
+
+def clients() -> str:
+    """Where clients are led, by the fixture and by hand."""
+    rows = (
+        (
+            code(dialect.name),
+            code(f"/{dialect.name}{dialect.clients.native}"),
+            code(f"/{dialect.name}{dialect.clients.openai}"),
+            codes((*dialect.clients.urls, *dialect.clients.keys, *dialect.clients.more)),
+            codes(dialect.hosts),
+        )
+        for dialect in load_dialects().values()
+    )
+    heads = ("dialect", "the vendor's client wants", "the openai client wants", "variables", "hosts")
+    return table(heads, rows)
+
+
+def models() -> str:
+    """The models that each dialect lists; any other name is answered too."""
+    rows = (
+        (code(dialect.name), code(model.id), f"{model.context:,}", "" if model.max_output is None else model.max_output)
+        for dialect in load_dialects().values()
+        for model in dialect.models
+    )
+    return table(("dialect", "model", "context", "longest answer"), rows)
+
+
+# --- faults ------------------------------------------------------------------------------------------------------
+
+
+def faults() -> str:
+    """The catalogue."""
+    rows = (
+        (code(name), kind.summary, _strikes(kind), "<br>".join(_key(key, it) for key, it in kind.settings.items()))
+        for name, kind in FAULTS.items()
+    )
+    return table(("kind", "what happens", "strikes", "its own keys, and what they are when nothing is said"), rows)
+
+
+def _strikes(kind: Kind) -> str:
+    if kind.listens:
+        return "the listener"
+    whom = "answers that call a tool" if kind.calls else "what a model says" if kind.says else "any answer"
+    whom = "streams" if kind.streams else whom
+    if kind.needs is not None:
+        whom = "streams that say it"
+    if kind.places == PLACES:
+        return f"{whom}, placed"
+    return f"{whom}, {codes(kind.places)}" if kind.places else whom
+
+
+def _key(name: str, setting: Setting) -> str:
+    default = code(json.dumps(setting.default)) if setting.default not in (None, "") else "none"
+    return f"`{name}` ({default}): {setting.summary}"
+
+
+def scenarios() -> str:
+    """The scenarios, act by act."""
+    rows = (
+        (
+            code(name),
+            it.summary,
+            "by its counts" if it.seconds is None else f"{it.seconds:g} s",
+            "<br>".join(map(_act, it.acts)),
+        )
+        for name, it in SCENARIOS.items()
+    )
+    return table(
+        ("scenario", "what happens", "ends after", "its acts (`from` and `for` are shares of the whole)"), rows
+    )
+
+
+def _act(act: Act) -> str:
+    return code("{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in act.items()) + " }")
+
+
+def failures() -> str:
+    """What each vendor answers to each failure."""
+    known = list(load_dialects().values())
+    rows = ((code(kind), *(_statuses(dialect, kind) for dialect in known)) for kind in FailureKind)
+    return table(("failure", *(code(dialect.name) for dialect in known)), rows)
+
+
+def _statuses(dialect: Dialect, kind: FailureKind) -> str:
+    documented, observed = (dialect.errors[edition][kind].status for edition in ("documented", "observed"))
+    return str(documented) if documented == observed else f"{documented}, observed {observed}"
+
+
+# --- latency, stubs, quotas --------------------------------------------------------------------------------------
+
+
+def presets() -> str:
+    """The presets of latency."""
+    known = load_dialects().values()
+    used = {name: [it.name for it in known if it.realistic == name] for name in PRESETS}
+    for dialect in known:
+        for model in dialect.models:
+            preset = _realistic(dialect, model.id)
+            used[preset] += [model.id] if preset != dialect.realistic else []
+    rows = ((code(name), profile.summary, codes(used[name])) for name, profile in PRESETS.items())
+    return table(("preset", "how it behaves", "`realistic` for the dialect, or the models"), rows)
+
+
+def _realistic(dialect: Dialect, model: str) -> str:
+    return dialect.realistic if dialect.preset_of is None else dialect.preset_of(model)
+
+
+def fields() -> str:
+    """What a match looks at."""
+    rows = [(code(name), field.summary) for name, field in FIELDS.items()]
+    rows.append(("`headers`", 'a table of headers: `{ x-tenant = "a" }`'))
+    rows.append(
+        (
+            "`body`",
+            'a table of places in the body: `{ "$.messages[0].content" = { contains = "x" } }`; `[*]` is any item',
+        )
+    )
+    return table(("field", "what it is"), rows)
+
+
+def tiers() -> str:
+    """The vendors' tiers of quotas."""
+    rows = (
+        (code(dialect.name), code(name), ", ".join(map(_limit, tier.limits)), tier.concurrent or "")
+        for dialect in load_dialects().values()
+        if dialect.quotas is not None
+        for name, tier in dialect.quotas.tiers.items()
+    )
+    return table(("dialect", "tier", "limits", "at once"), rows)
+
+
+def _limit(limit: Limit) -> str:
+    return f"{limit.amount:,} {limit.measure} per {limit.period}"
+
+
+# --- the admin API -----------------------------------------------------------------------------------------------
+
+
+def admin() -> str:
+    """Every operation of the admin API, by subject."""
+    document = _document()
+    said: dict[str, list[Row]] = {}
+    for path, operations in document["paths"].items():
+        short = path.removeprefix("/_mockserver")
+        if not short.startswith("/ns/{namespace}") or short == "/ns/{namespace}/settings":
+            for method, operation in operations.items():
+                many = f"/_mockserver/ns/{{namespace}}{short}" in document["paths"]
+                said.setdefault(operation["tags"][0], []).append(_operation(method, path, operation, many=many))
+    heads = ("operation", "per namespace", "what it does", "takes", "answers")
+    return "\n\n".join(f"### {tag.capitalize()}\n\n{table(heads, rows)}" for tag, rows in sorted(said.items()))
+
+
+def _operation(method: str, path: str, operation: Mapping[str, Any], *, many: bool) -> Row:
+    query = [f"`?{it['name']}=` {it['description']}" for it in operation.get("parameters", ()) if it["in"] == "query"]
+    body = [_shown(content["schema"]) for content in operation.get("requestBody", {}).get("content", {}).values()]
+    answers = [
+        f"{status}: {_shown(content['schema']) if kind == 'application/json' else kind}"
+        for status, response in operation["responses"].items()
+        for kind, content in (response.get("content") or {"none": {}}).items()
+        if int(status) < 400 or "Error" not in str(content)
+    ]
+    yes = "yes" if many else ""
+    return code(f"{method.upper()} {path}"), yes, operation["summary"], "<br>".join(body + query), "<br>".join(answers)
+
+
+def schemas() -> str:
+    """The JSON that the admin API takes and gives, key by key."""
+    known = _document()["components"]["schemas"]
+    return "\n\n".join(f"### {name}\n\n{_schema(schema)}" for name, schema in known.items())
+
+
+def _schema(schema: Mapping[str, Any]) -> str:
+    lines = [schema["description"]] if schema.get("description") else []
+    if "properties" not in schema:
+        return "\n\n".join([*lines, f"{_shown(schema)}."])
+    required = schema.get("required", ())
+    rows = (
+        (code(name), "yes" if name in required else "", _shown(it), it.get("description", ""))
+        for name, it in schema["properties"].items()
+    )
+    return "\n\n".join([*lines, table(("key", "always", "is", "which"), rows)])
+
+
+def _shown(schema: Mapping[str, Any]) -> str:
+    """A schema in a few words."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(map(_shown, schema["anyOf"])))
+    if "enum" in schema:
+        few = schema["enum"] if len(schema["enum"]) < 8 else [*schema["enum"][:3], "..."]
+        return " or ".join("null" if word is None else code(word) if word != "..." else word for word in few)
+    if schema.get("type") == "array":
+        return f"list of {_shown(schema['items'])}"
+    if "properties" in schema:
+        return "{ " + ", ".join(f"{code(name)}: {_shown(it)}" for name, it in schema["properties"].items()) + " }"
+    kinds = schema.get("type", "any JSON")
+    return " or ".join(kinds) if isinstance(kinds, list) else kinds
+
+
+@cache
+def _document() -> Mapping[str, Any]:
+    document: Mapping[str, Any] = json.loads(json.dumps(admin_document(admin_api(create_app().simulator).routes)))
+    return document
+
+
+# --- metrics -----------------------------------------------------------------------------------------------------
+
+
+def metrics() -> str:
+    """The figures, as a server tells them of itself that has been asked this and that."""
+    text = _told_metrics()
+    kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
+    helps = dict(re.findall(r"^# HELP (\S+) (.+)$", text, re.MULTILINE))
+    rows = ((code(name), kind, codes(_labels(text, name)), helps[name]) for name, kind in kinds.items())
+    return table(("metric", "type", "labels", "what it counts"), rows)
+
+
+def _labels(text: str, name: str) -> list[str]:
+    told = re.findall(rf"^{name}(?:_bucket|_sum|_count)?{{(.*?)}} ", text, re.MULTILINE)
+    return sorted({label for each in told for label in re.findall(r'(\w+)="', each)} - {"le"})
+
+
+@cache
+def _told_metrics() -> str:
+    with MockServer(quota="concurrent=9", latency="ttft=1ms, slots=4") as server:
+        for body in ({"stream": True}, {"stream": False}, {"prompt": 7}):
+            _ask(server, {"model": "llama3.1-8b", "prompt": "hi", "max_tokens": 3, **body})
+        server.next().error("rate_limit")
+        _ask(server, {"model": "llama3.1-8b", "prompt": "hi"})
+        # One that is still being answered: what counts the present tells of it.
+        server.next().latency("ttft=60s")
+        with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 80)) as connection:
+            body = b'{"model": "llama3.1-8b", "prompt": "hi"}'
+            head = f"content-type: application/json\r\nauthorization: Bearer any-key\r\ncontent-length: {len(body)}"
+            connection.sendall(
+                f"POST /cerebras/v1/completions HTTP/1.1\r\nhost: mock\r\n{head}\r\n\r\n".encode() + body
+            )
+            server.wait_for_requests(5)
+            with urlopen(f"{server.url}/_mockserver/metrics") as answer:
+                told: str = answer.read().decode()
+                return told
+
+
+def _ask(server: MockServer, body: Mapping[str, object]) -> None:
+    headers = {"authorization": "Bearer any-key", "content-type": "application/json"}
+    request = Request(f"{server.url}/cerebras/v1/completions", json.dumps(body).encode(), headers)
+    try:
+        urlopen(request).read()
+    except OSError as refusal:
+        refusal.close()  # type: ignore[attr-defined]
+
+
+PARTS: Mapping[str, Callable[[], str]] = {
+    part.__name__: part
+    for part in (
+        *(options, dialects, clients, models, faults, scenarios, failures),
+        *(presets, fields, tiers, admin, schemas, metrics),
+    )
+}
+
+
+if __name__ == "__main__":
+    main()
