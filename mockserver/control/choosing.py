@@ -32,6 +32,11 @@ class Chosen:
     trouble: str | None = None
 
     @property
+    def is_usual(self) -> bool:
+        """Whether nothing was prepared, looked for in vain, or tried before."""
+        return self.prepared is None and self.nearest is None and self.trouble is None and self.facts.attempt == 1
+
+    @property
     def takes_long(self) -> bool:
         """Whether saying it may take more than some milliseconds."""
         content = self.prepared.content if self.prepared is not None else None

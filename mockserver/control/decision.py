@@ -13,6 +13,7 @@ from mockserver.control.load import Counter
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError
 from mockserver.control.quotas import Ticket
+from mockserver.control.recall import LONGEST_ANSWER, Memory
 from mockserver.control.replies import perform
 from mockserver.control.stubs import Stub
 from mockserver.faults.rules import Fault
@@ -29,6 +30,14 @@ class Decision:
     counter: Counter | None = None
     ticket: Ticket | None = None
     chosen: Chosen | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing is in the way of an answer, so that an equal question would get an equal one."""
+        chosen = self.chosen
+        return (
+            not self.faults and self.counter is None and self.ticket is None and chosen is not None and chosen.is_usual
+        )
 
     @property
     def takes_long(self) -> bool:
@@ -67,7 +76,27 @@ def decide(
 def respond(decision: Decision) -> Plan:
     """The plan of what was heard, as it was decided."""
     heard, chosen = decision.heard, decision.chosen
+    if isinstance(heard, Question) and decision.is_usual:
+        return _usual(heard, decision)
     if chosen is not None:
         return perform(heard, chosen, decision.faults, decision.counter)
     assert isinstance(heard, Plan), "for every question something is chosen"
     return heard
+
+
+# Plans made lately, for questions that come again within the second that their answers state.
+_planned: Memory[tuple[int, int, int], Plan] = Memory("planned")
+
+
+def _usual(question: Question, decision: Decision) -> Plan:
+    """The plan of a usual answer: the one that an equal question has got in this second, if there was any."""
+    visit, request = question.visit, question.request
+    key = (id(request), visit.site.identity, int(visit.site.now))
+    known = _planned.find(key)
+    if known is not None and known.request is request and known.visit.settings is visit.settings:
+        return known
+    assert decision.chosen is not None, "for every question something is chosen"
+    plan = perform(question, decision.chosen, (), None)
+    if plan.generation is not None and plan.generation.usage.completion_tokens <= LONGEST_ANSWER:
+        _planned.keep(key, plan)
+    return plan

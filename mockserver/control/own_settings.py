@@ -4,15 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.control.options import from_texts
+from mockserver.control.quota_rules import QuotaError, check_quotas
 from mockserver.control.settings import ConfigError
+from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
 
 OWN = ("seed", "latency", "edition", "fault", "quota", "auth", "strict", "created", "ids", "writes", "unmatched")
 
 
-def read_own(told: Mapping[str, Any]) -> dict[str, Any]:
+def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """Settings of a namespace's own, read and checked. Raises ConfigError."""
     for name in told:
         if name not in OWN:
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
-    return from_texts(told, "setting")
+    own = from_texts(told, "setting")
+    try:
+        check_quotas(own.get("quota", ()), dialects)
+    except QuotaError as error:
+        raise ConfigError(f"setting quota: {error}") from None
+    return own

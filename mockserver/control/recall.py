@@ -15,7 +15,8 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _MOST = 512
-_LONGEST_ANSWER = 1_024
+# Answers of more tokens are not worth the room.
+LONGEST_ANSWER = 1_024
 
 
 _memories: "dict[str, Memory[Any, Any]]" = {}
@@ -62,7 +63,7 @@ def said(request: GenerationRequest, seed: int) -> Generation:
     if known is not None and known[0] is request:
         return known[1]
     generation = generate(request, seed)
-    if generation.usage.completion_tokens <= _LONGEST_ANSWER:
+    if generation.usage.completion_tokens <= LONGEST_ANSWER:
         _said.keep(key, (request, generation))
     return generation
 

@@ -102,13 +102,28 @@ def _taking(
 def _filled(base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str]) -> dict[str, Any]:
     """The instance with what the prompt offers for each property."""
     filled = _counted(base, schema, topic)
-    for name, own in _properties(schema):
+    taken: list[Any] = []
+    for name, own in sorted(_properties(schema), key=lambda each: _is_vague(*each)):
         for offer in _offers(name, own, topic, about):
             changed = {**filled, name: offer}
-            if _accepts(schema)(changed):
+            if not (_is_vague(name, own) and offer in taken) and _accepts(schema)(changed):
                 filled = changed
+                taken.append(offer)
                 break
     return filled
+
+
+def _is_vague(name: str, own: Schema) -> bool:
+    """Whether a property holds a text of which nothing says what it is: others go before it."""
+    return _type(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
+
+
+def _says_what(name: str, own: Schema) -> bool:
+    return is_clear(f"{name} {own.get('format', '')}", _described(own))
+
+
+def _described(own: Schema) -> str:
+    return own["description"] if isinstance(own.get("description"), str) else ""
 
 
 def _counted(base: Mapping[str, Any], schema: Schema, topic: str) -> dict[str, Any]:
@@ -135,10 +150,8 @@ def _offers(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[A
 
 def _texts(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
     """What the prompt offers for a text; one that nothing says more of takes the only name that there is."""
-    description = own["description"] if isinstance(own.get("description"), str) else ""
-    name = f"{name} {own.get('format', '')}"
-    if is_clear(name, description) or "format" in own:
-        found = texts_for(name, topic, about, description)
+    if _says_what(name, own) or "format" in own:
+        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _described(own))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
     only = {found.text for found in names(topic, about)}
     return list(only) if len(only) == 1 else []

@@ -59,6 +59,8 @@ def read_profile(text: str, realistic: str | None = None) -> Profile:
             raise part.fault(unknown("setting", name, SETTINGS))
         if name in said:
             raise part.fault(f"{name} is said twice")
+        if {"itl", "rate"} <= {name, *said}:
+            raise part.fault("itl and rate say the same: one of them is enough")
         said.add(name)
         value = _Part(part.text[len(key) + 1 :], part.column + len(key) + 1).stripped()
         profile = setting(profile, value)

@@ -8,7 +8,7 @@ GET    /_mockserver/ns/<name>/settings    the namespace's own settings
 PUT    /_mockserver/settings          {"seed": 7, "latency": "off"}: settings of the namespace's own
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -34,11 +34,14 @@ from mockserver.serving.answers import (
     namespace_name,
     per_namespace,
 )
+from mockserver.serving.greeting import fault_in_words, quota_in_words
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.turns import in_turns
 from mockserver.serving.waiting import has_requests, is_idle, wait_until
 
 _LONGEST_WAIT = 600.0
+# Settings that are shown in words.
+_WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced_at_least": 0.2}]}'
 
 
@@ -52,6 +55,8 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return await in_turns(lambda each: View(told_whole(each)), namespace(request).journal.exchanges())
 
     async def wait(request: Request) -> Response:
+        for name in request.query_params.keys() - {"requests", "seconds"}:
+            raise BadRequestError(unknown("word", name, ("requests", "seconds")))
         seconds = _number(request.query_params.get("seconds", "5"), "seconds", _LONGEST_WAIT)
         wanted = request.query_params.get("requests")
         holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
@@ -59,9 +64,11 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
 
     async def sifted(request: Request) -> Response:
-        match = (await json_body(request, "The body", '{"match": {"model": "m"}}')).get("match", {})
+        told = await json_body(request, "The body", '{"match": {"model": "m"}}')
+        for name in told.keys() - {"match"}:
+            raise BadRequestError(unknown("key", name, ("match",)))
         try:
-            found = sift(namespace(request).journal.exchanges(), match)
+            found = sift(namespace(request).journal.exchanges(), told.get("match", {}))
         except CriteriaError as error:
             raise BadRequestError(str(error)) from None
         matching = [number for number, differences in found.items() if not differences]
@@ -90,15 +97,13 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json(verdict.as_json())
 
     async def own_settings(request: Request) -> Response:
-        return admin_json(
-            {name: repr(value) if isinstance(value, tuple) else value for name, value in namespace(request).own.items()}
-        )
+        return admin_json({name: _shown(name, value) for name, value in namespace(request).own.items()})
 
     async def settle(request: Request) -> Response:
         told = await json_body(request, "The settings", '{"seed": 7, "latency": "off"}')
         space = namespace(request)
         try:
-            space.own = read_own(told)
+            space.own = read_own(told, simulator.dialects)
         except ConfigError as error:
             raise BadRequestError(str(error)) from None
         return await own_settings(request)
@@ -143,3 +148,10 @@ def _number(text: str, name: str, most: float) -> float:
 
 def _used(stub: Any, used: int) -> dict[str, Any]:
     return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A setting as JSON tells it; of keys nothing but their number."""
+    if name in _WORDS:
+        return [_WORDS[name](each) for each in value]
+    return f"{len(value)} keys" if isinstance(value, tuple) else value

@@ -145,7 +145,7 @@ class Reception:
         if decision.takes_long or (isinstance(heard, Question) and heard.weight >= _LONG_ANSWER):
             return self._respond_slowly(visitor, landing, decision)
         try:
-            return self._staged(visitor, respond(decision), decision.ticket)
+            return self._staged(visitor, respond(decision), decision)
         except Exception as error:
             return self._failed(visitor, landing, error, decision.ticket)
 
@@ -159,7 +159,7 @@ class Reception:
 
     async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
-            return self._staged(visitor, await asyncio.to_thread(respond, decision), decision.ticket)
+            return self._staged(visitor, await asyncio.to_thread(respond, decision), decision)
         except Exception as error:
             return self._failed(visitor, landing, error, decision.ticket)
 
@@ -183,8 +183,11 @@ class Reception:
             visitor, plan_refusal(Rejection(FailureKind.SERVER_ERROR), call, landing, visitor.setup.settings)
         )
 
-    def _staged(self, visitor: _Visitor, plan: Plan, ticket: Ticket | None = None) -> Staged:
+    def _staged(self, visitor: _Visitor, plan: Plan, decision: Decision | None = None) -> Staged:
         """The exchange of a plan, noted in the journal; its quotas are charged."""
+        call, ticket = plan.visit.call, None
+        if decision is not None:
+            call, ticket = decision.heard.visit.call, decision.ticket
         if ticket is not None:
             settle(plan, ticket, visitor.namespace.quotas, visitor.instant)
         if plan.timeline.ending is not None and not visitor.incoming.wired:
@@ -195,7 +198,7 @@ class Reception:
             visitor.namespace.retries.note(plan)
         if plan.visit.landing.operation is None and not visitor.setup.settings.strict:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
-        exchange = visitor.note(plan.visit.call, plan)
+        exchange = visitor.note(call, plan)
         self._simulator.namespaces.trim()
         return Staged(exchange, visitor, ticket)
 

@@ -143,7 +143,7 @@ class LocalLink:
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Give the namespace settings of its own."""
-        own = read_own(settings)
+        own = read_own(settings, self._thread.simulator.dialects)
 
         def settle() -> None:
             self._space.own = own

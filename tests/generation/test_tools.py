@@ -256,6 +256,14 @@ def test_what_the_prompt_plainly_names_is_in_the_arguments(tool: Tool, prompt: s
         assert {name: arguments.get(name) for name in expected} == expected
 
 
+@pytest.mark.parametrize("order", [("city", "unit"), ("unit", "city")])
+def test_a_name_that_one_property_has_taken_is_no_guess_for_another(order: tuple[str, str]) -> None:
+    tool = Tool("get_weather", "Get the current weather", properties(*order, **dict.fromkeys(order, TEXT)))
+    [(_, arguments)] = called(chat("What is the weather in Oslo?", tools=(tool,)))
+    assert arguments["city"] == "Oslo"
+    assert arguments["unit"] != "Oslo"
+
+
 def test_what_the_schema_does_not_accept_is_not_taken_from_the_prompt() -> None:
     tool = Tool("get_weather", "", properties("city", city={"enum": ["Rome", "Paris"]}, days={"maximum": 2}))
     ((_, arguments),) = called(chat("weather in Oslo for 3 days", tools=(tool,)))

@@ -91,6 +91,7 @@ def test_a_mistake_in_a_distribution_names_its_column(text: str, complaint: str)
         ("ttft=1s, rate=fast", "column 15: 'fast' is no rate, such as '1800 tok/s'"),
         ("ttft=1s, slow", "column 10: a preset comes before the settings that change it: put 'slow' first"),
         ("ttft=1s, ttft=2s", "column 10: ttft is said twice"),
+        ("slow, itl=10ms, rate=5 tok/s", "column 17: itl and rate say the same"),
         ("slow, stall=1s", "column 1: stall and stall_share belong together"),
         ("itl=uniform(30ms, 10ms)", "column 5: the least is more than the most in 'uniform(30ms, 10ms)'"),
         ("slow, stall_share=2", "column 19: 2 is no share from 0 to 1"),

@@ -55,8 +55,11 @@ def test_checks_are_run_over_the_admin_api(server: MockServer, space: str) -> No
         ("GET", "/report?patience=long", None, "patience: 'long' is not a number"),
         ("GET", "/report?nonsense=1", None, "unknown word 'nonsense'"),
         ("GET", "/wait?seconds=-1", None, "seconds: '-1' is not a number from 0 to 600"),
+        ("GET", "/wait?requests=1&timeout=2", None, "unknown word 'timeout'. Known: requests, seconds"),
         ("PUT", "/settings", {"port": 1}, "A namespace has no setting 'port'."),
         ("PUT", "/settings", {"latency": "fats"}, "latency"),
+        ("PUT", "/settings", {"quota": "teir1"}, "setting quota: tier: unknown tier 'teir1'. Did you mean 'tier1'?"),
+        ("POST", "/journal/sift", {"modl": "m"}, "unknown key 'modl'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(
@@ -102,3 +105,9 @@ def test_a_namespace_has_settings_of_its_own_until_it_gets_others(server: MockSe
     assert admin(server, space, "GET", "/settings") == (200, {"seed": 7})
     assert admin(server, space, "PUT", "/settings", {}) == (200, {})
     assert ("x-mockserver-seed", "42") in ask(server, space).headers
+
+
+def test_settings_of_its_own_are_shown_in_words_and_keys_not_at_all(server: MockServer, space: str) -> None:
+    told = {"quota": "free, dialect=cerebras", "fault": '{ kind = "cut", after_event = 3 }', "auth": "hush,hash"}
+    shown = {"quota": ["free, dialect=cerebras"], "fault": ["cut, after_event=3"], "auth": "2 keys"}
+    assert admin(server, space, "PUT", "/settings", told) == (200, shown)
