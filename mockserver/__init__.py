@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mockserver.control.journal.views import View
     from mockserver.control.settings import ConfigError, Settings
-    from mockserver.control.stub_notation import StubError
-    from mockserver.control.views import View
+    from mockserver.control.stubs.notation import StubError
     from mockserver.core.criteria_notation import CriteriaError
     from mockserver.serving.app import create_app
     from mockserver.testing.handle import Handle
@@ -36,8 +36,8 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "mockserver.control.settings": ("ConfigError", "Settings"),
-    "mockserver.control.stub_notation": ("StubError",),
-    "mockserver.control.views": ("View",),
+    "mockserver.control.stubs.notation": ("StubError",),
+    "mockserver.control.journal.views": ("View",),
     "mockserver.core.criteria_notation": ("CriteriaError",),
     "mockserver.serving.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),

@@ -23,7 +23,7 @@ from mockserver.control.options import (
     strange_variables,
 )
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs import Stub
+from mockserver.control.stubs.book import Stub
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -311,7 +311,7 @@ def _certs(options: argparse.Namespace) -> int:
 def _verdict(options: argparse.Namespace) -> int:
     import json
 
-    from mockserver.control.verdict import Declaration, DeclarationError
+    from mockserver.control.verify.verdict import Declaration, DeclarationError
     from mockserver.testing.judging import verdict_on
 
     try:

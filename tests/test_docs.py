@@ -18,12 +18,12 @@ import yaml
 import mockserver
 from mockserver import MockServer
 from mockserver.cli import _parser, _settings, main
-from mockserver.control.checks import CHECKS
 from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
 from mockserver.control.plan import _profile
 from mockserver.control.routing import operations_of
-from mockserver.control.stub_notation import REPLY_KEYS, STUB_KEYS, read_stubs, read_wish
-from mockserver.control.stub_notation import check_names as check_stub_names
+from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS, read_stubs, read_wish
+from mockserver.control.stubs.notation import check_names as check_stub_names
+from mockserver.control.verify.checks import CHECKS
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS

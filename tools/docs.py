@@ -28,9 +28,9 @@ from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
 from mockserver.faults.scenarios import SCENARIOS, Act
 from mockserver.latency.profiles import PRESETS
-from mockserver.serving.admin import admin_api
-from mockserver.serving.admin_catalogue import CHANGEABLE
-from mockserver.serving.admin_openapi import admin_document
+from mockserver.serving.admin.api import admin_api
+from mockserver.serving.admin.catalogue import CHANGEABLE
+from mockserver.serving.admin.openapi import admin_document
 from mockserver.serving.app import create_app
 
 PAGES = Path(__file__).parents[1] / "mockserver" / "docs"

@@ -7,15 +7,15 @@ respond: question, decision -> plan               (pure, but for the seat that i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mockserver.control.admission import admit
-from mockserver.control.choosing import Chosen, choose, facts_of, told_by
 from mockserver.control.load import Counter
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError
-from mockserver.control.quotas import Ticket
+from mockserver.control.quotas.admission import admit
+from mockserver.control.quotas.desk import Ticket
 from mockserver.control.recall import LONGEST_ANSWER, Memory
-from mockserver.control.replies import perform
-from mockserver.control.stubs import Stub
+from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by
+from mockserver.control.stubs.replies import perform
 from mockserver.faults.rules import Fault
 
 

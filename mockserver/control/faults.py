@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import NamedTuple
 
-from mockserver.control.facts import RequestFacts
 from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
+from mockserver.control.stubs.facts import RequestFacts
 from mockserver.core.criteria import ANYTHING, Facts, matches
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive, fingerprint

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields, replace
 from math import nan
 from typing import Any, get_args
 
-from mockserver.control.quota_rules import QuotaError, check_quotas, read_quotas
+from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
-from mockserver.control.stub_notation import Files, StubError, read_stubs
+from mockserver.control.stubs.notation import Files, StubError, read_stubs
 from mockserver.core.criteria import said_outright
 from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.control.options import from_texts
-from mockserver.control.quota_rules import QuotaError, check_quotas
+from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown

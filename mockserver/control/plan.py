@@ -16,7 +16,7 @@ from mockserver.control import recall
 from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
 from mockserver.control.settings import RouteSettings, Settings
-from mockserver.control.stubs import Near
+from mockserver.control.stubs.book import Near
 from mockserver.core.calls import Call
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
 from mockserver.core.failures import FailureKind, Rejection

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mockserver.control.quota_rules import Quota
-from mockserver.control.stubs import Stub
+from mockserver.control.quotas.rules import Quota
+from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
 from mockserver.latency.profiles import REALISTIC

@@ -23,7 +23,7 @@ from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import ConfigFile, watch
 from mockserver.serving.simulator import Simulator
 
-_ADMIN = "mockserver.serving.admin"
+_ADMIN = "mockserver.serving.admin.api"
 _WELL = b'{\n  "status": "ok"\n}'
 # No process answers more calls than this many bits count.
 _LAUNCH_BITS = 40
@@ -98,7 +98,7 @@ class App:
     @cached_property
     def _admin(self) -> Callable[[Any, Receive, Send], Awaitable[None]]:
         """The admin API, made when it is first asked for: a quarter of all that there is to import is for it alone."""
-        from mockserver.serving.admin import admin_api
+        from mockserver.serving.admin.api import admin_api
 
         return admin_api(self.simulator)
 

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from mockserver import __version__
-from mockserver.control.quota_rules import Quota
+from mockserver.control.quotas.rules import Quota
 from mockserver.control.settings import Settings
 from mockserver.core.criteria import ANYTHING, in_words
 from mockserver.faults.rules import Chance, Fault

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from mockserver.control.journal import Exchange
+from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
 
 log = logging.getLogger("mockserver")

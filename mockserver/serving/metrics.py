@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import sub
 
-from mockserver.control.journal import Exchange
+from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
 from mockserver.core.timeline import Record
 from mockserver.serving.exposition import Histogram

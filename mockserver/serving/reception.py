@@ -12,12 +12,12 @@ from itertools import count
 
 import orjson
 
-from mockserver.control.admission import settle, standings_of
 from mockserver.control.decision import Decision, decide, respond
-from mockserver.control.journal import Denial, Exchange
+from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import Namespace, namespace_of
 from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
-from mockserver.control.quotas import Ticket
+from mockserver.control.quotas.admission import settle, standings_of
+from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection

@@ -11,7 +11,7 @@ from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.options import check_names, check_tiers
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs import Stub
+from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
 from mockserver.serving.metrics import Metrics

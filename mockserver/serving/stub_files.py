@@ -12,8 +12,8 @@ from typing import Any
 
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stub_notation import StubError, check_names, check_unique, read_stubs
-from mockserver.control.stubs import Stub
+from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.notation import StubError, check_names, check_unique, read_stubs
 from mockserver.core.dialects import Dialect
 
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from mockserver.serving.answers import ADMIN, admin_error
+from mockserver.serving.admin.answers import ADMIN, admin_error
 
 _TYPES = {
     "html": "text/html; charset=utf-8",

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-from mockserver.control.journal import Journal
+from mockserver.control.journal.exchanges import Journal
 
 
 async def wait_until(journal: Journal, holds: Callable[[Journal], bool], seconds: float) -> bool:

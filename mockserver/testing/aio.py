@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from anyio import to_thread
 
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
 
 if TYPE_CHECKING:
     from mockserver.testing.handle import Handle

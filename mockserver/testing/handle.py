@@ -5,9 +5,16 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from mockserver.control.verdict import Declaration, Verdict
-from mockserver.control.verify import all_matched, all_used, contract, explain_misses, journal_lines, no_trouble
-from mockserver.control.views import PASSING, View
+from mockserver.control.journal.views import PASSING, View
+from mockserver.control.verify.verdict import Declaration, Verdict
+from mockserver.control.verify.verifier import (
+    all_matched,
+    all_used,
+    contract,
+    explain_misses,
+    journal_lines,
+    no_trouble,
+)
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from mockserver.control.journal.views import View
 from mockserver.control.settings import ConfigError
-from mockserver.control.verdict import Declaration, Verdict, judge
-from mockserver.control.views import View
+from mockserver.control.verify.verdict import Declaration, Verdict, judge
 from mockserver.testing.links import LinkError, RemoteLink
 
 _KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserver-report"

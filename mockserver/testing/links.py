@@ -12,12 +12,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
+from mockserver.control.journal.sifting import sift
+from mockserver.control.journal.transcripts import told_whole
+from mockserver.control.journal.views import View
 from mockserver.control.own_settings import read_own
 from mockserver.control.routing import operations_of
-from mockserver.control.sifting import sift
-from mockserver.control.stub_notation import StubError, check_names, read_stub
-from mockserver.control.transcripts import told_whole
-from mockserver.control.views import View
+from mockserver.control.stubs.notation import StubError, check_names, read_stub
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.serving.waiting import has_requests, is_idle, wait_until
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from mockserver.control import verify
-from mockserver.control.verdict import Declaration, Handling, Outcome, Verdict, judge
-from mockserver.control.verify import Sifted
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
+from mockserver.control.verify import verifier as verify
+from mockserver.control.verify.verdict import Declaration, Handling, Outcome, Verdict, judge
+from mockserver.control.verify.verifier import Sifted
 from mockserver.testing.links import Link
 from mockserver.testing.notation import told_match, told_matcher
 

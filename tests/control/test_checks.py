@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.checks import CHECKS, CheckError, Evidence, run_checks
-from mockserver.control.verify import contract, journal_lines, line
+from mockserver.control.verify.checks import CHECKS, CheckError, Evidence, run_checks
+from mockserver.control.verify.verifier import contract, journal_lines, line
 from mockserver.core.criteria_notation import CriteriaError
 from tests.support.journals import exchange
 

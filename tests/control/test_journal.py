@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 from mockserver.control.decision import decide, respond
-from mockserver.control.journal import Budget, Denial, Exchange, Journal
+from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
+from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
 from mockserver.control.namespaces import Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
-from mockserver.control.transcripts import har, har_entry, told, told_whole
 from mockserver.core.calls import Call, Headers
 from mockserver.dialects import load_dialects
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from mockserver.control.decision import decide, respond
+from mockserver.control.journal.transcripts import told
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
-from mockserver.control.transcripts import told
 from mockserver.core.calls import Call, Headers
 from mockserver.dialects import load_dialects
 

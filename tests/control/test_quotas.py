@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.control.options import check_tiers, checked, from_environment, from_texts, from_toml, settle
-from mockserver.control.quota_rules import Quota, QuotaError, allowance_of, read_quotas
-from mockserver.control.quotas import Admitted, Asker, Charge, QuotaDesk, charge_of
+from mockserver.control.quotas.desk import Admitted, Asker, Charge, QuotaDesk, charge_of
+from mockserver.control.quotas.rules import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Dialect, Model
 from mockserver.core.failures import FailureKind, Rejection

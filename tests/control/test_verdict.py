@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.attempts import SPOILING, TRUNCATING, attempts_of
-from mockserver.control.verdict import Declaration, DeclarationError, judge
-from mockserver.control.views import View
-from mockserver.control.waits import come_at_once, have_no_jitter
+from mockserver.control.journal.views import View
+from mockserver.control.journal.waits import come_at_once, have_no_jitter
+from mockserver.control.verify.attempts import SPOILING, TRUNCATING, attempts_of
+from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
 from mockserver.faults.catalogue import FAULTS
 from tests.support.journals import BODY, exchange
 

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mockserver.control.admission import admit, settle, standings_of
 from mockserver.control.plan import Plan, Question, answer, hear
-from mockserver.control.quota_rules import allowance_of, read_quotas
-from mockserver.control.quotas import QuotaDesk, Ticket
+from mockserver.control.quotas.admission import admit, settle, standings_of
+from mockserver.control.quotas.desk import QuotaDesk, Ticket
+from mockserver.control.quotas.rules import allowance_of, read_quotas
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers

@@ -8,7 +8,7 @@ import pytest
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import settle
 from mockserver.control.plan import WishError
-from mockserver.control.stub_notation import read_stub
+from mockserver.control.stubs.notation import read_stub
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.shapes import SHAPES, Shape

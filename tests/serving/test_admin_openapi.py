@@ -19,9 +19,9 @@ from schemathesis.specs.openapi.checks import (
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.admin import admin_api
-from mockserver.serving.admin_openapi import OPERATIONS, admin_document, places
-from mockserver.serving.admin_schemas import SCHEMAS
+from mockserver.serving.admin.api import admin_api
+from mockserver.serving.admin.openapi import OPERATIONS, admin_document, places
+from mockserver.serving.admin.schemas import SCHEMAS
 from mockserver.serving.app import create_app
 from tests.support.http import exchange
 

@@ -16,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import MockServer, __version__
-from mockserver.control.journal import Exchange
+from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.settings import Settings
 from mockserver.core.timeline import Record
 from mockserver.dialects import load_dialects

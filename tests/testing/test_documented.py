@@ -7,8 +7,8 @@ import pytest
 
 import mockserver
 from mockserver import pytest_plugin
-from mockserver.control import verdict
-from mockserver.control.checks import CHECKS
+from mockserver.control.verify import verdict
+from mockserver.control.verify.checks import CHECKS
 from mockserver.testing.handle import Handle
 from mockserver.testing.stubbing import Stubbing
 from mockserver.testing.verifying import Verify

@@ -27,7 +27,7 @@ from mockserver import (
     tool_call,
 )
 from mockserver.control.settings import ConfigError
-from mockserver.control.stub_notation import StubError
+from mockserver.control.stubs.notation import StubError
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.testing.links import LinkError
 from tests.testing.conduct import BODY, CHAT, MODEL, Wire, cancelling

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mockserver.control.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
 from mockserver.control.load import Counter
 from mockserver.control.plan import Plan, Question, WishError, answer, answer_as, refuse
-from mockserver.control.stub_notation import StubError, read_prepared
-from mockserver.control.stubs import Handler, HandlerError, Near, Prepared, Raw
-from mockserver.control.templates import TemplateError, fill_all
+from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
+from mockserver.control.stubs.choosing import Chosen, check_faults
+from mockserver.control.stubs.notation import StubError, read_prepared
+from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Frames, RawHeaders, Reply
 from mockserver.faults.rules import Fault

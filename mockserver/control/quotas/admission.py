@@ -7,8 +7,8 @@ admit:        question -> question with its standings, and a ticket; or the plan
 from dataclasses import replace
 
 from mockserver.control.plan import Plan, Question, Visit, refuse
-from mockserver.control.quota_rules import allowance_of
-from mockserver.control.quotas import Asker, QuotaDesk, Ticket, charge_of
+from mockserver.control.quotas.desk import Asker, QuotaDesk, Ticket, charge_of
+from mockserver.control.quotas.rules import allowance_of
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call

@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control import verify
-from mockserver.control.verdict import Declaration, judge
-from mockserver.control.verify import Sifted
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
+from mockserver.control.verify import verifier as verify
+from mockserver.control.verify.verdict import Declaration, judge
+from mockserver.control.verify.verifier import Sifted
 from mockserver.core.naming import unknown
 
 

@@ -27,7 +27,7 @@ from mockserver.faults.scenarios import SCENARIOS
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
-from mockserver.serving.answers import (
+from mockserver.serving.admin.answers import (
     ADMIN,
     BadRequestError,
     Guard,

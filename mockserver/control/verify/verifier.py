@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 from jsonschema import Draft202012Validator
 
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
 from mockserver.core.criteria import holds, wanted
 from mockserver.core.criteria_notation import CriteriaError, read_matcher
 

@@ -16,7 +16,7 @@ from mockserver.core.criteria import in_words
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
-from mockserver.serving.answers import (
+from mockserver.serving.admin.answers import (
     BadRequestError,
     Guard,
     admin_error,

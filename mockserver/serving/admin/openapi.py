@@ -18,7 +18,7 @@ from mockserver import __version__
 from mockserver.core.dialects import EDITIONS
 from mockserver.dialects import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
-from mockserver.serving.admin_schemas import (
+from mockserver.serving.admin.schemas import (
     FLAG,
     NUMBER,
     SCHEMAS,

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mockserver.control.facts import RequestFacts
-from mockserver.control.journal import Exchange
+from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.stubs.facts import RequestFacts
 from mockserver.core.criteria import differences
 from mockserver.core.criteria_notation import read_criteria
 

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
-from mockserver.control.attempts import Attempts, asked_to_wait, attempts_of, is_spoilt, is_truncated, succeeded
-from mockserver.control.toolwork import obeyed_nonsense
-from mockserver.control.views import View
-from mockserver.control.waits import come_at_once, have_no_jitter, stay_the_same
+from mockserver.control.journal.views import View
+from mockserver.control.journal.waits import come_at_once, have_no_jitter, stay_the_same
+from mockserver.control.verify.attempts import Attempts, asked_to_wait, attempts_of, is_spoilt, is_truncated, succeeded
+from mockserver.control.verify.toolwork import obeyed_nonsense
 from mockserver.core.naming import unknown
 
 Handling = Literal["retry", "raise", "fallback"]

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from mockserver import __version__
-from mockserver.control.journal import Exchange
+from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
 from mockserver.core.calls import Call, Headers
 from mockserver.core.seeding import fingerprint

@@ -16,9 +16,16 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from mockserver.control.journal import Exchange, Journal
-from mockserver.control.transcripts import har, har_entry, told, told_whole
-from mockserver.serving.answers import BadRequestError, Guard, admin_error, admin_json, namespace_name, per_namespace
+from mockserver.control.journal.exchanges import Exchange, Journal
+from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
+from mockserver.serving.admin.answers import (
+    BadRequestError,
+    Guard,
+    admin_error,
+    admin_json,
+    namespace_name,
+    per_namespace,
+)
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.turns import in_turns
 

@@ -38,8 +38,8 @@ and with these, where they belong:
     template = true                                             # fill {{ last_user }} in its texts: `templates.py`
 
 `error`, `faults`, `latency`, `seed` and `headers` may also stand in the stub itself, for all of its replies. In Python
-a reply may be a function: it gets the request's facts (`control/facts.py`) and returns a REPLY, or None for a generated
-answer.
+a reply may be a function: it gets the request's facts (`control/stubs/facts.py`) and returns a REPLY, or None for a
+generated answer.
 
 A mistake raises `StubError`, which names the place and what would have been valid.
 """
@@ -55,8 +55,8 @@ from pathlib import PurePath
 from re import fullmatch
 from typing import Any, get_args
 
-from mockserver.control.stubs import Prepared, Raw, Step, Stub
-from mockserver.control.templates import TemplateError, check_all
+from mockserver.control.stubs.book import Prepared, Raw, Step, Stub
+from mockserver.control.stubs.templates import TemplateError, check_all
 from mockserver.core.criteria import ANYTHING, Criteria, said_outright
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
 from mockserver.core.generation import FinishReason

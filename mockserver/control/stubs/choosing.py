@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError, retold
-from mockserver.control.stub_notation import StubError, read_wish
-from mockserver.control.stubs import HandlerError, Near, Prepared, Raw, Stub
+from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
+from mockserver.control.stubs.facts import RequestFacts
+from mockserver.control.stubs.notation import StubError, read_wish
 from mockserver.core.calls import Headers
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech

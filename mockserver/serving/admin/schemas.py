@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from mockserver.control.checks import CHECKS
 from mockserver.control.options import OPTIONS
 from mockserver.control.own_settings import OWN
 from mockserver.control.settings import Settings
-from mockserver.control.stub_notation import REPLY_KEYS, STUB_KEYS
-from mockserver.control.verdict import JUDGES
+from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS
+from mockserver.control.verify.checks import CHECKS
+from mockserver.control.verify.verdict import JUDGES
 from mockserver.core.criteria_notation import FIELDS, MATCHERS
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
 from mockserver.faults.catalogue import FAULTS, PLACES
 from mockserver.faults.scenarios import SCENARIOS
-from mockserver.serving.admin_catalogue import CHANGEABLE
+from mockserver.serving.admin.catalogue import CHANGEABLE
 
 Schema = Mapping[str, Any]
 

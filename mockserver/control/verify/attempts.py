@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import orjson
 
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
 
 # A client whose patience has ended may be back before the server has noticed that it had left.
 _NOTICE = 0.05

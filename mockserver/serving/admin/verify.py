@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver.control.checks import CheckError, Evidence, run_checks
+from mockserver.control.journal.sifting import sift
+from mockserver.control.journal.transcripts import told_whole
+from mockserver.control.journal.views import View
 from mockserver.control.namespaces import Namespace
 from mockserver.control.own_settings import read_own
 from mockserver.control.settings import ConfigError
-from mockserver.control.sifting import sift
-from mockserver.control.transcripts import told_whole
-from mockserver.control.verdict import Declaration, DeclarationError, judge
-from mockserver.control.views import View
+from mockserver.control.verify.checks import CheckError, Evidence, run_checks
+from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.core.naming import unknown
-from mockserver.serving.answers import (
+from mockserver.serving.admin.answers import (
     ADMIN,
     BadRequestError,
     Guard,

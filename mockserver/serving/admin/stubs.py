@@ -17,11 +17,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mockserver.control.journal.transcripts import told
 from mockserver.control.routing import operations_of
-from mockserver.control.stub_notation import StubError, check_names, read_stub
-from mockserver.control.stubs import Stub, StubBook
-from mockserver.control.transcripts import told
-from mockserver.serving.answers import (
+from mockserver.control.stubs.book import Stub, StubBook
+from mockserver.control.stubs.notation import StubError, check_names, read_stub
+from mockserver.serving.admin.answers import (
     BadRequestError,
     Guard,
     admin_error,

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from mockserver import __version__
 from mockserver.control.recall import recalled
-from mockserver.serving.answers import ADMIN, Guard
+from mockserver.serving.admin.answers import ADMIN, Guard
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
 from mockserver.serving.simulator import Simulator

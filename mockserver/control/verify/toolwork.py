@@ -12,7 +12,7 @@ import orjson
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from mockserver.control.views import View
+from mockserver.control.journal.views import View
 
 # Words by which a result owns that the call was wrong. Whoever uses one of them has noticed something.
 _COMPLAINTS = re.compile(

@@ -15,15 +15,15 @@ from starlette.routing import Route
 from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
-from mockserver.serving.admin_catalogue import catalogue_routes
-from mockserver.serving.admin_faults import fault_routes
-from mockserver.serving.admin_journal import journal_routes
-from mockserver.serving.admin_metrics import metrics_routes
-from mockserver.serving.admin_namespaces import namespace_routes
-from mockserver.serving.admin_openapi import openapi_routes
-from mockserver.serving.admin_stubs import stub_routes
-from mockserver.serving.admin_verify import verify_routes
-from mockserver.serving.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
+from mockserver.serving.admin.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
+from mockserver.serving.admin.catalogue import catalogue_routes
+from mockserver.serving.admin.faults import fault_routes
+from mockserver.serving.admin.journal import journal_routes
+from mockserver.serving.admin.metrics import metrics_routes
+from mockserver.serving.admin.namespaces import namespace_routes
+from mockserver.serving.admin.openapi import openapi_routes
+from mockserver.serving.admin.stubs import stub_routes
+from mockserver.serving.admin.verify import verify_routes
 from mockserver.serving.door import Door
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.ui import ui_routes

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver.control.namespaces import Namespace
-from mockserver.serving.answers import (
+from mockserver.serving.admin.answers import (
     ADMIN,
     BadRequestError,
     Guard,

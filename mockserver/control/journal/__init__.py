@@ -1,0 +1,1 @@
+"""The journal: what has happened in a namespace, and how it is told."""

@@ -1,0 +1,1 @@
+"""The admin API, a module for each of its parts."""
