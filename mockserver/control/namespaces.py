@@ -3,6 +3,7 @@
 A path, a header or an API key names one; the first that does counts.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from mockserver.core.calls import Headers
 
 DEFAULT = ""
 
+_NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"
 _MOST_NAMESPACES = 4096
@@ -88,6 +90,11 @@ class Namespaces:
                 pass
             if self._budget.held <= self._budget.most:
                 return
+
+
+def is_name(name: str) -> bool:
+    """Whether a namespace may be called so: what a part of a path can hold, and not too much of it."""
+    return _NAME.fullmatch(name) is not None
 
 
 def namespace_of(path: str, headers: Headers) -> tuple[str, str]:

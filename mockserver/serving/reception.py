@@ -14,7 +14,7 @@ import orjson
 
 from mockserver.control.decision import Decision, decide, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
-from mockserver.control.namespaces import Namespace, namespace_of
+from mockserver.control.namespaces import DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
 from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
@@ -33,6 +33,7 @@ from mockserver.serving.simulator import Setup, Simulator
 # What takes longer than some milliseconds is planned in a thread, so that the loop can go on: a body of so many bytes,
 # an answer of so many tokens.
 _LARGE_BODY = 32_768
+_BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
 _LONG_ANSWER = 4_096
 
 
@@ -118,12 +119,15 @@ class Reception:
         """The exchange of a request; one that takes long is worked out in a thread."""
         simulator = self._simulator
         name, path = namespace_of(incoming.path, incoming.headers)
-        namespace = simulator.namespaces.get(name)
+        well_named = is_name(name)
+        namespace = simulator.namespaces.get(name if well_named else DEFAULT)
         clock = simulator.clock(namespace)
         setup = simulator.setup_of(namespace)
         visitor = _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
         if preflight(incoming.method, incoming.headers) and visitor.setup.settings.cors == "on":
             return Staged(None, visitor)
+        if not well_named:
+            return self._denied(visitor, Denial(400, "bad_namespace", _BAD_NAME))
         landing = visitor.setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
             return self._denied(visitor, self._lost(visitor))

@@ -128,3 +128,10 @@ def test_what_the_journal_cannot_answer_is_said_clearly(server: MockServer, path
     answer = exchange(server.url, "GET", f"/_mockserver{path}")
     assert answer.status in (400, 404)
     assert json.loads(answer.body)["error"]["message"]
+
+
+@pytest.mark.parametrize("name", ["a/b", "two words", "x" * 201])
+def test_a_namespace_that_no_path_could_name_is_refused(server: MockServer, name: str) -> None:
+    headers = {**KEY, "x-mockserver-namespace": name}
+    answer = exchange(server.url, "POST", "/cerebras/v1/completions", PROMPT, headers)
+    assert (answer.status, json.loads(answer.body)["error"]["type"]) == (400, "mockserver_bad_namespace")

@@ -1,6 +1,6 @@
 """A real Chromium for the tests of the live page and of frontends, driven by playwright.
 
-It is the machine's own: nothing is downloaded. Without one the tests are skipped; where `MOCKSERVER_NEED_CHROMIUM` is
+It is the machine's own: nothing is downloaded. Without one the tests are skipped; where `NEED_CHROMIUM` is
 set, they fail.
 """
 
@@ -24,7 +24,7 @@ def chromium() -> Iterator[Browser]:
     """The browser, for as long as the block lasts."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
-        if os.environ.get("MOCKSERVER_NEED_CHROMIUM"):
+        if os.environ.get("NEED_CHROMIUM"):
             pytest.fail(_NOTHING, pytrace=False)
         pytest.skip(_NOTHING)
     with sync_playwright() as playwright:
