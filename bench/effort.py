@@ -9,16 +9,16 @@ LENGTHS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
 class Effort:
     """Rounds, seconds per measurement, and sizes. The prompt of a long request has `long_prompt` characters."""
 
-    rounds: int = 5
-    seconds: float = 2.0
+    rounds: int = 3
+    seconds: float = 1.5
     connections: int = 64
     crowds: tuple[int, ...] = (1, 4, 16, 64, 256)
     tokens: int = 128
-    streams: tuple[int, ...] = (1, 100, 500, 1_000)
+    streams: tuple[int, ...] = (1, 100, 1_000)
     gaps: tuple[float, ...] = (0.010, 0.030)
     ttft: float = 0.1
-    pacing_rounds: int = 3
-    starts: int = 9
+    pacing_rounds: int = 2
+    starts: int = 7
     asked: int = 50_000
     journals: tuple[int, ...] = (100, 1_000, 3_000, 10_000)
     long_prompt: int = 1_000_000

@@ -28,8 +28,10 @@ export class Live {
   /** Connect, or connect anew. */
   start() {
     this.stop("connecting");
-    this.#running = new AbortController();
-    this.#follow(this.#running.signal).catch((error) => this.#lost(error));
+    const running = new AbortController();
+    this.#running = running;
+    // Whatever becomes of a line that has been given up is nobody's business any more.
+    this.#follow(running.signal).catch((error) => running.signal.aborted || this.#lost(error));
   }
 
   /** @param {State} state */
@@ -45,6 +47,7 @@ export class Live {
     const answer = await ask("GET", inSpace("/events"), undefined, signal);
     // The list comes after the line is open, so that nothing falls between the two.
     await this.#readAll();
+    if (signal.aborted) return;
     this.#failures = 0;
     this.tell("live");
     for await (const { event, data } of serverEvents(/** @type {any} */ (answer.body))) {
@@ -61,7 +64,6 @@ export class Live {
 
   /** @param {any} error */
   #lost(error) {
-    if (error.name === "AbortError") return;
     if (error.status === 401) return this.tell("closed", error.message);
     this.tell("lost", error.message);
     const wait = PATIENCE[Math.min(this.#failures, PATIENCE.length - 1)];
