@@ -6,6 +6,7 @@ whether one stream waits or a thousand, and comes within some microseconds. Else
 """
 
 import asyncio
+import contextlib
 import ctypes
 import heapq
 import os
@@ -146,17 +147,21 @@ class TimerClock:
         _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
 
     def _ring(self) -> None:
-        try:
-            os.read(self._timer, 8)
-        except BlockingIOError:
-            return
-        self._armed = float("inf")
+        # Whoever is called asks to be called again: the timer is set once, when all have been.
+        self._armed = float("-inf")
         due, waiting = time.monotonic(), self._waiting
-        while waiting and waiting[0][0] <= due:
-            for wake in heapq.heappop(waiting)[2]:
-                wake()
-        if waiting:
-            self._arm(waiting[0][0])
+        try:
+            while waiting and waiting[0][0] <= due:
+                for wake in heapq.heappop(waiting)[2]:
+                    wake()
+        finally:
+            self._armed = float("inf")
+            # Either keeps the timer from ringing on; what is read does not matter.
+            if waiting:
+                self._arm(waiting[0][0])
+            else:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._timer, 8)
 
 
 _clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()
@@ -181,6 +186,9 @@ def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopsClock:
 
 _TIMER_ABSOLUTE = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
+# The same for a call that never waits, and is made for each event: without letting other threads in.
+_quick = ctypes.PyDLL(None) if sys.platform.startswith("linux") else None
+_pack = struct.Struct("qqqq").pack
 
 
 def _create_timer() -> int:
@@ -193,7 +201,8 @@ def _create_timer() -> int:
 
 
 def _set_timer(timer: int, instant: float) -> None:
-    assert _libc is not None
+    assert _quick is not None
     seconds = int(instant)
-    value = struct.pack("qqqq", 0, 0, seconds, int((instant - seconds) * 1e9))
-    _libc.timerfd_settime(timer, _TIMER_ABSOLUTE, value, None)
+    # The interval (none), and the instant: each in seconds and nanoseconds.
+    value = _pack(0, 0, seconds, int((instant - seconds) * 1e9))
+    _quick.timerfd_settime(timer, _TIMER_ABSOLUTE, value, None)

@@ -102,7 +102,7 @@ class Performance:
     def _play(self) -> None:
         turn = _TURN if self._longest else 1
         while not self._over:
-            run = self._current()
+            run = self._run if self._position != self._count else self._current()
             if run is None:
                 self._finish()
                 return
