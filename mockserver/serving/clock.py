@@ -20,8 +20,8 @@ from weakref import WeakKeyDictionary, finalize
 
 Wake = Callable[[], None]
 
-# A wake-up costs more than what it wakes: after each the timer rests for so many seconds, so that under load whatever is
-# due within them shares one. A single stream never notices.
+# A wake-up costs more than what it wakes: after each the timer rests for so many seconds. Under load whatever is due
+# within them shares one; a single stream never notices.
 _REST = 0.000_15
 # Whatever is due after this instant (in seconds) is never due.
 _LATEST = 2.0**40
