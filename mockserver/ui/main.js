@@ -74,9 +74,9 @@ function chooseSpace(name) {
 
 async function start() {
   try {
-    const known = await catalogue();
+    const [known, about] = await Promise.all([catalogue(), get(`${ADMIN}/version`)]);
     views ??= { traffic: new Traffic(exchanges, known.dialects.map((each) => each.name)), playground: new Playground(known), controls: new Controls(known, { chooseSpace }) };
-    version.textContent = (await get(`${ADMIN}/version`)).version;
+    version.textContent = about.version;
     show();
     listSpaces();
   } catch (error) {

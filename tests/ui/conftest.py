@@ -28,18 +28,23 @@ def mock() -> Iterator[MockServer]:
 
 @pytest.fixture
 def open_page(browser: Browser, mock: MockServer) -> Iterator[Open]:
-    """Opens a view of the live page; at the end nothing may have been complained of, or fetched from elsewhere."""
+    """Opens a view of the live page; at the end nothing may have been complained of, or fetched from elsewhere.
+
+    The first request to a URL like `unreachable` finds no server.
+    """
     heard: list[list[str]] = []
     asked: list[str] = []
     contexts = []
 
-    def open_page(view: str = "traffic", query: str = "", **settings: object) -> Page:
+    def open_page(view: str = "traffic", query: str = "", unreachable: str = "", **settings: object) -> Page:
         context = browser.new_context(**{"viewport": {"width": 1360, "height": 900}, **settings})  # type: ignore[arg-type]
         context.set_default_timeout(8_000)
         contexts.append(context)
         page = context.new_page()
         heard.append(complaints_of(page))
         page.on("request", lambda request: asked.append(request.url))
+        if unreachable:
+            page.route(unreachable, lambda route: route.abort(), times=1)
         page.goto(f"{mock.url}/_mockserver/ui/{query}#/{view}")
         return page
 

@@ -112,7 +112,10 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 @pytest.mark.parametrize("dialect", QUESTIONS)
 def test_a_page_of_another_origin_reads_every_dialects_stream(page: Page, mock: MockServer, dialect: str) -> None:
     path, body = QUESTIONS[dialect]
-    got = page.evaluate("([url, body]) => ask(url, body)", [mock.url + path, {**body, "stream": True}])
+    # The pause is there for a busy machine, whose browser may see a quick stream in one piece.
+    pause = {"x-mockserver-fault": "{ kind = 'stall', after_event = 2, seconds = 1 }"}
+    asked = [mock.url + path, {**body, "stream": True}, pause]
+    got = page.evaluate("([url, body, headers]) => ask(url, body, headers)", asked)
     assert got["status"] == 200
     assert got["parts"] > 1
     events = [json.loads(line[6:]) for line in got["text"].splitlines() if line.startswith("data: {")]

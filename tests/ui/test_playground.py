@@ -50,6 +50,15 @@ def test_parameters_of_the_contract_go_into_the_body_and_refusals_are_shown(open
     expect(asked.get_by_role("group", name="The text of the answer")).to_contain_text("temperature")
 
 
+def test_a_contract_that_could_not_be_read_is_read_again(open_page: Open) -> None:
+    page = open_page("playground", unreachable="**/openapi.json")
+    asked = pane(page)
+    asked.get_by_text("Parameters, from the contract").click()
+    expect(asked).to_contain_text("The server does not answer")
+    asked.get_by_role("button", name="Try again").click()
+    expect(asked.get_by_label("temperature")).to_be_visible()
+
+
 def test_two_latencies_are_compared_side_by_side(open_page: Open) -> None:
     page = open_page("playground")
     page.get_by_role("button", name="Compare two").click()

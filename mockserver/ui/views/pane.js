@@ -1,11 +1,13 @@
 /** One side of the playground: whom to ask and how, and the answer as it comes: its text, its raw events, its timing. */
 
+import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
 import { json, textOf } from "../base/says.js";
 import { send } from "../base/send.js";
 import { duration } from "../base/words.js";
 import { Chart } from "../parts/chart.js";
 import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
+import { failure } from "../parts/states.js";
 import { toast } from "../parts/toasts.js";
 
 // These have controls of their own.
@@ -14,14 +16,14 @@ const OWN = new Set(["model", "prompt", "messages", "stream"]);
 const LONGEST = 400_000;
 
 let panes = 0;
+/** @type {Map<string, Promise<any>>} the contracts read so far, by dialect */
+const contracts = new Map();
 
 export class Pane {
   /** @type {AbortController | null} */
   #running = null;
   /** @type {import("../parts/form.js").Input[]} */
   #inputs = [];
-  /** @type {Map<string, Promise<any>>} the contracts read so far */
-  static #documents = new Map();
 
   /** @param {any} catalogue @param {string} dialect @param {string} letter by which the two are told apart */
   constructor(catalogue, dialect, letter) {
@@ -53,7 +55,8 @@ export class Pane {
     this.prompt = "";
     fill(this.text, h("span", { class: "empty" }, "The answer appears here, as a user would read it."));
     fill(this.raw, h("span", { class: "empty" }, "And here as it comes over the wire."));
-    this.ready = this.#chooseDialect();
+    this.ready = Promise.resolve();
+    this.#chooseDialect();
   }
 
   /** @param {string} prompt */
@@ -70,18 +73,28 @@ export class Pane {
     return this.#vendor().operations.find((each) => each.name === this.operation.value);
   }
 
-  async #chooseDialect() {
+  #chooseDialect() {
     const vendor = this.#vendor();
     fill(this.operation, vendor.operations.filter((each) => each.generates).map((each) => h("option", { value: each.name }, `${each.name} · ${each.paths[0]}`)));
     fill(this.models, vendor.models.map((value) => h("option", { value })));
     this.model.value = vendor.models[0] ?? "";
-    await this.#chooseOperation();
+    this.#chooseOperation();
   }
 
-  async #chooseOperation() {
-    const [name, operation] = [this.dialect.value, this.#chosen()];
-    if (!Pane.#documents.has(name)) Pane.#documents.set(name, fetch(`/${name}/openapi.json`).then((answer) => answer.json()));
-    const document = await Pane.#documents.get(name);
+  #chooseOperation() {
+    this.properties = null;
+    this.ready = this.#readContract(this.dialect.value, this.#chosen());
+  }
+
+  /** @param {string} name @param {any} operation */
+  async #readContract(name, operation) {
+    let document;
+    try {
+      document = await contractOf(name);
+    } catch (error) {
+      fill(this.parameters, failure(/** @type {Error} */ (error), () => this.#chooseOperation()));
+      return;
+    }
     if (operation !== this.#chosen()) return;
     const path = document.paths[operation.paths[0].slice(name.length + 1)];
     const schema = path?.[operation.method.toLowerCase()]?.requestBody?.content["application/json"].schema ?? {};
@@ -126,6 +139,7 @@ export class Pane {
 
   /** Ask, and show what comes until it ends. @param {string} prompt */
   async ask(prompt) {
+    if (!this.properties) this.#chooseOperation();
     await this.ready;
     this.prompt = prompt;
     let body;
@@ -180,6 +194,14 @@ export class Pane {
     this.#tellTiming(arrivals, end);
     this.element.dispatchEvent(new CustomEvent("answered"));
   }
+}
+
+/** The contract of a dialect. One that could not be read is asked for again. @param {string} name */
+function contractOf(name) {
+  const reading = contracts.get(name) ?? get(`/${name}/openapi.json`);
+  contracts.set(name, reading);
+  reading.catch(() => contracts.delete(name));
+  return reading;
 }
 
 /** Add to the end, and stay there if the reader is there. @param {HTMLElement} element @param {string} text */
