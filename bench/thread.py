@@ -12,7 +12,7 @@ import uvicorn
 from bench import questions
 from bench.bare import application, config
 from bench.servers import ask, free_port
-from mockserver.serving.server import ServerThread
+from mockserver import MockServer
 
 
 class BareThread:
@@ -37,7 +37,7 @@ class BareThread:
 
 
 def _product() -> tuple[AbstractContextManager[object], int, bytes]:
-    server = ServerThread()
+    server = MockServer()
     return server, int(server.url.rpartition(":")[2]), questions.plain(8)
 
 

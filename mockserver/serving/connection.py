@@ -17,7 +17,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.player import Call, Performance
 from mockserver.serving.reception import Incoming
-from mockserver.serving.wire import Wire, WireProtocol
+from mockserver.serving.wire import WireProtocol
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _BODILESS = (204, 304)
@@ -211,11 +211,6 @@ class DirectProtocol(WireProtocol):
     """uvicorn's HTTP protocol, which hands requests to the application directly where it takes them so."""
 
     cycle: Any
-
-    @property
-    def wire(self) -> Wire:
-        """What is under the connection."""
-        return self._wire
 
     @property
     def old(self) -> bool:

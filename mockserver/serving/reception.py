@@ -79,19 +79,19 @@ class _Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """An exchange that is ready to be performed; a preflight is none, and nobody notes it."""
+    """What is ready to be performed: an exchange, or (`allowed`) the answer to a preflight, which nobody notes."""
 
-    exchange: Exchange | None
     visitor: _Visitor
+    exchange: Exchange | None = None
     ticket: Ticket | None = None
+    allowed: Timeline | None = None
 
     def performance(self, sink: Sink) -> Performance:
         """The performance of its answer."""
         visitor, exchange = self.visitor, self.exchange
-        if exchange is None:
-            allowed = preflight(visitor.incoming.method, visitor.incoming.headers)
-            assert allowed is not None, "what is no exchange is a preflight"
-            return Performance(allowed, sink, visitor.clock, visitor.instant, Record())
+        if self.allowed is not None:
+            return Performance(self.allowed, sink, visitor.clock, visitor.instant, Record())
+        assert exchange is not None, "what is no preflight is an exchange"
         visitor.metrics.begun()
         return Performance(
             _opened(_timeline(exchange, visitor), visitor),
@@ -124,18 +124,16 @@ class Reception:
         clock = simulator.clock(namespace)
         setup = simulator.setup_of(namespace)
         visitor = _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
-        if preflight(incoming.method, incoming.headers) and visitor.setup.settings.cors == "on":
-            return Staged(None, visitor)
+        allowed = preflight(incoming.method, incoming.headers) if setup.settings.cors == "on" else None
+        if allowed is not None:
+            return Staged(visitor, allowed=allowed)
         if not well_named:
             return self._denied(visitor, Denial(400, "bad_namespace", _BAD_NAME))
-        landing = visitor.setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
+        landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
             return self._denied(visitor, self._lost(visitor))
         if incoming.too_large:
-            rejection = Rejection(FailureKind.BODY_TOO_LARGE)
-            return self._staged(
-                visitor, plan_refusal(rejection, visitor.call(landing.path), landing, visitor.setup.settings)
-            )
+            return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
         if len(incoming.body) > _LARGE_BODY:
             return self._receive_large(visitor, landing)
         return self._guarded(visitor, landing)
@@ -180,12 +178,14 @@ class Reception:
         _leave(visitor.namespace, ticket)
         if isinstance(error, WishError):
             return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
-        call = visitor.call(landing.path)
         said = "a fault of mockserver's own, answered as a server error: %s %s"
-        log.error(said, call.method, call.path, exc_info=error)
-        return self._staged(
-            visitor, plan_refusal(Rejection(FailureKind.SERVER_ERROR), call, landing, visitor.setup.settings)
-        )
+        log.error(said, visitor.incoming.method, landing.path, exc_info=error)
+        return self._refused(visitor, landing, FailureKind.SERVER_ERROR)
+
+    def _refused(self, visitor: _Visitor, landing: Landing, kind: FailureKind) -> Staged:
+        """The exchange of a refusal that no dialect has a part in."""
+        call = visitor.call(landing.path)
+        return self._staged(visitor, plan_refusal(Rejection(kind), call, landing, visitor.setup.settings))
 
     def _staged(self, visitor: _Visitor, plan: Plan, decision: Decision | None = None) -> Staged:
         """The exchange of a plan, noted in the journal; its quotas are charged."""
@@ -204,12 +204,12 @@ class Reception:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
         exchange = visitor.note(call, plan)
         self._simulator.namespaces.trim()
-        return Staged(exchange, visitor, ticket)
+        return Staged(visitor, exchange, ticket)
 
     def _denied(self, visitor: _Visitor, denial: Denial, landing: Landing | None = None) -> Staged:
         """The exchange of an answer of our own."""
         call = visitor.call(visitor.path if landing is None else landing.path)
-        return Staged(visitor.note(call, denial=denial), visitor)
+        return Staged(visitor, visitor.note(call, denial=denial))
 
     def _lost(self, visitor: _Visitor) -> Denial:
         said = (

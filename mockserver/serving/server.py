@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 import uvicorn
 from uvicorn.server import ServerState
@@ -209,7 +208,7 @@ def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int 
 class ServerThread:
     """A server in a thread of its own; without settings with latency off on a free port, else where they say.
 
-    Use it as a context manager; `url` is its base URL without a slash at the end. `loop` is the event loop's kind.
+    `url` is its base URL without a slash at the end, `loop` the event loop's kind.
     """
 
     def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
@@ -221,15 +220,6 @@ class ServerThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
         self.url = url_of(self._listener, secure=self.settings.tls_cert is not None)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     @property
     def simulator(self) -> Simulator:

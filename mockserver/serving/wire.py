@@ -1,7 +1,7 @@
 """The wire under HTTP: what a fault needs that no HTTP answer can do.
 
-uvicorn's protocol, with one thing more: it puts a small `Wire` into each request's scope, as an ASGI extension. Where
-there is none (an application called in process), transport faults are refused.
+uvicorn's protocol, with one thing more: a small `Wire` under each connection. Where there is none (an application
+called in process), transport faults are refused.
 """
 
 import asyncio
@@ -18,8 +18,7 @@ if sys.platform == "linux":
 else:
     ioctl, _OUT_QUEUE = None, 0
 
-EXTENSION = "mockserver.wire"
-# The extension that is the server's `Door`: where it is, listeners can fail.
+# The ASGI extension that is the server's `Door`: where it is, listeners can fail.
 DOOR = "mockserver.door"
 
 # "Linger, for no time at all": closing a socket then resets the connection.
@@ -87,23 +86,22 @@ def _unacknowledged(connection: socket.socket | None) -> int:
 
 
 class WireProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with a wire, and the server's door, in every scope."""
+    """uvicorn's HTTP protocol with a wire; whoever is asked over ASGI finds the server's door in the scope."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Remember the wire of the connection."""
         super().connection_made(transport)
-        self._wire = Wire(transport)
-        self._extensions: dict[str, Any] = {EXTENSION: self._wire}
+        self.wire = Wire(transport)
 
     def data_received(self, data: bytes) -> None:
         """Take what the client sends, unless the connection is dead."""
-        if self._wire.dead:
-            self._wire.receive()
+        if self.wire.dead:
+            self.wire.receive()
         else:
             super().data_received(data)
 
-    def on_message_begin(self) -> None:
-        """Put the wire into the scope of the request that begins."""
-        super().on_message_begin()
-        self._extensions[DOOR] = getattr(self.config, "door", None)
-        self.scope["extensions"] = self._extensions
+    def on_headers_complete(self) -> None:
+        """Put the door into the scope of a request that goes to the application over ASGI."""
+        extensions: dict[str, Any] = {DOOR: getattr(self.config, "door", None)}
+        self.scope["extensions"] = extensions
+        super().on_headers_complete()

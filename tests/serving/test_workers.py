@@ -18,8 +18,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import MockServer
 from mockserver.cli import main
-from mockserver.serving.server import Loop, ServerThread
+from mockserver.serving.server import Loop
 from tests.support.http import exchange
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
@@ -165,7 +166,7 @@ def test_a_connection_that_is_kept_answers_at_once(options: tuple[str, ...]) -> 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_it_does_so_on_every_loop(loop: Loop) -> None:
-    with ServerThread(loop=loop) as server:
+    with MockServer(loop=loop) as server:
         assert _usual_wait(server.url) < 0.02
 
 

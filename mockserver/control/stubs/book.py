@@ -46,11 +46,6 @@ class Prepared:
     headers: RawHeaders = ()
     template: Mapping[str, Any] | None = None
 
-    @property
-    def is_generated(self) -> bool:
-        """Whether the answer is what the model says by itself."""
-        return self.content is None
-
 
 class Step(NamedTuple):
     """An answer, and what a request has to be for it beside what the whole stub asks."""

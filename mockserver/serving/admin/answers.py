@@ -8,7 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mockserver.control.namespaces import Namespace
 from mockserver.serving.addresses import ADMIN
+from mockserver.serving.simulator import Simulator
 
 __all__ = ["ADMIN"]
 
@@ -39,8 +41,13 @@ def per_namespace(method: str, path: str, endpoint: Endpoint) -> list[Route]:
 
 
 def namespace_name(request: Request) -> str:
-    """The namespace that the path of a request names."""
+    """The name of the namespace in the path of a request."""
     return str(request.path_params.get("namespace", ""))
+
+
+def asked_namespace(simulator: Simulator, request: Request) -> Namespace:
+    """The namespace that the path of a request names."""
+    return simulator.namespaces.get(namespace_name(request))
 
 
 async def json_body(request: Request, what: str, example: str) -> dict[str, Any]:

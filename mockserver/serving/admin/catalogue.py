@@ -32,8 +32,8 @@ from mockserver.serving.admin.answers import (
     BadRequestError,
     Guard,
     admin_json,
+    asked_namespace,
     json_body,
-    namespace_name,
     per_namespace,
 )
 from mockserver.serving.simulator import Simulator
@@ -84,7 +84,7 @@ def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"changed": list(values)})
 
     async def quotas(request: Request) -> Response:
-        namespace = simulator.namespaces.get(namespace_name(request))
+        namespace = asked_namespace(simulator, request)
         return admin_json(namespace.quotas.describe(simulator.clock(namespace).now()))
 
     return [

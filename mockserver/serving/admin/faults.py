@@ -21,6 +21,7 @@ from mockserver.serving.admin.answers import (
     Guard,
     admin_error,
     admin_json,
+    asked_namespace,
     json_body,
     namespace_name,
     per_namespace,
@@ -36,14 +37,14 @@ def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the desks of the namespaces."""
 
     def desk(request: Request) -> FaultDesk:
-        return simulator.namespaces.get(namespace_name(request)).faults
+        return asked_namespace(simulator, request).faults
 
     async def listed(request: Request) -> Response:
         return admin_json({"faults": [_shown(*row) for row in desk(request).armed()]})
 
     async def arm(request: Request) -> Response:
         name, faults = _named(await json_body(request, "A fault", _EXAMPLE))
-        now = simulator.clock(simulator.namespaces.get(namespace_name(request))).now()
+        now = simulator.clock(asked_namespace(simulator, request)).now()
         for number, fault in enumerate(faults):
             if FAULTS[fault.kind].listens:
                 _door(request).fail_as(fault)

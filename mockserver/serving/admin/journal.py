@@ -23,7 +23,7 @@ from mockserver.serving.admin.answers import (
     Guard,
     admin_error,
     admin_json,
-    namespace_name,
+    asked_namespace,
     per_namespace,
 )
 from mockserver.serving.simulator import Simulator
@@ -39,7 +39,7 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the journals."""
 
     def journal(request: Request) -> Journal:
-        return simulator.namespaces.get(namespace_name(request)).journal
+        return asked_namespace(simulator, request).journal
 
     async def listed(request: Request) -> Response:
         tell = told_whole if request.query_params.get("full") else told

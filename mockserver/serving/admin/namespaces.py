@@ -6,6 +6,7 @@ POST   /_mockserver/clock         {"advance": 60} puts it forward
 POST   /_mockserver/reset         forget all that the namespace has armed, counted and recorded
 """
 
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -18,6 +19,7 @@ from mockserver.serving.admin.answers import (
     BadRequestError,
     Guard,
     admin_json,
+    asked_namespace,
     json_body,
     namespace_name,
     per_namespace,
@@ -31,8 +33,7 @@ _FURTHEST = 3.2e9
 def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the namespaces."""
 
-    def namespace(request: Request) -> Namespace:
-        return simulator.namespaces.get(namespace_name(request))
+    namespace = partial(asked_namespace, simulator)
 
     async def listed(request: Request) -> Response:
         return admin_json({"namespaces": [_shown(each) for each in simulator.namespaces.all()]})

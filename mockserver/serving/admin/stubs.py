@@ -26,8 +26,8 @@ from mockserver.serving.admin.answers import (
     Guard,
     admin_error,
     admin_json,
+    asked_namespace,
     json_body,
-    namespace_name,
     per_namespace,
 )
 from mockserver.serving.simulator import Simulator
@@ -41,7 +41,7 @@ def stub_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     operations = operations_of(simulator.dialects)
 
     def book(request: Request) -> StubBook:
-        return simulator.namespaces.get(namespace_name(request)).stubs
+        return asked_namespace(simulator, request).stubs
 
     def read(table: object, place: str = "stub") -> Stub:
         try:
@@ -87,7 +87,7 @@ def stub_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_error(404, f"No stub {name!r} was added here. Added: {known}")
 
     async def unmatched(request: Request) -> Response:
-        exchanges = simulator.namespaces.get(namespace_name(request)).journal.exchanges()
+        exchanges = asked_namespace(simulator, request).journal.exchanges()
         missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
         return admin_json({"exchanges": await in_turns(told, missed)})
 

@@ -9,6 +9,7 @@ PUT    /_mockserver/settings          {"seed": 7, "latency": "off"}: settings of
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -18,7 +19,6 @@ from starlette.routing import Route
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import told_whole
 from mockserver.control.journal.views import View
-from mockserver.control.namespaces import Namespace
 from mockserver.control.own_settings import read_own
 from mockserver.control.settings import ConfigError
 from mockserver.control.verify.checks import CheckError, Evidence, run_checks
@@ -30,8 +30,8 @@ from mockserver.serving.admin.answers import (
     BadRequestError,
     Guard,
     admin_json,
+    asked_namespace,
     json_body,
-    namespace_name,
     per_namespace,
 )
 from mockserver.serving.greeting import fault_in_words, quota_in_words
@@ -48,8 +48,7 @@ _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced
 def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around waiting, checks, the verdict, and settings of one's own."""
 
-    def namespace(request: Request) -> Namespace:
-        return simulator.namespaces.get(namespace_name(request))
+    namespace = partial(asked_namespace, simulator)
 
     async def views(request: Request) -> list[View]:
         return await in_turns(lambda each: View(told_whole(each)), namespace(request).journal.exchanges())
