@@ -24,6 +24,7 @@ from mockserver.control.options import (
 )
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
+from mockserver.serving.trace_files import TraceFiles, together
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -116,12 +117,14 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
 
 def _settings(options: argparse.Namespace) -> Settings:
     """Settings from the command line, over the environment, over the config file, over the defaults."""
-    config = _config_path(options)
+    config, here = _config_path(options), TraceFiles(Path())
+    beside = TraceFiles(config.parent if config else Path())
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
     told = {name: value for name, value in given.items() if value is not None}
-    environment, command_line = from_environment(os.environ), from_texts(told, "option")
+    environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
     pinned = {"pinned": frozenset((*environment, *command_line))}
-    return settle(_file(config) if config else {}, environment, command_line, pinned)
+    file = _file(config, beside) if config else {}
+    return settle(file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
 
 
 def _config_path(options: argparse.Namespace) -> Path | None:
@@ -129,9 +132,10 @@ def _config_path(options: argparse.Namespace) -> Path | None:
     return options.config or (Path(named) if named else None)
 
 
-def _file(path: Path) -> dict[str, Any]:
+def _file(path: Path, traces: TraceFiles) -> dict[str, Any]:
     try:
-        return from_toml(path.read_text(encoding="utf-8"), str(path), lambda name: (path.parent / name).read_bytes())
+        text = path.read_text(encoding="utf-8")
+        return from_toml(text, str(path), lambda name: (path.parent / name).read_bytes(), traces)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -214,7 +218,7 @@ def _routes(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    settings = settle(_file(options.config))
+    settings = settle(_file(options.config, TraceFiles(options.config.parent)))
     stubs = _check_names(settings)
     prepared = f" and {len(stubs)} stubs" if stubs else ""
     print(f"{options.config}: fine, with {len(settings.routes)} routes of its own{prepared}")
@@ -254,7 +258,8 @@ def _plan(options: argparse.Namespace) -> int:
     path = known[name].paths[0]
     call = Call(known[name].method, path, headers, _request_bytes(options.request), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
-    timeline = respond(decide(heard, Namespace(""), 0.0, stubs=stubs)).timeline
+    plan = respond(decide(heard, Namespace(""), 0.0, stubs=stubs))
+    timeline = plan.timeline
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")
@@ -263,6 +268,8 @@ def _plan(options: argparse.Namespace) -> int:
             print(f"{due:9.4f} s {tokens:3} tokens  {data.decode(errors='replace').rstrip()}")
     if timeline.ending is not None:
         print(f"then: {timeline.ending.how}")
+    if plan.pace is not None:
+        print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")
     return 0
 
 
@@ -280,7 +287,7 @@ def _presets(options: argparse.Namespace) -> int:
 
     if options.latency is not None:
         try:
-            print("\n".join(picture(read_profile(options.latency))))
+            print("\n".join(picture(read_profile(options.latency, traces=TraceFiles(Path())))))
         except NotationError as error:
             raise ConfigError(f"--latency {options.latency!r}: {error}") from None
         return 0

@@ -1,26 +1,29 @@
 """What decides an answer: the request meets the state of its namespace.
 
+recall:  call, namespace -> plan                  (of an equal call, where nothing could make a difference)
 decide:  question, namespace, now -> decision     (counts, draws and charges)
 respond: question, decision -> plan               (pure, but for the seat that it takes at a busy engine)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.control.load import Counter
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError
 from mockserver.control.quotas.admission import admit
 from mockserver.control.quotas.desk import Ticket
-from mockserver.control.recall import LONGEST_ANSWER, Memory
+from mockserver.control.recall import LONGEST_ANSWER, LONGEST_CALL, Memory
+from mockserver.control.routing import Landing
+from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by
 from mockserver.control.stubs.replies import perform
+from mockserver.core.calls import Call
 from mockserver.faults.rules import Fault
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """What a namespace has in store for a request: what its quotas make of it, the faults that strike it, the engine
     that it waits for, and what is chosen for it. A `ticket` of the quotas has to leave again when the answer has ended.
     """
@@ -76,27 +79,40 @@ def decide(
 def respond(decision: Decision) -> Plan:
     """The plan of what was heard, as it was decided."""
     heard, chosen = decision.heard, decision.chosen
-    if isinstance(heard, Question) and decision.is_usual:
-        return _usual(heard, decision)
-    if chosen is not None:
-        return perform(heard, chosen, decision.faults, decision.counter)
-    assert isinstance(heard, Plan), "for every question something is chosen"
-    return heard
-
-
-# Plans made lately, for questions that come again within the second that their answers state.
-_planned: Memory[tuple[int, int, int], Plan] = Memory("planned")
-
-
-def _usual(question: Question, decision: Decision) -> Plan:
-    """The plan of a usual answer: the one that an equal question has got in this second, if there was any."""
-    visit, request = question.visit, question.request
-    key = (id(request), visit.site.identity, int(visit.site.now))
-    known = _planned.find(key)
-    if known is not None and known.request is request and known.visit.settings is visit.settings:
-        return known
-    assert decision.chosen is not None, "for every question something is chosen"
-    plan = perform(question, decision.chosen, (), None)
-    if plan.generation is not None and plan.generation.usage.completion_tokens <= LONGEST_ANSWER:
-        _planned.keep(key, plan)
+    if chosen is None:
+        assert isinstance(heard, Plan), "for every question something is chosen"
+        return heard
+    plan = perform(heard, chosen, decision.faults, decision.counter)
+    if decision.is_usual:
+        _remember(plan)
     return plan
+
+
+# Usual plans made lately, for calls that come again within the second that their answers state.
+_planned: Memory[tuple[object, ...], Plan] = Memory("planned")
+
+
+def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
+    """The plan that an equal call has got in this second, if it was a usual one and would be decided alike again."""
+    if not namespace.is_quiet or len(call.body) > LONGEST_CALL:
+        return None
+    plan = _planned.find(_key(call, landing))
+    if plan is None or plan.visit.landing is not landing or plan.visit.settings is not settings:
+        return None
+    namespace.retries.count()
+    return plan
+
+
+def _remember(plan: Plan) -> None:
+    """Keep a usual plan, unless rules of the settings might strike the next one, or its ids are its own."""
+    visit, generation = plan.visit, plan.generation
+    route, settings = visit.landing.route, visit.settings
+    steady = settings.ids != "unique" and not settings.fault and (route is None or not route.faults)
+    if not steady or generation is None or generation.usage.completion_tokens > LONGEST_ANSWER:
+        return
+    if len(visit.call.body) <= LONGEST_CALL:
+        _planned.keep(_key(visit.call, visit.landing), plan)
+
+
+def _key(call: Call, landing: Landing) -> tuple[object, ...]:
+    return (id(landing), call.method, call.query, call.headers.raw, call.body, int(call.received_at))

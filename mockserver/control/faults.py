@@ -5,13 +5,13 @@ so that the same requests are struck whatever their order.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import formatdate
 from typing import NamedTuple
 
 from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
 from mockserver.control.stubs.facts import RequestFacts
-from mockserver.core.criteria import ANYTHING, Facts, matches
+from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive, fingerprint
 from mockserver.core.timeline import RawHeaders, Run, Timeline
@@ -33,10 +33,13 @@ class Rule(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """What a rule has seen in a namespace: the requests that matched, and those that it struck."""
+    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those of which nobody
+    knows whether they match, since a search was given up, are neither.
+    """
 
     matched: int = 0
     struck: int = 0
+    undecided: int = 0
 
 
 class FaultDesk:
@@ -68,6 +71,11 @@ class FaultDesk:
         """Count the rules of the settings and the routes from nothing: they have changed."""
         self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether any fault is armed."""
+        return bool(self._armed)
+
     def armed(self) -> list[tuple[str, Fault, Count]]:
         """The faults that are armed, each with its name and what it has seen."""
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
@@ -84,16 +92,22 @@ class FaultDesk:
         if not rules:
             return _wished(heard)
         facts = facts or RequestFacts(heard)
-        matching = [rule for rule in rules if matches(rule.fault.match, facts) and _fits(rule.fault, heard)]
-        struck = [rule.fault for rule in matching if self._count_and_draw(heard.visit, rule, now)]
+        decisions = [(rule, decided(rule.fault.match, facts)) for rule in rules if _fits(rule.fault, heard)]
+        for rule, decision in decisions:
+            if decision is None:
+                self._count(rule).undecided += 1
+        struck = [rule.fault for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
         return (*struck, *_wished(heard))
+
+    def _count(self, rule: Rule) -> Count:
+        return self._counts.setdefault(rule.name, Count())
 
     def _count_and_draw(self, visit: Visit, rule: Rule, now: float) -> bool:
         """Count the request, if the rule's time has come and has not gone by, and say whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
             return False
-        count = self._counts.setdefault(rule.name, Count())
+        count = self._count(rule)
         count.matched += 1
         # A rule that strikes all alike needs no draw.
         draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, rule.name)
@@ -125,7 +139,7 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
         if kind.apply is not None:
             timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
         struck.append(fault.kind)
-    return replace(plan, timeline=timeline, faults=tuple(struck))
+    return plan._replace(timeline=timeline, faults=tuple(struck))
 
 
 def _calls(plan: Plan) -> bool:

@@ -42,6 +42,14 @@ class Namespace:
     shift: float = 0.0
     own: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing in it could change an answer: no fault is armed, no stub added, and nothing has just failed.
+
+        Quotas charge and engines are asked for all the same, where the settings want that.
+        """
+        return not (self.faults.has_rules or self.stubs.has_own or self.retries.has_failures)
+
     def reset(self) -> None:
         """Forget everything but the time and the settings."""
         self.faults.reset()

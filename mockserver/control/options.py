@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from math import nan
+from math import inf
 from typing import Any, get_args
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
@@ -19,8 +19,9 @@ from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
-from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.notation import FASTEST, NotationError, read_profile
 from mockserver.latency.profiles import OFF, REALISTIC
+from mockserver.latency.traces import NO_TRACES, Tracing
 
 # The first second that has no date with a year of four digits.
 _END_OF_TIME = 253_402_300_800
@@ -30,15 +31,17 @@ _END_OF_TIME = 253_402_300_800
 class Option:
     """One setting that has a word on the command line: how its text is read, and what it means.
 
-    A switch may stand alone, and then means true. One that is said `often` is said once more each time.
+    A switch may stand alone, and then means true. One that is said `often` is said once more each time. One that may
+    name recorded traces is `traced`: it is read with what gives them.
     """
 
     name: str
-    read: Callable[[Any], Any]
+    read: Callable[..., Any]
     help: str
     metavar: str
     switch: bool = False
     often: bool = False
+    traced: bool = False
 
     @property
     def variable(self) -> str:
@@ -71,13 +74,25 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
 
 
 def _seconds(value: Any) -> float:
-    try:
-        seconds = float(value)
-    except (ValueError, TypeError):
-        seconds = nan
+    seconds = _number(value)
     if not 0 <= seconds < _END_OF_TIME:
         raise ValueError(f"{value} is no Unix time, such as 1700000000")
     return seconds
+
+
+def _speed(value: Any) -> float:
+    speed = _number(value)
+    if isinstance(value, bool) or not 1 / FASTEST <= speed <= FASTEST:
+        raise ValueError(f"{value} is no speed from {1 / FASTEST:f} to {FASTEST}, such as 10: ten times as fast")
+    return speed
+
+
+def _number(value: Any) -> float:
+    """A value as a number; what is none is beyond all bounds."""
+    try:
+        return float(value)
+    except (ValueError, TypeError, OverflowError):
+        return inf
 
 
 def _switch(value: Any) -> bool:
@@ -101,11 +116,11 @@ def _auth(value: Any) -> str | tuple[str, ...]:
     return value if value in ("any", "off") else tuple(key.strip() for key in _text(value).split(","))
 
 
-def _latency(value: Any) -> str:
+def _latency(value: Any, traces: Tracing) -> str:
     text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else _text(value)
     if text not in (OFF, REALISTIC):
         try:
-            read_profile(text, realistic="fast")
+            read_profile(text, "fast", traces)
         except NotationError as error:
             raise ValueError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
     return text
@@ -130,7 +145,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("dialect", _text, "give the root to this dialect", "NAME"),
     Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
     Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
-    Option("latency", _latency, "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'", "LATENCY"),
+    Option(
+        "latency",
+        _latency,
+        "off, realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
+        "LATENCY",
+        traced=True,
+    ),
+    Option("speed", _speed, "so many times as fast: divides the times of every latency", "FACTOR"),
     Option(
         "fault",
         _faults,
@@ -180,16 +202,17 @@ _LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
 _ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
 
 
-def from_texts(values: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Settings from texts by option name, as the command line and the environment give them."""
-    return {name: _read(_BY_NAME[name], value, f"{place} {name}") for name, value in values.items()}
+def from_texts(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
+    """Settings from texts by option name, as the command line and the environment give them; a latency may name
+    `traces`."""
+    return {name: _read(_BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
 
 
-def from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+def from_environment(environ: Mapping[str, str], traces: Tracing = NO_TRACES) -> dict[str, Any]:
     """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
     texts = {option.name: environ.get(option.variable) for option in OPTIONS}
     given = {name: text for name, text in texts.items() if text and not _LINKED.match(text)}
-    return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable) for name, value in given.items()}
+    return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable, traces) for name, value in given.items()}
 
 
 def strange_variables(environ: Mapping[str, str]) -> list[str]:
@@ -203,16 +226,18 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
     ]
 
 
-def from_toml(text: str, name: str, files: Files | None = None) -> dict[str, Any]:
-    """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name."""
+def from_toml(text: str, name: str, files: Files | None = None, traces: Tracing = NO_TRACES) -> dict[str, Any]:
+    """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
+    what its latencies do."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: {error}") from None
-    return dict(_setting(key, value, f"{name}, {_line(text, key)}: {key}", files) for key, value in document.items())
+    places = {key: f"{name}, {_line(text, key)}: {key}" for key in document}
+    return dict(_setting(key, value, places[key], files, traces) for key, value in document.items())
 
 
-def _setting(key: str, value: Any, place: str, files: Files | None) -> tuple[str, Any]:
+def _setting(key: str, value: Any, place: str, files: Files | None, traces: Tracing) -> tuple[str, Any]:
     """A key of a config file as a field of Settings, with its value."""
     if key == "stub":
         try:
@@ -220,12 +245,12 @@ def _setting(key: str, value: Any, place: str, files: Files | None) -> tuple[str
         except StubError as error:
             raise ConfigError(str(error)) from None
     if key == "route":
-        return "routes", _routes(value, place)
+        return "routes", _routes(value, place, traces)
     if key in ("bare", "models"):
         return key, _table(value, place, lists=key == "models")
     if key not in _BY_NAME:
         raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route', 'stub'))}")
-    return key, _read(_BY_NAME[key], value, place)
+    return key, _read(_BY_NAME[key], value, place, traces)
 
 
 def settle(*layers: Mapping[str, Any]) -> Settings:
@@ -236,12 +261,14 @@ def settle(*layers: Mapping[str, Any]) -> Settings:
     return settings
 
 
-def checked(settings: Settings) -> Settings:
-    """Settings made in Python, checked like any other: their texts are read, mistakes raise ConfigError."""
+def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
+    """Settings made in Python, checked like any other: their texts are read, mistakes raise ConfigError. A latency may
+    name `traces`, which are the settings' own unless told otherwise."""
+    known = settings.traces if traces is None else traces
     values = {option.name: getattr(settings, option.name) for option in OPTIONS}
     given = {name: value for name, value in values.items() if value is not None}
     return replace(
-        settings, **{name: _read(_BY_NAME[name], value, f"Settings: {name}") for name, value in given.items()}
+        settings, **{name: _read(_BY_NAME[name], value, f"Settings: {name}", known) for name, value in given.items()}
     )
 
 
@@ -289,13 +316,13 @@ def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
     return named + ([("dialect", settings.dialect)] if settings.dialect else [])
 
 
-def _routes(value: Any, place: str) -> tuple[RouteSettings, ...]:
+def _routes(value: Any, place: str, traces: Tracing) -> tuple[RouteSettings, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
         raise ConfigError(f"{place}: write it as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
-    return tuple(_route(entry, f"{place}[{number}]") for number, entry in enumerate(value))
+    return tuple(_route(entry, f"{place}[{number}]", traces) for number, entry in enumerate(value))
 
 
-def _route(entry: dict[str, Any], place: str) -> RouteSettings:
+def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
     for key in entry:
         if key not in _ROUTE_KEYS:
             raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
@@ -306,7 +333,9 @@ def _route(entry: dict[str, Any], place: str) -> RouteSettings:
         raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
     options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
     checked: dict[str, Any] = {
-        key: _read(_BY_NAME[option], entry[key], f"{place}.{key}") for key, option in options.items() if key in entry
+        key: _read(_BY_NAME[option], entry[key], f"{place}.{key}", traces)
+        for key, option in options.items()
+        if key in entry
     }
     return RouteSettings(**{**entry, **checked})
 
@@ -329,9 +358,9 @@ def _names(value: Any, place: str) -> tuple[str, ...]:
     return tuple(_name(item, place) for item in value)
 
 
-def _read(option: Option, value: Any, place: str) -> Any:
+def _read(option: Option, value: Any, place: str, traces: Tracing) -> Any:
     try:
-        return option.read(value)
+        return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{place}: {error}") from None
 

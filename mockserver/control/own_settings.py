@@ -8,16 +8,30 @@ from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
+from mockserver.latency.traces import NO_TRACES, Tracing
 
-OWN = ("seed", "latency", "edition", "fault", "quota", "auth", "strict", "created", "ids", "writes", "unmatched")
+OWN = (
+    "seed",
+    "latency",
+    "speed",
+    "edition",
+    "fault",
+    "quota",
+    "auth",
+    "strict",
+    "created",
+    "ids",
+    "writes",
+    "unmatched",
+)
 
 
-def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect]) -> dict[str, Any]:
-    """Settings of a namespace's own, read and checked. Raises ConfigError."""
+def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES) -> dict[str, Any]:
+    """Settings of a namespace's own, read and checked; a latency may name `traces`. Raises ConfigError."""
     for name in told:
         if name not in OWN:
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
-    own = from_texts(told, "setting")
+    own = from_texts(told, "setting", traces)
     try:
         check_quotas(own.get("quota", ()), dialects)
     except QuotaError as error:

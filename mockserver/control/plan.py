@@ -7,8 +7,9 @@ Nothing here waits, reads a clock or writes: the plan says what goes out and whe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 import orjson
 
@@ -34,6 +35,7 @@ from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import instant, pace
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
+from mockserver.latency.traces import NO_TRACES, Traces
 
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
@@ -43,8 +45,7 @@ class WishError(Exception):
     """An `X-Mockserver-...` header that cannot be obeyed; the text says what would have been valid."""
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """A call, and all that is decided about it before its body is read. Without a profile `latency` is off."""
 
     call: Call
@@ -55,8 +56,7 @@ class Visit:
     latency: str = OFF
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What will be answered, and why: the timeline, the facts that explain it, and the faults that struck it.
 
     `rule` is the stub that decided it; `nearest` are the stubs that came nearest where none of them matched; `attempt`
@@ -77,8 +77,7 @@ class Plan:
     trouble: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A call whose body has been read and accepted: what remains is to answer it."""
 
     visit: Visit
@@ -111,9 +110,8 @@ class Question:
         return max(most, limits.min_tokens) * choices * (1 + (request.output.logprobs or 0))
 
 
-# Calls heard lately that are no longer than so many bytes, by all that may differ between equal ones but the time.
+# Calls heard lately, by all that may differ between equal ones but the time.
 _heard: recall.Memory[tuple[object, ...], Question] = recall.Memory("heard")
-_LONGEST_REMEMBERED = 16_384
 
 
 def hear(
@@ -124,7 +122,7 @@ def hear(
     `salt` sets apart the ids of equal calls, where the settings want them unique; `standings` are the caller's quotas.
     Raises WishError when a header of our own cannot be obeyed.
     """
-    if salt or standings or len(call.body) > _LONGEST_REMEMBERED:
+    if salt or standings or len(call.body) > recall.LONGEST_CALL:
         return _hear(_visit(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
@@ -196,17 +194,18 @@ def answer_as(reply: Reply, heard: Question | Plan) -> Plan:
     headed = _headed(reply, visit)
     # What the answer says itself stands instead of what the vendor would say.
     headers = tuple(reversed(dict(reversed(headed.headers)).items()))
-    return Plan(assemble(replace(headed, headers=headers), timing), visit, request, timing)
+    return Plan(assemble(headed._replace(headers=headers), timing), visit, request, timing)
 
 
 def retold(visit: Visit, seed: int | None, latency: str | None) -> Visit:
     """The visit under another seed and latency, where these are told and the request's own headers say none."""
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
-        site = replace(site, seed=seed, identity=derive(seed, "retold", site.identity))
+        site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
     if latency is not None and not headers.get("x-mockserver-latency"):
-        return replace(visit, site=site, profile=_profile(latency, visit.landing.dialect.realistic), latency=latency)
-    return replace(visit, site=site)
+        profile = _in_force(latency, visit.landing.dialect.realistic, visit.settings)
+        return visit._replace(site=site, profile=profile, latency=latency)
+    return visit._replace(site=site)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
@@ -225,10 +224,10 @@ def _visit(
     if landing.operation is not None:
         edition = landing.operation.edition or edition
     latency = wish("x-mockserver-latency") or told.latency
-    profile = _profile(latency, landing.dialect.realistic)
+    profile = _in_force(latency, landing.dialect.realistic, settings)
     site = _site(call, landing, settings, seed, edition, salt)
     if standings:
-        site = replace(site, standings=standings)
+        site = site._replace(standings=standings)
     return Visit(call, landing, settings, site, profile, latency)
 
 
@@ -238,7 +237,7 @@ def _paced(visit: Visit, model: str) -> Visit:
     preset_of = visit.landing.dialect.preset_of
     if preset_of is None or not visit.latency.startswith(REALISTIC):
         return visit
-    return replace(visit, profile=_profile(visit.latency, preset_of(model)))
+    return visit._replace(profile=_in_force(visit.latency, preset_of(model), visit.settings))
 
 
 def _told(settings: Settings, route: RouteSettings | None) -> Settings:
@@ -330,12 +329,17 @@ def _edition(name: str) -> Edition:
     raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
 
 
+def _in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
+    """The profile that a latency names, at the settings' speed; None when it is off."""
+    return _profile(text, realistic, settings.speed, settings.traces)
+
+
 @lru_cache(maxsize=256)
-def _profile(text: str, realistic: str) -> Profile | None:
-    """The profile that a latency names; None when it is off."""
+def _profile(text: str, realistic: str, speed: float = 1, traces: Traces = NO_TRACES) -> Profile | None:
     if text == OFF:
         return None
     try:
-        return read_profile(text, realistic)
+        profile = read_profile(text, realistic, traces)
     except NotationError as error:
         raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+    return profile if speed == 1 else replace(profile, speed=profile.speed * speed)

@@ -15,8 +15,9 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _MOST = 512
-# Answers of more tokens are not worth the room.
+# Answers of more tokens, and calls of more bytes, are not worth the room.
 LONGEST_ANSWER = 1_024
+LONGEST_CALL = 16_384
 
 
 _memories: "dict[str, Memory[Any, Any]]" = {}

@@ -7,8 +7,10 @@ come first. The tables are made once; finding a route is one look into a diction
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
+from types import MappingProxyType
+from typing import NamedTuple
 
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
@@ -24,8 +26,7 @@ DEFAULT_BARE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Landing:
+class Landing(NamedTuple):
     """Where a request has landed: a dialect and, if it has one for the path and the method, an operation.
 
     `path` is the dialect's own path, `allowed` the methods that it knows there, `route` the user's settings for it.
@@ -34,7 +35,7 @@ class Landing:
     dialect: Dialect
     operation: Operation | None
     path: str
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = MappingProxyType({})
     allowed: tuple[str, ...] = ()
     route: RouteSettings | None = None
 

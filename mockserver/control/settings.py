@@ -8,6 +8,7 @@ from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
 from mockserver.latency.profiles import REALISTIC
+from mockserver.latency.traces import NO_TRACES, Traces
 
 
 class ConfigError(Exception):
@@ -31,6 +32,8 @@ class RouteSettings:
 class Settings:
     """All that a server can be told. `created` freezes the clock of the answers, in Unix seconds.
 
+    `speed` divides the times of every latency, whoever asks for it; `traces` are recordings that latencies may name.
+
     `auth` is "any", "off" or the accepted keys; `cors` "on" (pages of any origin may read the answers) or "vendor";
     `ids` "derived" (from the request) or "unique" (per call); `writes` "joined" (events due at the same instant leave
     together) or "single"; `journal` how many exchanges each namespace keeps; `models` closes a dialect's catalogue; of
@@ -44,6 +47,7 @@ class Settings:
     port: int = 8000
     seed: int = 42
     latency: str = REALISTIC
+    speed: float = 1
     edition: Edition = "documented"
     auth: str | tuple[str, ...] = "any"
     dialect: str | None = None
@@ -68,4 +72,5 @@ class Settings:
     stubs: str | None = None
     stub: tuple[Stub, ...] = ()
     unmatched: str = "generate"
+    traces: Traces = NO_TRACES
     pinned: frozenset[str] = frozenset()

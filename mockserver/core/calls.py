@@ -1,7 +1,7 @@
 """What came in: one HTTP request as a value, free of any framework."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 
@@ -20,8 +20,7 @@ class Headers:
         return None if value is None else value.decode("latin-1")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds."""
 
     method: str

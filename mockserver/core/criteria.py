@@ -3,16 +3,20 @@
 A criterion looks at one field of a request (its model, its last message, a header, a place in its body) with a
 matcher. A field may have several values (the tools on offer, the items of a list): a matcher holds when it holds for
 any of them.
+
+A search for a regular expression may have to be given up, and then nobody knows whether it holds, nor whether its
+contrary does. What is not known does not count as met: neither the criterion nor its `not`.
 """
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 from mockserver.core.json_paths import Path
+from mockserver.core.patterns import PATIENCE, read_pattern
 
+# Why nobody knows whether a value is as it was wanted.
+GIVEN_UP = f"the search in that was given up after {PATIENCE:g} s"
 # No more of a value than this many characters is told in an explanation.
 _TOLD = 160
 
@@ -135,13 +139,13 @@ class Difference:
 
 
 def matches(criteria: Criteria, facts: Facts) -> bool:
-    """Whether a request is as it was wanted."""
-    return (
-        all(_holds_in(criterion, facts) for criterion in criteria.criteria)
-        and all(matches(each, facts) for each in criteria.all)
-        and (not criteria.any or any(matches(each, facts) for each in criteria.any))
-        and not any(matches(each, facts) for each in criteria.none)
-    )
+    """Whether a request is known to be as it was wanted."""
+    return decided(criteria, facts) is True
+
+
+def decided(criteria: Criteria, facts: Facts) -> bool | None:
+    """Whether a request is as it was wanted; None where a search that was given up would have to tell."""
+    return _conjunction(_decisions(criteria, facts))
 
 
 def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
@@ -150,29 +154,31 @@ def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
     Of alternatives the one that comes nearest is told.
     """
     return (
-        *(_difference(criterion, facts) for criterion in criteria.criteria if not _holds_in(criterion, facts)),
+        *_differences_of(criteria.criteria, facts),
         *(difference for each in criteria.all for difference in differences(each, facts)),
         *_nearest(criteria.any, facts),
-        *(_unwanted(each) for each in criteria.none if matches(each, facts)),
+        *_unwanted(criteria.none, facts),
     )
 
 
 def distance(criteria: Criteria, facts: Facts) -> int:
     """In how many places a request differs from what was wanted."""
-    own = sum(not _holds_in(criterion, facts) for criterion in criteria.criteria)
+    own = sum(not _decided(criterion, facts) for criterion in criteria.criteria)
     own += sum(distance(each, facts) for each in criteria.all)
     own += min((distance(each, facts) for each in criteria.any), default=0)
-    return own + sum(matches(each, facts) for each in criteria.none)
+    return own + sum(decided(each, facts) is not False for each in criteria.none)
 
 
-def holds(matcher: Matcher, values: Sequence[object]) -> bool:
-    """Whether a matcher holds for the values of a field."""
+def holds(matcher: Matcher, values: Sequence[object]) -> bool | None:
+    """Whether a matcher holds for the values of a field; None where a search that was given up would have to tell."""
     if isinstance(matcher, Exists):
         return bool(values) == matcher.wanted
     if isinstance(matcher, Not):
-        return not holds(matcher.matcher, values)
+        return _contrary(holds(matcher.matcher, values))
     if isinstance(matcher, Every):
-        return all(holds(each, values) for each in matcher.matchers)
+        return _conjunction(holds(each, values) for each in matcher.matchers)
+    if isinstance(matcher, Regex):
+        return _finds(matcher.pattern, values)
     return any(_FITS[type(matcher)](matcher, value) for value in values)
 
 
@@ -216,13 +222,59 @@ def same(one: object, other: object) -> bool:
     return one == other
 
 
-def _holds_in(criterion: Criterion, facts: Facts) -> bool:
+def _decided(criterion: Criterion, facts: Facts) -> bool | None:
     return holds(criterion.matcher, facts.values(criterion.field, criterion.path))
 
 
-def _difference(criterion: Criterion, facts: Facts) -> Difference:
-    values = facts.values(criterion.field, criterion.path)
-    return Difference(criterion.label, wanted(criterion.matcher), ", ".join(map(_shown, values[:8])) or "nothing")
+def _decisions(criteria: Criteria, facts: Facts) -> Iterator[bool | None]:
+    """What is known of each part of criteria."""
+    for criterion in criteria.criteria:
+        yield _decided(criterion, facts)
+    for each in criteria.all:
+        yield decided(each, facts)
+    if criteria.any:
+        yield _contrary(_conjunction(_contrary(decided(each, facts)) for each in criteria.any))
+    for each in criteria.none:
+        yield _contrary(decided(each, facts))
+
+
+def _conjunction(decisions: Iterable[bool | None]) -> bool | None:
+    """Whether all hold: not where one does not, and else nobody knows where one is not known."""
+    known: bool | None = True
+    for decision in decisions:
+        if decision is False:
+            return False
+        known = known and decision
+    return known
+
+
+def _contrary(decision: bool | None) -> bool | None:
+    return None if decision is None else not decision
+
+
+def _finds(pattern: str, values: Sequence[object]) -> bool | None:
+    """Whether a pattern finds something in any of the values. The first search that is given up is the last one."""
+    compiled = read_pattern(pattern)
+    for value in values:
+        found = compiled.search(value) if isinstance(value, str) else False
+        if found is not False:
+            return found
+    return False
+
+
+def _differences_of(criteria: Sequence[Criterion], facts: Facts) -> Iterator[Difference]:
+    for criterion in criteria:
+        decision = _decided(criterion, facts)
+        if not decision:
+            values = facts.values(criterion.field, criterion.path)
+            found = ", ".join(map(_shown, values[:8])) or "nothing"
+            yield Difference(
+                criterion.label, wanted(criterion.matcher), found if decision is False else _unknown(found)
+            )
+
+
+def _unknown(found: str) -> str:
+    return f"{found}: {GIVEN_UP}, so this does not count as met"
 
 
 def _nearest(alternatives: Sequence[Criteria], facts: Facts) -> Iterator[Difference]:
@@ -234,8 +286,11 @@ def _nearest(alternatives: Sequence[Criteria], facts: Facts) -> Iterator[Differe
         yield Difference(f"any[{place}].{difference.field}", difference.wanted, difference.found)
 
 
-def _unwanted(criteria: Criteria) -> Difference:
-    return Difference("not", f"not {in_words(criteria)}", "just that")
+def _unwanted(unwanted: Sequence[Criteria], facts: Facts) -> Iterator[Difference]:
+    for each in unwanted:
+        decision = decided(each, facts)
+        if decision is not False:
+            yield Difference("not", f"not {in_words(each)}", "just that" if decision else _unknown("what may be that"))
 
 
 def _shown(value: object) -> str:
@@ -253,12 +308,9 @@ def _is_within(matcher: Between, value: object) -> bool:
     return (matcher.least is None or matcher.least <= value) and (matcher.most is None or value <= matcher.most)
 
 
-_compiled = lru_cache(maxsize=1024)(re.compile)
-
 _FITS: dict[type, Callable[[Any, Any], bool]] = {
     Equals: lambda matcher, value: same(matcher.value, value),
     Contains: _has_part,
-    Regex: lambda matcher, value: isinstance(value, str) and _compiled(matcher.pattern).search(value) is not None,
     OneOf: lambda matcher, value: any(same(each, value) for each in matcher.values),
     Between: _is_within,
     Satisfies: lambda matcher, value: bool(matcher.predicate(value)),

@@ -9,7 +9,6 @@ Fields (FIELDS) are looked at with a matcher: a value, which has to be equal, or
 function is a matcher too. A mistake raises `CriteriaError`, which names the field.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from mockserver.core.criteria import (
 )
 from mockserver.core.json_paths import read_path
 from mockserver.core.naming import unknown
+from mockserver.core.patterns import PatternError, read_pattern
 
 # No criteria are nested deeper than this.
 _DEEPEST = 20
@@ -155,8 +155,8 @@ def _contains(value: object, place: str, type: type) -> Matcher:
 def _regex(value: object, place: str, type: type) -> Matcher:
     text = _text(value, place, type)
     try:
-        re.compile(text)
-    except re.error as error:
+        read_pattern(text)
+    except PatternError as error:
         raise CriteriaError(f"{place}: {text!r} is no regular expression: {error}") from None
     return Regex(text)
 

@@ -7,7 +7,8 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
@@ -30,8 +31,7 @@ class Model:
     max_output: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """Where a call has landed: all that an operation may know beside the call itself.
 
     `now` is the arrival in Unix seconds (frozen when the settings say so), `seed` decides everything that is random,
@@ -45,7 +45,7 @@ class Site:
     identity: int = 0
     models: tuple[Model, ...] = ()
     closed_catalogue: bool = False
-    variables: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = MappingProxyType({})
     standings: tuple[Standing, ...] = ()
 
     def model(self, name: str) -> Model | None:

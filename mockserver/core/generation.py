@@ -1,15 +1,14 @@
 """What is asked of a model, and what it says: requests and generations in no vendor's words."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of a chat. `answers` is the name of the tool whose result it is, `calls` the tools that it calls."""
 
     role: str
@@ -18,8 +17,7 @@ class Message:
     calls: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(NamedTuple):
     """One prompt.
 
     `text` is all that the model reads; `topic` the part an answer takes its subject and language from (for a chat, the
@@ -35,8 +33,7 @@ class Prompt:
     messages: tuple[Message, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How long a choice may be, in tokens. Without `max_tokens` it ends where its story ends, or at `context`."""
 
     max_tokens: int | None = None
@@ -45,8 +42,7 @@ class Limits:
     context: int = 131_072
 
 
-@dataclass(frozen=True, slots=True)
-class Stops:
+class Stops(NamedTuple):
     """What ends a choice early: texts, and token sequences. `include` leaves the matched text in the answer."""
 
     texts: tuple[str, ...] = ()
@@ -54,8 +50,7 @@ class Stops:
     include: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(NamedTuple):
     """How tokens are drawn. `seeds` are the request's own, one per choice (the last serves the rest); none: derived.
 
     `top_k` 0 stands for all tokens; `no_repeat_ngram` below 2 for none. `bad_words` and `bad_tokens` are texts and
@@ -82,8 +77,7 @@ class Sampling:
     bad_tokens: tuple[tuple[int, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`.
 
     To be `json_complete` is to keep to a JSON Schema with every property that it names, the optional ones too.
@@ -93,8 +87,7 @@ class Constraint:
     schema: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """A tool that the model may call.
 
     `parameters` is the JSON Schema of a function's arguments, or the constraint on a custom tool's text, None for free.
@@ -106,8 +99,7 @@ class Tool:
     kind: Literal["function", "custom"] = "function"
 
 
-@dataclass(frozen=True, slots=True)
-class ToolChoice:
+class ToolChoice(NamedTuple):
     """Whether tools are called: never, as the prompt suggests, or at any rate. `names` narrows the choice."""
 
     mode: Literal["none", "auto", "required"] = "auto"
@@ -116,8 +108,7 @@ class ToolChoice:
     legacy: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(NamedTuple):
     """What the answer shows. `logprobs` is the number of alternatives per position, None for no log-probabilities."""
 
     stream: bool = False
@@ -127,8 +118,7 @@ class Output:
     token_ids: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GenerationRequest:
+class GenerationRequest(NamedTuple):
     """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
 
     `effort` is how hard it thinks before it speaks, None where nobody asks; `prediction` a text that is expected.
@@ -158,8 +148,7 @@ class GenerationRequest:
         return sum(prompt.token_count for prompt in self.prompts)
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """The log-probability of one token, and of its likeliest rivals (best first), in natural logarithms.
 
     `top` holds (id, text, logprob); the chosen token is among them unless it was less likely than all of them. `rank`
@@ -171,8 +160,7 @@ class Position:
     rank: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A tool that the model calls. `texts[k]` is what token `ids[k]` adds to its arguments: JSON, or any text.
 
     A call takes one decoding step for its name, and one for each token of its arguments.
@@ -195,7 +183,7 @@ class ToolCall:
 
     def beginning(self, count: int) -> "ToolCall":
         """The call as far as the first `count` tokens of its arguments."""
-        return replace(self, ids=self.ids[:count], texts=self.texts[:count])
+        return self._replace(ids=self.ids[:count], texts=self.texts[:count])
 
 
 def first_steps(calls: Sequence[ToolCall], steps: int) -> tuple[ToolCall, ...]:
@@ -248,8 +236,7 @@ class Choice:
         return max(self.steps - 1, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
+class Unseen(NamedTuple):
     """Completion tokens that no text shows: those of thinking, and of a prediction that did not come true.
 
     `accepted` are the tokens of the prediction that did; those are in the text.
@@ -260,8 +247,7 @@ class Unseen:
     rejected: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What the answer cost, in tokens. `unseen` tells apart what of the completion is not text, where that was asked.
 
     The completion counts what is unseen too.
@@ -278,8 +264,7 @@ class Usage:
         return self.prompt_tokens + self.completion_tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(NamedTuple):
     """All that the model says to one request, before any vendor's format; `prepared` is what it is made to say."""
 
     request: GenerationRequest
@@ -291,8 +276,8 @@ class Generation:
     def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
         """The generation with other choices, and the usage that these make."""
         more = sum(choice.steps for choice in choices) - sum(choice.steps for choice in self.choices)
-        usage = replace(self.usage, completion_tokens=self.usage.completion_tokens + more)
-        return replace(self, choices=choices, usage=usage)
+        usage = self.usage._replace(completion_tokens=self.usage.completion_tokens + more)
+        return self._replace(choices=choices, usage=usage)
 
     @property
     def steps(self) -> int:

@@ -92,8 +92,7 @@ class Lazy(Generic[Item]):
         return self.make()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """An answer before time: status, headers and frames. `streamed` tells a stream of events from one body."""
 
     status: int
@@ -102,8 +101,7 @@ class Reply:
     streamed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Pace:
+class Pace(NamedTuple):
     """How long an engine takes over a generation, in seconds.
 
     `queue`: until it takes the request; `prefill`: from there to the first token; `decode`: from there to the last.
@@ -124,8 +122,7 @@ class Pace:
         return [self.schedule[min(max(step, 0), last)] for step in steps]
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(NamedTuple):
     """How an answer ends when it does not end well.
 
     After its frames the bytes `raw` go out behind the back of HTTP; then the connection is reset, closed, held without
@@ -138,8 +135,7 @@ class Ending:
     head: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(NamedTuple):
     """What goes out, and when: the head with the first run, then run after run. Without an `ending` it ends well."""
 
     status: int

@@ -1,7 +1,5 @@
 """Faults of whole answers: other statuses, bodies and content types than the vendor's."""
 
-from dataclasses import replace
-
 from mockserver.core.timeline import Run, Timeline
 from mockserver.faults.events import Words, changed, parted
 from mockserver.faults.rules import Fault, Place
@@ -26,7 +24,7 @@ def html(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 def empty(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The answer's head without a body."""
-    return replace(timeline, runs=(Run((b"",), (0.0,), (0,)),), streamed=False)
+    return timeline._replace(runs=(Run((b"",), (0.0,), (0,)),), streamed=False)
 
 
 def truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -38,7 +36,7 @@ def truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 def content_type(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The answer under another content type."""
     others = tuple(header for header in timeline.headers if header[0] != b"content-type")
-    return replace(timeline, headers=((b"content-type", fault.settings["value"].encode()), *others))
+    return timeline._replace(headers=((b"content-type", fault.settings["value"].encode()), *others))
 
 
 def _answer(status: int, content_type: str, body: bytes) -> Timeline:

@@ -1,7 +1,6 @@
 """Faults of the connection: it breaks, hangs or crawls, or carries what is no HTTP."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Literal
 
 from mockserver.core.timeline import Ending, Timeline
@@ -23,20 +22,20 @@ def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words],
             # The head promises the whole body.
             length = sum(len(data) for run in timeline.runs for data in run.data)
             headers = (*headers, (b"content-length", b"%d" % length))
-        begun = changed(replace(timeline, headers=headers), lambda events: parted(events, fault.place)[0])
-        return replace(begun, ending=Ending(how, raw, head=placed or bool(raw)))
+        begun = changed(timeline._replace(headers=headers), lambda events: parted(events, fault.place)[0])
+        return begun._replace(ending=Ending(how, raw, head=placed or bool(raw)))
 
     return apply
 
 
 def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words], Timeline]:
     """Bytes of our own instead of any answer."""
-    return lambda timeline, fault, words: replace(timeline, runs=(), ending=Ending(how, raw))
+    return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending(how, raw))
 
 
 def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The beginning of a head, and then what the fault says."""
-    return replace(timeline, runs=(), ending=Ending(fault.settings["then"], HEAD[:32]))
+    return timeline._replace(runs=(), ending=Ending(fault.settings["then"], HEAD[:32]))
 
 
 def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -46,7 +45,7 @@ def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
         pass
     data = next((event.data for event in after), b"data: ")
     begun = changed(timeline, lambda events: parted(events, fault.place)[0])
-    return replace(begun, ending=Ending("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True))
+    return begun._replace(ending=Ending("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True))
 
 
 def bandwidth(events: Events, fault: Fault) -> Events:

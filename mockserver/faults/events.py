@@ -1,7 +1,6 @@
 """Timelines event by event, for the faults that change them; a fault is rare, so its price does not matter."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:
         while batch := list(islice(events, RUN_LENGTH)):
             yield Run(*zip(*batch, strict=True))
 
-    return replace(timeline, runs=Lazy(runs))
+    return timeline._replace(runs=Lazy(runs))
 
 
 def parted(events: Events, place: Place) -> tuple[Events, Events]:

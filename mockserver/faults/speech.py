@@ -40,7 +40,7 @@ def repeat(choice: Choice, fault: Fault) -> Choice:
     start = fault.place.after_token or 0
     if not choice.ids and choice.calls:
         call = choice.calls[0]
-        stuck = replace(call, ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
+        stuck = call._replace(ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
         return replace(choice, calls=(stuck,))
     return replace(
         choice,
@@ -84,7 +84,7 @@ def _broken_off(call: ToolCall) -> ToolCall:
 
 
 def _misnamed(call: ToolCall) -> ToolCall:
-    return replace(call, name=f"{call.name}_v2")
+    return call._replace(name=f"{call.name}_v2")
 
 
 def _misshaped(call: ToolCall) -> ToolCall:
@@ -93,7 +93,7 @@ def _misshaped(call: ToolCall) -> ToolCall:
     if texts:
         texts[0] = f"[{texts[0]}"
         texts[-1] += "]"
-    return replace(call, texts=texts)
+    return call._replace(texts=texts)
 
 
 _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {

@@ -7,8 +7,7 @@ prefix, choice 0 of three is the choice of one, and asking with the seed that an
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mockserver.core.generation import (
     Choice,
@@ -29,8 +28,10 @@ from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
 from mockserver.generation.telling import LIKELIEST, WEIGHTS, Source, tell
-from mockserver.generation.tools import cut_calls, decide
 from mockserver.generation.unseen import thinking, unseen
+
+if TYPE_CHECKING:
+    from mockserver.generation.tools import CutCalls
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
 _LONGEST = 131_072
@@ -85,10 +86,10 @@ def _drafts(request: GenerationRequest, prompt: Prompt, time: int, seed: int) ->
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a search without chance are the same whatever the seed.
-        owns = _choice_seeds(replace(request, sampling=Sampling()), likely, time)
+        owns = _choice_seeds(request._replace(sampling=Sampling()), likely, time)
     elif searched and request.sampling.beams > 1:
         # What beams draw follows from one seed.
-        owns = _choice_seeds(replace(request, sampling=Sampling((seeds[0],))), content, time)
+        owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
     elif free == 0:
         owns = [LIKELIEST] * len(seeds)
     source = Source(likely if free == 0 else content, likely, free, searched)
@@ -116,9 +117,8 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
     # "An upper bound [...] including visible output tokens and reasoning tokens."
     reasoning = min(thinking(request.effort, source.content, own), room)
     limit = room - reasoning
-    calls = decide(request, prompt, derive(source.content, "calls", own)) if request.tools else ()
-    if calls:
-        cut = cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy)
+    cut = _calls(request, prompt, source, own, limit) if request.tools else None
+    if cut is not None:
         return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, reasoning, cut.calls)
     least = limit if limits.ignore_eos else limits.min_tokens
     ids, texts, ended = tell(prompt, request.constraint, sampling, source, own, limit=limit, least=least)
@@ -127,6 +127,15 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
     if stopped is not None:
         return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, reasoning)
     return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, reasoning)
+
+
+def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
+    """The tools that the model calls, as far as the limit lets it; None where it says something instead."""
+    # Few offer tools: a server that is never offered one starts the sooner.
+    from mockserver.generation.tools import cut_calls, decide
+
+    calls = decide(request, prompt, derive(source.content, "calls", own))
+    return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy) if calls else None
 
 
 def _limit(request: GenerationRequest, prompt: Prompt) -> int:

@@ -7,13 +7,14 @@ stop.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from keyword import iskeyword
 
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
-from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 from mockserver.generation.records import people
 from mockserver.generation.reports import report, results
 from mockserver.generation.subject import Brief, brief
@@ -23,6 +24,8 @@ _CODE_NAMES = {
     "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
+# The phrase of what comes up again and again within one text, but hardly ever after it.
+_own_phrase = lru_cache(maxsize=64)(fresh_phrase)
 # The end of a dialogue in which the model has the word, and that of code which has just begun.
 _TURN = re.compile(r"(?:^|\n)\s*(?:A|Answer|Assistant|AI|Bot|Ответ)\s*:\s*$", re.IGNORECASE)
 _CODE_BEGUN = re.compile(
@@ -109,7 +112,7 @@ class _Writer:
         snippets = corpus.code()["python" if first and first["python"] else "javascript"]
         _, _, rest = self._draws.pick(snippets).partition("{name}")
         _, _, body = rest.partition("\n")
-        yield phrase(("" if begun.endswith("\n") else "\n") + body.replace("{name}", name))
+        yield fresh_phrase(("" if begun.endswith("\n") else "\n") + body.replace("{name}", name))
 
     def close(self) -> Iterator[Phrase]:
         """A last sentence, or none."""
@@ -182,7 +185,7 @@ class _Writer:
         yield from self._with_subject(self._entry("openers"), "")
         yield phrase("\n")
         for record in people(self._draws.bits(), self._about.language, self._about.items or 5):
-            yield phrase(f"\n- {record}")
+            yield fresh_phrase(f"\n- {record}")
 
     def _code(self) -> Iterator[Phrase]:
         wanted = f" {self._about.wanted} "
@@ -190,7 +193,7 @@ class _Writer:
         snippet = self._draws.pick(corpus.code()[name])
         yield from self._with_subject(self._entry("openers"), "")
         yield from self._sentence("code_intro")
-        yield phrase(f"\n\n```{name}\n{snippet.replace('{name}', _identifier(self._about.subject))}\n```\n\n")
+        yield fresh_phrase(f"\n\n```{name}\n{snippet.replace('{name}', _identifier(self._about.subject))}\n```\n\n")
         yield from self.paragraph(1 + self._draws.below(2), opened=False)
 
     def _list(self) -> Iterator[Phrase]:
@@ -205,7 +208,7 @@ class _Writer:
 
     def _article(self) -> Iterator[Phrase]:
         yield phrase("#")
-        yield phrase(f" {self._about.subject[:1].upper()}{self._about.subject[1:]}")
+        yield _own_phrase(f" {self._about.subject[:1].upper()}{self._about.subject[1:]}")
         yield phrase("\n\n")
         yield from self.paragraph(4, opened=True)
         for _ in range(3 + self._draws.below(3)):
@@ -229,7 +232,7 @@ class _Writer:
         before, _, after = sentence.partition("{subject}")
         blank = " " if before.endswith(" ") else ""
         yield phrase(lead + before.removesuffix(" "))
-        yield phrase(blank + self._about.subject)
+        yield _own_phrase(blank + self._about.subject)
         if after:
             yield phrase(after)
 

@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.generation import Message
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
-from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 
 # The gist of a result has at most so many values, or so many characters.
 _VALUES = 6
@@ -33,7 +33,7 @@ def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[
     # The blank before a slot goes with what fills it, as in its tokens.
     blank = " " if before.endswith(" ") else ""
     yield phrase(before.removesuffix(" "))
-    yield phrase(f"{blank}{said or '—'}")
+    yield fresh_phrase(f"{blank}{said or '—'}")
     yield phrase(after)
 
 

@@ -11,9 +11,7 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.grammars import write_grammar
 from mockserver.generation.json_answers import write_complete, write_object, write_schema
-from mockserver.generation.patterns import tell_match
 from mockserver.generation.prose import write_prose
 
 _KEPT_STORIES = 256
@@ -100,6 +98,19 @@ def heard(
     return story.ids[:stop], story.texts[:stop], ended
 
 
+def _write_pattern(prompt: Prompt, key: int, pattern: str) -> Iterator[Phrase | None]:
+    # Few ask for patterns and grammars: a server that is never asked starts the sooner.
+    from mockserver.generation.patterns import tell_match
+
+    return tell_match(pattern, key)
+
+
+def _write_grammar(prompt: Prompt, key: int, root: str) -> Iterator[Phrase | None]:
+    from mockserver.generation.grammars import write_grammar
+
+    return write_grammar(prompt, key, root)
+
+
 Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
 
 # Who writes, by the kind of the constraint; whoever writes is given what the constraint demands.
@@ -107,8 +118,8 @@ _WRITERS: dict[str, Writer] = {
     "json_object": write_object,
     "json_schema": write_schema,
     "json_complete": write_complete,
-    "regex": lambda prompt, key, pattern: tell_match(pattern, key),
-    "grammar": write_grammar,
+    "regex": _write_pattern,
+    "grammar": _write_grammar,
 }
 
 

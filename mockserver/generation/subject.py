@@ -8,7 +8,6 @@ only tried where a word is there without which it cannot match.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -149,8 +148,7 @@ _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предл
 _COUNTABLE = ("word", "sentence", "слов", "предложени")
 
 
-@dataclass(frozen=True, slots=True)
-class Brief:
+class Brief(NamedTuple):
     """What to write: language, subject, the form of the answer, its length in words and its number of items if named.
 
     `wanted` is what was read of the prompt, in lower case.

@@ -6,7 +6,6 @@ or left out would break it; there a temperature below 1 chooses between the gree
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from mockserver.core.generation import Constraint, Prompt, Sampling
@@ -78,4 +77,4 @@ def _draws(own: int, likeliest: int, free: float) -> Draws:
 
 def _controls(sampling: Sampling, free: float) -> tuple[object, ...]:
     """All that decides how a story is told: the sampling without its seeds, and with no search."""
-    return free, replace(sampling, seeds=(), beams=1, length_penalty=1.0, early_stopping=True)
+    return free, sampling._replace(seeds=(), beams=1, length_penalty=1.0, early_stopping=True)

@@ -15,7 +15,6 @@ allowed, so that a smaller allowance gives a beginning of the same calls.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -95,7 +94,7 @@ def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bo
     for place, call in enumerate(kept):
         stopped = cut_at_stop(call.ids, call.texts, stops)
         if stopped is not None:
-            cut = replace(call, ids=stopped.ids, texts=stopped.texts)
+            cut = call._replace(ids=stopped.ids, texts=stopped.texts)
             return CutCalls((*kept[:place], cut), "stop", stopped.stop)
     if sum(call.steps for call in calls) > limit:
         return CutCalls(kept, "length")

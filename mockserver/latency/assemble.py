@@ -1,15 +1,17 @@
 """Reply and pace make a timeline: every frame gets the instant at which it is due."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from mockserver.core.timeline import Lazy, Pace, Reply, Run, Timeline
+from mockserver.core.timeline import Frames, Lazy, Pace, Reply, Run, Timeline
 
 
 def assemble(reply: Reply, pace: Pace) -> Timeline:
-    """The reply with absolute due times, in seconds after the request arrived."""
+    """The reply with absolute due times, in seconds after the request arrived; they are made as lazily as it is."""
+    frames = reply.frames
+    runs = tuple(_due(frames, pace)) if isinstance(frames, tuple) else Lazy(lambda: _due(frames, pace))
+    return Timeline(reply.status, reply.headers, runs, reply.streamed)
 
-    def runs() -> Iterator[Run]:
-        for data, step, tokens in reply.frames:
-            yield Run(data, pace.due(step), tokens)
 
-    return Timeline(reply.status, reply.headers, Lazy(runs), reply.streamed)
+def _due(frames: Iterable[Frames], pace: Pace) -> Iterator[Run]:
+    for data, step, tokens in frames:
+        yield Run(data, pace.due(step), tokens)

@@ -6,7 +6,7 @@ gaps follow the distribution more closely than independent draws would.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp, sqrt
 from statistics import NormalDist
@@ -98,14 +98,22 @@ class Gamma:
 
 @dataclass(frozen=True, slots=True)
 class Empirical:
-    """As measured: every one of the given durations, in seconds, is equally likely."""
+    """As measured: every one of the given durations, in seconds, is equally likely. Their order does not matter."""
 
     seconds: tuple[float, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # There may be very many, and a distribution is looked up and drawn from at every request.
+        object.__setattr__(self, "seconds", tuple(sorted(self.seconds)))
+        object.__setattr__(self, "_hash", hash(self.seconds))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def quantile(self, share: float) -> float:
         """Seconds at that share of the distribution."""
-        ordered = sorted(self.seconds)
-        return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
+        return self.seconds[min(int(share * len(self.seconds)), len(self.seconds) - 1)]
 
 
 @dataclass(frozen=True, slots=True)

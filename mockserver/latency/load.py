@@ -7,7 +7,7 @@ the newcomer. All instants are in seconds on one clock of the caller's.
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -60,7 +60,7 @@ def loaded(pace: Pace, profile: Profile, running: Sequence[Span], now: float, wa
     others = [span for span in running if span.end > now + first]
     times = work if profile.slots is None else _stretched(work, _slowness(profile, others, now + first))
     schedule = tuple(first + time for time in times)
-    return replace(pace, queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
+    return pace._replace(queue=pace.queue + wait, decode=schedule[-1] - first, schedule=schedule)
 
 
 def span(pace: Pace, now: float) -> Span:

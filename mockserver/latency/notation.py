@@ -1,6 +1,7 @@
 """Latency in words: durations, rates, distributions and whole profiles, as people write them.
 
     180ms    1800 tok/s    lognormal(180ms, 0.35, max=2s)    slow, rate=50 tok/s, jitter=0.2    realistic, speed=10
+    ttft=empirical(file=traces/ttft.csv, column=ttft, unit=ms)
 
 A profile is the name of a preset, or settings parted by commas, or a preset with settings that change it. A mistake
 raises `NotationError`, which names its column.
@@ -12,13 +13,13 @@ from dataclasses import dataclass, replace
 
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
+from mockserver.latency.durations import UNITS, seconds_of
 from mockserver.latency.profiles import NOTHING, PRESETS, REALISTIC, Profile
+from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Tracing
 
-_UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
 # With a greater sigma a lognormal distribution has no numbers any more that a clock could show.
 _WIDEST = 10
-_FASTEST = 1_000_000
+FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
@@ -31,24 +32,27 @@ class NotationError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A stretch of the text, with the column (from 1) where it begins."""
+    """A stretch of the text, with the column (from 1) where it begins, and the traces that it may name."""
 
     text: str
     column: int
+    traces: Tracing
 
-    def stripped(self) -> "_Part":
-        """The part without the blanks around it."""
-        return _Part(self.text.strip(), self.column + len(self.text) - len(self.text.lstrip()))
+    def cut(self, start: int, end: int | None = None) -> "_Part":
+        """What lies between two places of the part, without the blanks around it."""
+        text = self.text[start:end]
+        return _Part(text.strip(), self.column + start + len(text) - len(text.lstrip()), self.traces)
 
     def fault(self, what: str) -> NotationError:
         """The error that blames this part."""
         return NotationError(f"column {self.column}: {what}")
 
 
-def read_profile(text: str, realistic: str | None = None) -> Profile:
-    """A profile from its text; `realistic` names the preset that goes by this word. Raises NotationError."""
-    profile, said = Profile(), set[str]()
-    for number, part in enumerate(_split(_Part(text, 1))):
+def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_TRACES) -> Profile:
+    """A profile from its text; `realistic` names the preset that goes by this word, `traces` gives what was recorded.
+    Raises NotationError."""
+    profile, said, whole = Profile(), set[str](), _Part(text, 1, traces)
+    for number, part in enumerate(_split(whole)):
         key, equals, _ = part.text.partition("=")
         if not equals:
             profile = _preset(part, realistic, first=number == 0)
@@ -62,16 +66,15 @@ def read_profile(text: str, realistic: str | None = None) -> Profile:
         if {"itl", "rate"} <= {name, *said}:
             raise part.fault("itl and rate say the same: one of them is enough")
         said.add(name)
-        value = _Part(part.text[len(key) + 1 :], part.column + len(key) + 1).stripped()
-        profile = setting(profile, value)
+        profile = setting(profile, part.cut(len(key) + 1))
     if (profile.stall == NOTHING) != (profile.stall_share == 0):
-        raise _Part(text, 1).fault("stall and stall_share belong together")
+        raise whole.fault("stall and stall_share belong together")
     return profile
 
 
 def read_distribution(text: str) -> Distribution:
     """A distribution of durations from its text: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
-    return _distribution(_Part(text, 1).stripped(), _duration)
+    return _distribution(_Part(text, 1, NO_TRACES).cut(0), _duration)
 
 
 def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
@@ -92,8 +95,8 @@ def _distribution(part: _Part, amount: Callable[[_Part], float]) -> Distribution
     if make is None:
         raise part.fault(unknown("distribution", name.strip(), _DISTRIBUTIONS))
     if not rest.endswith(")"):
-        raise _Part("", part.column + len(part.text)).fault("the bracket is not closed")
-    return make(_Arguments(part, _split(_Part(rest[:-1], part.column + len(name) + 1)), amount))
+        raise part.cut(len(part.text)).fault("the bracket is not closed")
+    return make(_Arguments(part, _split(part.cut(len(name) + 1, -1)), amount))
 
 
 class _Arguments:
@@ -105,9 +108,9 @@ class _Arguments:
         self._placed = [part for part in parts if "=" not in part.text]
         self._named: dict[str, _Part] = {}
         for part in parts:
-            key, equals, value = part.text.partition("=")
+            key, equals, _ = part.text.partition("=")
             if equals:
-                self._named[key.strip()] = _Part(value, part.column + len(key) + 1).stripped()
+                self._named[key.strip()] = part.cut(len(key) + 1)
 
     def take(self, name: str, read: Callable[[_Part], float], default: float | None = None) -> float:
         """The next argument by place, or the one of that name."""
@@ -122,6 +125,10 @@ class _Arguments:
         """The next argument that is what the distribution is of: a duration, mostly."""
         return self.take(name, self._amount, default)
 
+    def word(self, name: str) -> _Part | None:
+        """The argument of that name, which stands at no place, if it is there."""
+        return self._named.pop(name, None)
+
     def fault(self, what: str) -> NotationError:
         """The error that blames the distribution as a whole."""
         return self._whole.fault(f"{what} in {self._whole.text!r}")
@@ -130,6 +137,20 @@ class _Arguments:
         """All arguments by place that are left."""
         left, self._placed = self._placed, []
         return [self._amount(part) for part in left]
+
+    def recorded(self, file: _Part) -> tuple[float, ...]:
+        """All that was recorded in a file."""
+        column, unit = self.word("column"), self.word("unit")
+        if unit is not None and unit.text not in UNITS:
+            raise unit.fault(unknown("unit", unit.text, UNITS))
+        recording = Recording(file.text, column.text if column else None, unit.text if unit else None)
+        try:
+            found = file.traces(recording)
+        except TraceError as error:
+            raise file.fault(str(error)) from None
+        if self._amount is _tokens and (min(found) < 1 or max(found) > _MOST_TOKENS):
+            raise file.fault(f"{file.text}: a chunk has from 1 to {_MOST_TOKENS} tokens")
+        return found
 
     def end(self) -> None:
         """Complain of arguments that nobody took."""
@@ -173,10 +194,10 @@ def _gamma(given: _Arguments) -> Distribution:
 
 
 def _empirical(given: _Arguments) -> Distribution:
-    first = given.amount("seconds")
-    made = Empirical((first, *given.amounts()))
+    file = given.word("file")
+    times = given.recorded(file) if file is not None else (given.amount("seconds"), *given.amounts())
     given.end()
-    return made
+    return Empirical(times)
 
 
 _DISTRIBUTIONS: dict[str, Callable[[_Arguments], Distribution]] = {
@@ -224,12 +245,10 @@ SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
 
 
 def _duration(part: _Part) -> float:
-    matched = _DURATION.fullmatch(part.text)
-    if matched:
-        return float(matched[1]) * _UNITS[matched[2]]
-    if part.text == "0":
-        return 0.0
-    raise part.fault(f"{part.text!r} is no duration, such as '180ms', '1.5s' or '0'")
+    seconds = seconds_of(part.text)
+    if seconds is None:
+        raise part.fault(f"{part.text!r} is no duration, such as '180ms', '1.5s' or '0'")
+    return seconds
 
 
 def _number(part: _Part) -> float:
@@ -247,8 +266,8 @@ def _tokens(part: _Part) -> float:
 
 def _speed(part: _Part) -> float:
     speed = _positive(part)
-    if not 1 / _FASTEST <= speed <= _FASTEST:
-        raise part.fault(f"{part.text} is no speed from {1 / _FASTEST} to {_FASTEST}")
+    if not 1 / FASTEST <= speed <= FASTEST:
+        raise part.fault(f"{part.text} is no speed from {1 / FASTEST} to {FASTEST}")
     return speed
 
 
@@ -295,7 +314,7 @@ def _split(part: _Part) -> list[_Part]:
     for index, character in enumerate(f"{part.text},"):
         depth += (character == "(") - (character == ")")
         if character == "," and depth <= 0:
-            parts.append(_Part(part.text[start:index], part.column + start).stripped())
+            parts.append(part.cut(start, index))
             start = index + 1
     if depth > 0:
         raise part.fault("a bracket is not closed")

@@ -6,8 +6,10 @@ process, they come over ASGI. The admin API is always reached over ASGI.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from mockserver.control.namespaces import namespace_of
@@ -22,6 +24,7 @@ from mockserver.serving.connection import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import ConfigFile, watch
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.trace_files import TraceFiles
 
 _ADMIN = "mockserver.serving.admin.api"
 _WELL = b'{\n  "status": "ok"\n}'
@@ -131,7 +134,10 @@ def create_app(settings: Settings | None = None, config: ConfigFile | None = Non
 
     A `config` file is watched while the application runs.
     """
-    return App(checked(settings or Settings()), load_dialects(), config)
+    given = settings or Settings()
+    traces = TraceFiles(Path(), given.traces)
+    settled = checked(given, traces)
+    return App(replace(settled, traces=traces.traces()), load_dialects(), config)
 
 
 async def _say_well(send: Send) -> None:

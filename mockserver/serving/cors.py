@@ -4,8 +4,6 @@ Nothing of it goes to a request that brings no `Origin`. With the setting `cors 
 a page sees what the vendor would let it see.
 """
 
-from dataclasses import replace
-
 from mockserver.core.calls import Headers
 from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
@@ -41,7 +39,7 @@ def shared(timeline: Timeline, origin: str) -> Timeline:
     kept = tuple(header for header in timeline.headers if not header[0].startswith(_OURS))
     exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
     headers = (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
-    return replace(timeline, headers=headers, ending=_ending_shared(timeline.ending, origin))
+    return timeline._replace(headers=headers, ending=_ending_shared(timeline.ending, origin))
 
 
 def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
@@ -49,7 +47,7 @@ def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
     if ending is None or not ending.raw.startswith(HEAD):
         return ending
     lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
-    return replace(ending, raw=HEAD + lines + ending.raw[len(HEAD) :])
+    return ending._replace(raw=HEAD + lines + ending.raw[len(HEAD) :])
 
 
 def _opened(origin: str) -> RawHeaders:

@@ -54,7 +54,8 @@ class Greeting:
 
     def _first_line(self) -> str:
         settings = self.settings
-        how = f"(latency {settings.latency}, edition {settings.edition}, seed {settings.seed})"
+        speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
+        how = f"(latency {settings.latency}{speed}, edition {settings.edition}, seed {settings.seed})"
         speaks = f" speaks {settings.dialect}" if settings.dialect else ""
         return f"mockserver {__version__} on {self.url}{speaks} {how}"
 

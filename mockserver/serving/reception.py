@@ -6,13 +6,13 @@ incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> perfo
 import asyncio
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 import orjson
 
-from mockserver.control.decision import Decision, decide, respond
+from mockserver.control.decision import Decision, decide, recall, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
@@ -37,8 +37,7 @@ _BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characte
 _LONG_ANSWER = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Incoming:
+class Incoming(NamedTuple):
     """A request as it came, whole; one whose body is too large comes without it.
 
     `wired` says whether its connection can be broken in ways that HTTP does not know.
@@ -53,8 +52,7 @@ class Incoming:
     wired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Visitor:
+class _Visitor(NamedTuple):
     """A request with whatever it meets: its namespace and path, the setup in force, the clock that counts."""
 
     incoming: Incoming
@@ -77,8 +75,7 @@ class _Visitor:
         return space.journal.open(space.name, self.path, call, plan, denial, arrived=self.instant, ahead=space.shift)
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(NamedTuple):
     """What is ready to be performed: an exchange, or (`allowed`) the answer to a preflight, which nobody notes."""
 
     visitor: _Visitor
@@ -139,8 +136,12 @@ class Reception:
         return self._guarded(visitor, landing)
 
     def _guarded(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
+        call = visitor.call(landing.path)
+        known = recall(call, landing, visitor.setup.settings, visitor.namespace)
+        if known is not None:
+            return self._noted(visitor, call, known)
         try:
-            heard = self._hear(visitor, landing)
+            heard = self._hear(visitor, landing, call)
             decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
@@ -153,7 +154,7 @@ class Reception:
 
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
         try:
-            heard = await asyncio.to_thread(self._hear, visitor, landing)
+            heard = await asyncio.to_thread(self._hear, visitor, landing, visitor.call(landing.path))
             decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
@@ -165,10 +166,9 @@ class Reception:
         except Exception as error:
             return self._failed(visitor, landing, error, decision.ticket)
 
-    def _hear(self, visitor: _Visitor, landing: Landing) -> Question | Plan:
+    def _hear(self, visitor: _Visitor, landing: Landing, call: Call) -> Question | Plan:
         settings = visitor.setup.settings
         salt = next(self._calls) if settings.ids == "unique" else 0
-        call = visitor.call(landing.path)
         quotas = visitor.namespace.quotas
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
         return hear(call, landing, settings, salt, standings)
@@ -202,6 +202,9 @@ class Reception:
             visitor.namespace.retries.note(plan)
         if plan.visit.landing.operation is None and not visitor.setup.settings.strict:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
+        return self._noted(visitor, call, plan, ticket)
+
+    def _noted(self, visitor: _Visitor, call: Call, plan: Plan, ticket: Ticket | None = None) -> Staged:
         exchange = visitor.note(call, plan)
         self._simulator.namespaces.trim()
         return Staged(visitor, exchange, ticket)
@@ -240,8 +243,8 @@ def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
 def _with_hint(made: Plan, nearest: list[str]) -> Plan:
     """A vendor's refusal of a path or a method says little: a header of our own says what is served nearby."""
     hint = (b"x-mockserver-hint", f"nearest: {', '.join(nearest)}".encode("ascii", "replace"))
-    timeline = replace(made.timeline, headers=(*made.timeline.headers, hint))
-    return replace(made, timeline=timeline)
+    timeline = made.timeline._replace(headers=(*made.timeline.headers, hint))
+    return made._replace(timeline=timeline)
 
 
 def _leave(namespace: Namespace, ticket: Ticket | None) -> None:

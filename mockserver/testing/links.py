@@ -143,7 +143,8 @@ class LocalLink:
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Give the namespace settings of its own."""
-        own = read_own(settings, self._thread.simulator.dialects)
+        simulator = self._thread.simulator
+        own = read_own(settings, simulator.dialects, simulator.setup.settings.traces)
 
         def settle() -> None:
             self._space.own = own

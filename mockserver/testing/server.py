@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -10,7 +11,9 @@ from uvicorn.server import ServerState
 from mockserver.control.options import OPTIONS, from_texts
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.naming import unknown
+from mockserver.latency.traces import Traces
 from mockserver.serving.server import Loop, ServerThread
+from mockserver.serving.trace_files import TraceFiles
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
 
@@ -23,7 +26,7 @@ class MockServer(Handle):
 
     def __init__(self, settings: Settings | None = None, loop: Loop = "auto", **options: Any) -> None:
         base = settings or Settings(port=0, latency="off", log_level="warning")
-        self._thread = ServerThread(replace(base, **_read(options)), loop)
+        self._thread = ServerThread(replace(base, **_read(options, base.traces)), loop)
         super().__init__(LocalLink(self._thread, ""))
 
     def __enter__(self) -> Self:
@@ -58,13 +61,14 @@ class MockServer(Handle):
         return Handle(LocalLink(self._thread, name), dialect)
 
 
-def _read(options: Mapping[str, Any]) -> dict[str, Any]:
+def _read(options: Mapping[str, Any], recorded: Traces) -> dict[str, Any]:
     """Settings by name, read and checked. Raises ConfigError."""
     known = [option.name for option in OPTIONS]
     for name in options:
         if name not in known:
             raise ConfigError(f"MockServer: {unknown('setting', name, known)}")
-    return from_texts(options, "MockServer")
+    traces = TraceFiles(Path(), recorded)
+    return from_texts(options, "MockServer", traces) | {"traces": traces.traces()}
 
 
 class RemoteServer(Handle):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.journal.views import View
 from mockserver.control.verify.checks import CHECKS, CheckError, Evidence, run_checks
 from mockserver.control.verify.verifier import contract, journal_lines, line
 from mockserver.core.criteria_notation import CriteriaError
@@ -73,7 +74,7 @@ FAILING: list[tuple[dict[str, Any], str]] = [
     ({"cost": 1, "prices": {"m": [1, 2]}}, "No price for n. Prices are by model ('*' for all others): m"),
     ({"tool_called": "get_weather", "arguments": {"city": "Rome"}}, 'found 1 calls:\n  #2: get_weather({"city"'),
     ({"tool_answered": "get_weather", "result": "Sun."}, "that is 'Sun.', found 1:\n  #3: 'It rains.'"),
-    ({"schema": {"required": ["messages"]}, "match": {"model": "m"}}, "  #1 at $: 'messages' is a required property"),
+    ({"schema": {"required": ["messages"]}, "match": {"model": "m"}}, '  #1 at $: "messages" is a required property'),
     ({"contract": True}, "Expected all requests to keep to the vendor's contract, but 1 do not:\n  #5"),
     ({"cancelled": 2}, "Expected the client to leave 2 answers before their end, found 1."),
     ({"all_used": True}, "Expected every stub to be used, but:\n  limit ({}): used 1 of 2 times"),
@@ -118,6 +119,55 @@ def test_every_check_is_tried_both_ways() -> None:
 def test_a_check_that_cannot_be_meant_is_refused(checks: Any, words: str) -> None:
     with pytest.raises((CheckError, CriteriaError), match=words):
         run_checks(checks, EVIDENCE)
+
+
+EVIL = {"regex": "(a|aa)+$"}
+HOSTILE = "a" * 5000 + "!"
+ANSWERED = {"messages": [*HISTORY[:1], {"role": "tool", "tool_call_id": "c1", "content": HOSTILE}]}
+
+
+@pytest.mark.parametrize(
+    "view, check",
+    [
+        (exchange(1, 0.0, decision={"rule": HOSTILE}), {"calls": 1, "match": {"rule": EVIL}}),
+        (exchange(1, 0.0, decision={"rule": HOSTILE}), {"never": True, "match": {"rule": {"not": EVIL}}}),
+        (
+            exchange(1, 0.0, tool_calls=[{"name": "f", "arguments": f'{{"x": "{HOSTILE}"}}'}]),
+            {"tool_called": "f", "arguments": {"x": EVIL}},
+        ),
+        (exchange(1, 0.0, request={"body": ANSWERED}), {"tool_answered": "get_weather", "result": EVIL}),
+    ],
+    ids=["calls", "never", "tool_called", "tool_answered"],
+)
+def test_a_check_that_would_have_to_guess_is_an_error(view: View, check: dict[str, Any]) -> None:
+    words = (
+        r"Nobody knows whether 'a+\.\.\.' is (not )?like /\(a\|aa\)\+\$/: the search in that was given up after 0.1 s"
+    )
+    with pytest.raises(CriteriaError, match=words):
+        run_checks([check], Evidence([view], sift))
+
+
+def test_a_search_of_a_schema_ends_and_does_not_pass_for_a_match() -> None:
+    view = exchange(1, 0.0, request={"body": {"prompt": HOSTILE}})
+    patterns = {"(a|aa)+$": f'"{HOSTILE}" does not match'[:300], r"^(a|aa)+\1$": "a pattern takes too long there"}
+    for pattern, problem in patterns.items():
+        schema = {"properties": {"prompt": {"pattern": pattern}}}
+        [result] = run_checks([{"schema": schema}], Evidence([view], sift))
+        assert (result["passed"], f"  #1 at $.prompt: {problem}" in result["problem"]) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "schema, words",
+    [
+        ({"type": "text"}, 'is no JSON Schema: "text" is not'),
+        ({"pattern": "("}, 'is no JSON Schema: "\\(" is not a "regex"'),
+        ({"$ref": "http://127.0.0.1:9/none"}, "127.0.0.1:9/none is not in the schema"),
+        ("{}", "is no JSON Schema: it is an object or a boolean"),
+    ],
+)
+def test_what_is_no_schema_is_refused_and_nothing_is_fetched(schema: Any, words: str) -> None:
+    with pytest.raises(CriteriaError, match=words):
+        run_checks([{"schema": schema}], EVIDENCE)
 
 
 def test_a_journal_has_a_line_for_each_exchange() -> None:

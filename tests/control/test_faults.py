@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.faults import FaultDesk
+from mockserver.control.faults import Count, FaultDesk
 from mockserver.control.namespaces import Namespaces
 from mockserver.control.plan import Question, WishError, hear
 from mockserver.control.routing import Router
@@ -44,6 +44,20 @@ def test_times_every_and_skip_count_the_requests_that_match() -> None:
     assert strikes('{ kind = "html", every = 3 }', 7) == [True, False, False, True, False, False, True]
     assert strikes('{ kind = "html", skip = 2, times = 1 }', 5) == [False, False, True, False, False]
     assert strikes('{ kind = "html", times = 1, match = { prompt = "p2" } }', 4) == [False, False, True, False]
+
+
+def test_a_request_of_which_nobody_knows_whether_it_matches_is_neither_struck_nor_counted() -> None:
+    slow = "{ regex = '(a|aa)+$' }"
+    rule = "{ kind = 'html', %s, match = { %s } }"
+    hostile = "a" * 5000 + "!"
+    for match in (f"prompt = {slow}", f"not = {{ prompt = {slow} }}"):
+        for chance in ("times = 1", "every = 1", "share = 1.0"):
+            desk = FaultDesk()
+            [fault] = read_faults(rule % (chance, match))
+            desk.arm("slow", fault, 0.0)
+            asked = (hostile, "a" if match.startswith("prompt") else "b", hostile)
+            assert [bool(desk.pick(question(prompt), 1.0)) for prompt in asked] == [False, True, False]
+            assert desk.armed() == [("slow", fault, Count(matched=1, struck=1, undecided=2))]
 
 
 def test_namespaces_count_for_themselves() -> None:

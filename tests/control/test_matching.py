@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.criteria import Criteria, Difference, Not, differences, distance, holds, in_words, matches
+from mockserver.core.criteria import Criteria, Difference, Not, decided, differences, distance, holds, in_words, matches
 from mockserver.core.criteria_notation import FIELDS, CriteriaError, read_criteria, read_matcher
 from mockserver.core.json_paths import Path, read_path, values_at
 
@@ -159,6 +159,7 @@ def test_an_explanation_names_each_field_that_differs_what_was_wanted_and_what_c
         ({"prompt": {"one_of": []}}, "match.prompt.one_of: is a list of values"),
         ({"prompt": {"one_of": [1]}}, "match.prompt.one_of: 1 is no text"),
         ({"prompt": {"regex": "("}}, "match.prompt.regex: '(' is no regular expression"),
+        ({"prompt": {"regex": "((a{999}){999}){999}"}}, "is no regular expression: it asks for too much"),
         ({"prompt": {"exists": "no"}}, "match.prompt.exists: is true or false"),
         ({"prompt": {"not": {"regex": "("}}}, "match.prompt.not.regex"),
         ({"headers": "x"}, "match.headers: is a table"),
@@ -173,6 +174,54 @@ def test_a_mistake_is_named_by_its_place(match: object, complaint: str) -> None:
     with pytest.raises(CriteriaError) as caught:
         read_criteria(match)
     assert complaint in str(caught.value)
+
+
+# --- patterns that take too long -----------------------------------------------------------------------------------
+
+SLOW = {"regex": "(a|aa)+$"}
+HOSTILE = "a" * 5000 + "!"
+GIVEN_UP = "the search in that was given up after 0.1 s, so this does not count as met"
+
+
+@pytest.mark.parametrize(
+    "match, known",
+    [
+        ({"prompt": SLOW}, None),
+        ({"prompt": {"not": SLOW}}, None),
+        ({"not": {"prompt": SLOW}}, None),
+        ({"not": {"not": {"prompt": SLOW}}}, None),
+        ({"prompt": SLOW, "model": "m"}, None),
+        ({"prompt": SLOW, "model": "x"}, False),
+        ({"prompt": {**SLOW, "contains": "!"}}, None),
+        ({"prompt": {**SLOW, "contains": "?"}}, False),
+        ({"any": [{"prompt": SLOW}, {"model": "m"}]}, True),
+        ({"any": [{"prompt": SLOW}, {"model": "x"}]}, None),
+        ({"not": [{"prompt": SLOW}, {"model": "m"}]}, False),
+        ({"not": [{"prompt": SLOW}, {"model": "x"}]}, None),
+        ({"all": [{"prompt": SLOW}, {"model": "m"}]}, None),
+        ({"body": {"$.said[*]": SLOW}}, None),
+        ({"body": {"$.said[0]": SLOW}}, True),
+    ],
+    ids=str,
+)
+def test_what_is_not_known_is_neither_met_nor_its_contrary_and_only_what_is_known_decides(
+    match: dict[str, Any], known: bool | None
+) -> None:
+    facts = Given({"said": ["a", HOSTILE][:: -1 if "[*]" in str(match) else 1]}, model="m", prompt=HOSTILE)
+    criteria = read_criteria(match)
+    assert (decided(criteria, facts), matches(criteria, facts)) == (known, known is True)
+    told = differences(criteria, facts)
+    assert (told == (), distance(criteria, facts)) == (known is True, len(told))
+    assert any(GIVEN_UP in each.found for each in told) or known is not None
+
+
+def test_a_pattern_that_took_too_long_is_named_with_what_it_was_searched_for_in() -> None:
+    criteria = read_criteria({"model": "x", "prompt": SLOW, "not": {"system": SLOW}})
+    assert differences(criteria, Given(model="m", prompt=HOSTILE, system=HOSTILE)) == (
+        Difference("model", "'x'", "'m'"),
+        Difference("prompt", "like /(a|aa)+$/", f"'{'a' * 159}... (5003 characters): {GIVEN_UP}"),
+        Difference("not", "not system like /(a|aa)+$/", f"what may be that: {GIVEN_UP}"),
+    )
 
 
 def test_absurdly_nested_criteria_are_refused() -> None:

@@ -63,6 +63,23 @@ def test_settings_made_in_python_are_checked_too(settings: Settings, complaint: 
     assert complaint in str(raised.value)
 
 
+@pytest.mark.parametrize("said, speed", [("10", 10), ("0.5", 0.5), (2, 2), (2.5, 2.5), ("1e3", 1000)])
+def test_a_speed_is_said_alike_everywhere(said: object, speed: float) -> None:
+    assert from_texts({"speed": said}, "option") == {"speed": speed}
+    assert from_environment({"MOCKSERVER_SPEED": str(said)}) == {"speed": speed}
+    assert from_toml(f"speed = {said}", "mock.toml") == {"speed": speed}
+    assert checked(Settings(speed=said)).speed == speed  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("said", [0, "0", -1, "nan", "inf", "fast", 9_999_999, 10**400, "1e-9", True, None, [10], ""])
+def test_a_speed_that_cannot_be_meant_is_told_what_would_be(said: object) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_texts({"speed": said}, "option")
+    assert str(raised.value) == (
+        f"option speed: {said} is no speed from 0.000001 to 1000000, such as 10: ten times as fast"
+    )
+
+
 def test_texts_in_settings_made_in_python_are_read() -> None:
     made = checked(Settings(auth="one, two", fault="crlf, bom"))  # type: ignore[arg-type]
     assert (made.auth, [fault.kind for fault in made.fault]) == (("one", "two"), ["crlf", "bom"])

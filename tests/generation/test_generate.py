@@ -1,6 +1,5 @@
 """Generation: limits, stops, seeds and choices, on values."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ REQUEST = GenerationRequest("m", (PROMPT,))
 
 
 def say(seed: int = 42, **changes: Any) -> Generation:
-    return generate(replace(REQUEST, **changes), seed)
+    return generate(REQUEST._replace(**changes), seed)
 
 
 def text(generation: Generation, index: int = 0) -> str:

@@ -1,7 +1,6 @@
 """The controls of sampling, on values: what holds whatever their combination."""
 
 import json
-from dataclasses import replace
 from math import exp
 from typing import Any
 
@@ -43,7 +42,7 @@ REQUEST = GenerationRequest("m", (prompt(QUESTIONS[0]),))
 
 
 def say(seed: int = 42, **changes: Any) -> Generation:
-    return generate(replace(REQUEST, **changes), seed)
+    return generate(REQUEST._replace(**changes), seed)
 
 
 token_ids = st.integers(0, tokens.VOCABULARY_SIZE + 3) | st.sampled_from(tokens.encode("The sea, a harbour. 海 о"))
@@ -81,7 +80,7 @@ def test_a_limit_gives_a_prefix_under_any_controls(asked: Prompt, sampling: Samp
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(questions, samplings)
 def test_what_is_banned_never_comes(asked: Prompt, sampling: Sampling) -> None:
-    sampling = replace(sampling, logit_bias=tuple(row for row in sampling.logit_bias if row[1] < 0))
+    sampling = sampling._replace(logit_bias=tuple(row for row in sampling.logit_bias if row[1] < 0))
     choice = say(prompts=(asked,), sampling=sampling, limits=Limits(max_tokens=150)).choices[0]
     assert not {token for token, bias in sampling.logit_bias if bias == -100} & {*choice.ids}
     assert not [word for word in sampling.bad_words if word and word in choice.text]
@@ -130,7 +129,7 @@ def test_log_probabilities_hold_together_under_any_controls(
 def test_a_seed_stated_in_an_answer_gives_that_answer_again_under_controls(asked: Prompt, sampling: Sampling) -> None:
     limits = Limits(max_tokens=80)
     stated = say(prompts=(asked,), sampling=sampling, limits=limits).choices[0]
-    again = say(prompts=(asked,), sampling=replace(sampling, seeds=(stated.seed,)), limits=limits).choices[0]
+    again = say(prompts=(asked,), sampling=sampling._replace(seeds=(stated.seed,)), limits=limits).choices[0]
     assert again == stated
 
 

@@ -95,6 +95,27 @@ def test_the_rule_and_the_miss_are_told_in_answer_and_journal(
     )
 
 
+def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_miss_names_it(
+    server: MockServer, admin: Admin, request: pytest.FixtureRequest
+) -> None:
+    here = request.node.originalname
+    hostile = "a" * 5000 + "!"
+    admin("POST", "/stubs", {"name": "slow", "match": {"prompt": {"regex": "(a+)+$"}}, "reply": "It ends."})
+    assert text(ask(server, here, {**ASK, "prompt": "aaa"})) == "It ends."
+    assert text(ask(server, here, {**ASK, "prompt": hostile})) == text(
+        ask(server, f"{here}-elsewhere", {**ASK, "prompt": hostile})
+    )
+    [line] = admin("GET", "/journal/unmatched")[1]["exchanges"]
+    found = (
+        f"'{'a' * 159}... (5003 characters): the search in that was given up after 0.1 s, so this does not count as met"
+    )
+    assert (line["number"], line["decision"]["nearest"]) == (
+        2,
+        [{"name": "slow", "differences": [{"field": "prompt", "wanted": "like /(a+)+$/", "found": found}]}],
+    )
+    assert [(row["used"], row["used_up"]) for row in admin("GET", "/stubs")[1]["stubs"]] == [(1, False)]
+
+
 @pytest.mark.parametrize(
     "body, complaint",
     [

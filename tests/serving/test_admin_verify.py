@@ -98,6 +98,20 @@ def test_sifting_tells_who_matches_and_where_the_others_differ(server: MockServe
     assert told["differences"] == differences
 
 
+def test_whoever_has_to_guess_whether_a_request_matches_says_so(server: MockServer, space: str) -> None:
+    ask(server, space, prompt="a" * 5000 + "!")
+    match = {"prompt": {"regex": "(a|aa)+$"}}
+    for path, body in (
+        ("/journal/sift", {"match": match}),
+        ("/verify", {"checks": [{"never": True, "match": {"not": match}}]}),
+    ):
+        status, told = admin(server, space, "POST", path, body)
+        assert status == 400
+        assert told["error"]["message"].startswith("Nobody knows whether request #1 matches: ")
+        assert "/(a|aa)+$/" in told["error"]["message"]
+    assert admin(server, space, "POST", "/journal/sift", {"match": {**match, "model": "x"}})[0] == 200
+
+
 def test_a_namespace_has_settings_of_its_own_until_it_gets_others(server: MockServer, space: str) -> None:
     assert admin(server, space, "PUT", "/settings", {"seed": 7}) == (200, {"seed": 7})
     own = {name: value for name, value in ask(server, space).headers if name == "x-mockserver-seed"}

@@ -7,6 +7,7 @@ worked out only when somebody asks.
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from mockserver.control.plan import Plan
 from mockserver.core.calls import Call
@@ -19,8 +20,7 @@ _TOKEN_WEIGHT = 96
 Watcher = Callable[["Exchange"], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Denial:
+class Denial(NamedTuple):
     """An answer of our own, in no vendor's words: nothing is served there, or a wish cannot be obeyed."""
 
     status: int

@@ -5,14 +5,15 @@ from typing import Any
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.stubs.facts import RequestFacts
-from mockserver.core.criteria import differences
-from mockserver.core.criteria_notation import read_criteria
+from mockserver.core.criteria import Criteria, Facts, decided, differences
+from mockserver.core.criteria_notation import CriteriaError, read_criteria
 
 
 def sift(exchanges: Iterable[Exchange], match: Any) -> dict[int, Sequence[str]]:
     """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
 
-    `match` is a table of criteria. Raises CriteriaError. What nobody serves has no fields, and matches only nothing.
+    `match` is a table of criteria. Raises CriteriaError, also where a search that was given up would have to tell: a
+    count of what matches would be a guess. What nobody serves has no fields, and matches only nothing.
     """
     criteria = read_criteria(match)
     asked = 0
@@ -21,7 +22,17 @@ def sift(exchanges: Iterable[Exchange], match: Any) -> dict[int, Sequence[str]]:
         asked += exchange.is_question
         if exchange.plan is not None:
             facts = RequestFacts(exchange.plan, asked, exchange.plan.attempt)
-            found[exchange.number] = tuple(map(str, differences(criteria, facts)))
+            found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:
             found[exchange.number] = ("nothing is served there",) if match else ()
     return found
+
+
+def _differing(criteria: Criteria, facts: Facts, number: int) -> Sequence[str]:
+    decision = decided(criteria, facts)
+    if decision:
+        return ()
+    told = tuple(map(str, differences(criteria, facts)))
+    if decision is None:
+        raise CriteriaError(f"Nobody knows whether request #{number} matches: {'; '.join(told)}")
+    return told

@@ -128,17 +128,19 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
-    """When the first token was due and came, and how long the last one took, in seconds after arrival."""
+    """When the first token was due and came, and how long the last one took, in seconds after arrival; and the latency
+    that was in force, with the setting `speed`."""
     plan, record = exchange.plan, exchange.record
     pace = plan.pace if plan is not None else None
-    if pace is None:
+    if plan is None or pace is None:
         return {}
+    said = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
     first = record.instants[0] if record.instants else None
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
-    waited = {"position": plan.seat.turn.position, "waited": plan.seat.turn.wait} if plan and plan.seat else {}
-    return {**stated, **due, **waited, "ttft": first}
+    waited = {"position": plan.seat.turn.position, "waited": plan.seat.turn.wait} if plan.seat else {}
+    return {**said, **stated, **due, **waited, "ttft": first}
 
 
 def _outcome(record: Record) -> dict[str, Any]:

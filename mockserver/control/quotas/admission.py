@@ -4,8 +4,6 @@ standings_of: call -> the standings of whoever calls      (before a body is read
 admit:        question -> question with its standings, and a ticket; or the plan of a refusal
 """
 
-from dataclasses import replace
-
 from mockserver.control.plan import Plan, Question, Visit, refuse
 from mockserver.control.quotas.desk import Asker, QuotaDesk, Ticket, charge_of
 from mockserver.control.quotas.rules import allowance_of
@@ -41,7 +39,7 @@ def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Question | P
     visit = _standing(visit, verdict.standings)
     if isinstance(verdict, Refused):
         return _as_counted(refuse(dialect.quotas.refuse(verdict, visit.site.now), visit)), None
-    return replace(question, visit=visit), verdict.ticket
+    return question._replace(visit=visit), verdict.ticket
 
 
 def settle(plan: Plan, ticket: Ticket, desk: QuotaDesk, now: float) -> None:
@@ -57,9 +55,9 @@ def _asker(call: Call, landing: Landing, model: str) -> Asker:
 
 
 def _standing(visit: Visit, standings: tuple[Standing, ...]) -> Visit:
-    return replace(visit, site=replace(visit.site, standings=standings))
+    return visit._replace(site=visit.site._replace(standings=standings))
 
 
 def _as_counted(plan: Plan) -> Plan:
     """The refusal with each header once: what was counted stands for what the vendor's error table says of limits."""
-    return replace(plan, timeline=replace(plan.timeline, headers=tuple(dict(plan.timeline.headers).items())))
+    return plan._replace(timeline=plan.timeline._replace(headers=tuple(dict(plan.timeline.headers).items())))

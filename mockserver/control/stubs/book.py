@@ -167,6 +167,11 @@ class StubBook:
         """The stubs in the order in which they are asked, each with the number of its uses."""
         return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
 
+    @property
+    def has_own(self) -> bool:
+        """Whether any stub was added."""
+        return bool(self._added)
+
     def is_empty(self, standing: Sequence[Stub] = ()) -> bool:
         """Whether there is no stub at all."""
         return not self._added and not standing

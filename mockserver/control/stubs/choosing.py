@@ -1,8 +1,7 @@
 """Which prepared answer a request gets, and if none, why: its own header first, then the stubs of its namespace."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError, retold
@@ -17,8 +16,7 @@ from mockserver.generation.prepared import Speech
 _LONG_TEXT = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """What is prepared for a request: by the rule of a name, or by its own header; nothing where `prepared` is None.
 
     `nearest` tells of a request that no stub has matched, though there are some. `trouble` is what a function of the
@@ -85,7 +83,7 @@ def told_by(question: Question, chosen: Chosen) -> Question:
     prepared = chosen.prepared
     if prepared is None or (prepared.seed is None and prepared.latency is None):
         return question
-    return replace(question, visit=retold(question.visit, prepared.seed, prepared.latency))
+    return question._replace(visit=retold(question.visit, prepared.seed, prepared.latency))
 
 
 def check_faults(prepared: Prepared, heard: Question | Plan, rule: str | None) -> None:

@@ -57,7 +57,7 @@ def _made(
 def _failed(heard: Question | Plan, trouble: str) -> Plan:
     """The plan of a vendor's server error, for a function of the user's that has failed."""
     refusal = refuse(Rejection(FailureKind.SERVER_ERROR, trouble), heard.visit, heard.request)
-    return replace(refusal, trouble=trouble)
+    return refusal._replace(trouble=trouble)
 
 
 def _marked(made: Plan, chosen: Chosen) -> Plan:
@@ -68,8 +68,8 @@ def _marked(made: Plan, chosen: Chosen) -> Plan:
     timeline = made.timeline
     if rule is not None and not made.visit.settings.strict:
         header = (b"x-mockserver-rule", rule.encode("ascii", "backslashreplace"))
-        timeline = replace(timeline, headers=(*timeline.headers, header))
-    return replace(made, timeline=timeline, rule=rule, nearest=chosen.nearest, attempt=attempt)
+        timeline = timeline._replace(headers=(*timeline.headers, header))
+    return made._replace(timeline=timeline, rule=rule, nearest=chosen.nearest, attempt=attempt)
 
 
 def unmatched(heard: Question, nearest: Sequence[Near]) -> Plan:
@@ -142,4 +142,4 @@ def _joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
 def _with_headers(made: Plan, headers: RawHeaders) -> Plan:
     if not headers:
         return made
-    return replace(made, timeline=replace(made.timeline, headers=_joined(headers, made.timeline.headers)))
+    return made._replace(timeline=made.timeline._replace(headers=_joined(headers, made.timeline.headers)))

@@ -18,6 +18,11 @@ class Retries:
         self._asked = 0
         self._failed: OrderedDict[int, int] = OrderedDict()
 
+    @property
+    def has_failures(self) -> bool:
+        """Whether the latest answer to any question has failed."""
+        return bool(self._failed)
+
     def count(self) -> int:
         """Count a question; the answer is its number, from 1 on."""
         self._asked += 1

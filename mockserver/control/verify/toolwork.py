@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import SchemaError
 
 from mockserver.control.journal.views import View
+from mockserver.control.verify.schemas import SchemaError, read_schema
 
 # Words by which a result owns that the call was wrong. Whoever uses one of them has noticed something.
 _COMPLAINTS = re.compile(
@@ -59,11 +58,10 @@ def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> 
     if not isinstance(schema, dict):
         return None
     try:
-        Draft202012Validator.check_schema(schema)
+        wrong = read_schema(schema)(value)
     except SchemaError:
         return None
-    wrong = next(iter(Draft202012Validator(schema).iter_errors(value)), None)
-    return wrong and f"its parameters forbid that: {wrong.message}"
+    return f"its parameters forbid that: {wrong.message}" if wrong is not None and wrong.is_certain else None
 
 
 def _text(content: object) -> str:

@@ -22,7 +22,7 @@ def enforced(generation: Generation) -> Generation:
     if not forced or generation.prepared:
         return generation
     made = tuple(_enforced(choice, forced, generation.request) for choice in generation.choices)
-    return replace(generation, choices=made)
+    return generation._replace(choices=made)
 
 
 def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationRequest) -> Choice:

@@ -3,8 +3,6 @@
 import re
 from functools import lru_cache
 
-from mockserver.generation.patterns import PatternError, fault_in, read_pattern
-
 # The pieces of a pattern that mean something of their own: an escape, a class as a whole, a look around, an anchor.
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[\^$]", re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
@@ -15,6 +13,9 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 @lru_cache(maxsize=256)
 def fault_of(pattern: str) -> str:
     """Why the vendor takes no such pattern; empty when it does."""
+    # Loaded with the first pattern: most servers never see one.
+    from mockserver.generation.patterns import PatternError, fault_in, read_pattern
+
     pieces = _PIECE.findall(pattern)
     if _LOOKS.intersection(pieces):
         return "lookaheads, lookbehinds and anchors are not supported in a regex"

@@ -1,6 +1,5 @@
 """`POST /v3/completions` as a request to a model: through the server's layers in their order, the first fault wins."""
 
-from dataclasses import replace
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -48,7 +47,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 def _tokenised(text: str) -> Prompt:
     """The prompt. "/completions adds the BOS token at tokenising; no chat template"."""
     prompt = text_prompt(text)
-    return replace(prompt, token_count=prompt.token_count + 1)
+    return prompt._replace(token_count=prompt.token_count + 1)
 
 
 def _too_long(fields: Fields, prompt: Prompt, model: Model) -> str | None:

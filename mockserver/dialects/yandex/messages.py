@@ -1,7 +1,6 @@
 """The messages of a request: six roles, their texts and images, and the prompt that they make."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -48,12 +47,12 @@ def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
     prompt = chat_prompt(messages)
     if tools:
         described = token_count(orjson.dumps(tools).decode())
-        prompt = replace(prompt, token_count=prompt.token_count + described)
+        prompt = prompt._replace(token_count=prompt.token_count + described)
     images = [part["image_url"]["url"] for message in messages for part in _parts(message) if _is_image(part)]
     if not images:
         return prompt
     seen = "\n".join(f"image: {fingerprint(url.encode())}" for url in images)
-    return replace(prompt, text=f"{prompt.text}\n{seen}", token_count=prompt.token_count + _IMAGE_TOKENS * len(images))
+    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=prompt.token_count + _IMAGE_TOKENS * len(images))
 
 
 def _says_anything(message: Mapping[str, Any]) -> bool:

@@ -6,8 +6,6 @@ from typing import Any, Literal, NamedTuple
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, Tool, ToolChoice
 from mockserver.dialects.yandex.errors import fault
-from mockserver.generation.arguments import arguments_fault
-from mockserver.generation.patterns import fault_in
 
 Body = Mapping[str, Any]
 
@@ -36,6 +34,9 @@ def _parameters_fault(field: str, item: Body) -> Rejection | None:
     """Parameters have to be a schema of an object that can be satisfied."""
     if not item.get("parameters"):
         return None
+    # Loaded with the first tool: most servers are never offered one.
+    from mockserver.generation.arguments import arguments_fault
+
     reason = arguments_fault(item["parameters"])
     return fault(f"{field}.parameters", reason) if reason else None
 
@@ -47,6 +48,8 @@ def _format_fault(field: str, item: Body) -> Rejection | None:
         return None
     if form["syntax"] == "lark":
         return fault(f"{field}.format", "has a Lark grammar, which this simulator does not generate; use a regex")
+    from mockserver.generation.patterns import fault_in
+
     reason = fault_in(form["definition"])
     return (
         fault(f"{field}.format.grammar.definition", f"is not a pattern that a text could match: {reason}")

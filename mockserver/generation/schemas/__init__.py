@@ -1,6 +1,26 @@
-"""JSON Schemas, and values that keep to them."""
+"""JSON Schemas, and values that keep to them.
+
+What solves them is loaded with the first schema that comes: most servers never see one, and start the sooner.
+"""
 
 from mockserver.generation.schemas.documents import InvalidSchemaError, UnsatisfiableSchemaError
-from mockserver.generation.schemas.instances import check_schema, write_instance
 
 __all__ = ["InvalidSchemaError", "UnsatisfiableSchemaError", "check_schema", "write_instance"]
+
+
+def check_schema(schema: object) -> None:
+    """Raise UnsatisfiableSchemaError unless the schema is one (InvalidSchemaError) and something keeps to it."""
+    from mockserver.generation.schemas import instances
+
+    instances.check_schema(schema)
+
+
+def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
+    """The JSON text, compact, of a value that keeps to the schema.
+
+    `key` is a derived seed, `language` and `subject` are what its texts are in and about. A `complete` one has the
+    optional properties too, as far as they go together. Raises UnsatisfiableSchemaError.
+    """
+    from mockserver.generation.schemas import instances
+
+    return instances.write_instance(schema, key, language, subject, complete=complete)

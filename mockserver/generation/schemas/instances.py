@@ -79,18 +79,14 @@ _keeping = Lock()
 
 
 def check_schema(schema: object) -> None:
-    """Raise UnsatisfiableSchemaError unless the schema is one (InvalidSchemaError) and something keeps to it."""
+    """See the package."""
     fault = _compiled(schema).fault
     if fault is not None:
         raise type(fault)(str(fault))
 
 
 def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
-    """The JSON text, compact, of a value that keeps to the schema.
-
-    `key` is a derived seed, `language` and `subject` are what its texts are in and about. A `complete` one has the
-    optional properties too, as far as they go together. Raises UnsatisfiableSchemaError.
-    """
+    """See the package."""
     compiled = _compiled(schema)
     if compiled.witness is None:
         check_schema(schema)

@@ -1,7 +1,7 @@
 """The admin API under `/_mockserver/`, and each dialect's OpenAPI document. Its `health` is the application's own."""
 
 import hmac
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +15,7 @@ from starlette.routing import Route
 from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
+from mockserver.latency.traces import NO_TRACES
 from mockserver.serving.admin.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
 from mockserver.serving.admin.catalogue import catalogue_routes
 from mockserver.serving.admin.faults import fault_routes
@@ -69,9 +70,10 @@ def admin_api(simulator: Simulator) -> Starlette:
 
     async def shown_settings(request: Request) -> Response:
         settings = simulator.setup.settings
-        shown = asdict(settings)
+        shown = asdict(replace(settings, traces=NO_TRACES))
         hidden: dict[str, Any] = {"admin_token": "set" if settings.admin_token else None}
         hidden["stub"] = [stub.name for stub in settings.stub]
+        hidden["traces"] = sorted({recording.file for recording in settings.traces.known})
         keys = settings.auth if isinstance(settings.auth, str) else f"{len(settings.auth)} keys"
         return admin_json({**shown, **hidden, "auth": keys, "pinned": sorted(settings.pinned)})
 

@@ -27,6 +27,7 @@ from mockserver.faults.scenarios import SCENARIOS
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
+from mockserver.latency.traces import Traces
 from mockserver.serving.admin.answers import (
     ADMIN,
     BadRequestError,
@@ -39,7 +40,7 @@ from mockserver.serving.admin.answers import (
 from mockserver.serving.simulator import Simulator
 
 # What may change while the server runs. The rest is bound once, or lives in tables that only a file can say well.
-CHANGEABLE = ("seed", "edition", "latency", "cors", "strict", "created", "ids", "writes", "quota")
+CHANGEABLE = ("seed", "edition", "latency", "speed", "cors", "strict", "created", "ids", "writes", "quota")
 
 # A picture is made of so many generations, each of so many tokens after a prompt of so many.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
@@ -68,7 +69,7 @@ def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         if dialect is None:
             raise BadRequestError(f"dialect: {unknown('name', name, simulator.dialects)}")
         try:
-            return admin_json(_picture(asked.get("of", settings.latency), dialect))
+            return admin_json(_picture(asked.get("of", settings.latency), dialect, settings.traces))
         except NotationError as error:
             raise BadRequestError(f"of: {error}") from None
 
@@ -78,7 +79,8 @@ def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
             if name not in CHANGEABLE:
                 raise BadRequestError(f"settings: {unknown('name', name, CHANGEABLE)}. Others change with the server")
         try:
-            simulator.adopt(replace(simulator.setup.settings, **from_texts(values, "settings:")))
+            settings = simulator.setup.settings
+            simulator.adopt(replace(settings, **from_texts(values, "settings:", settings.traces)))
         except ConfigError as error:
             raise BadRequestError(str(error)) from None
         return admin_json({"changed": list(values)})
@@ -136,19 +138,20 @@ def _setting(name: str, setting: Setting) -> dict[str, Any]:
     return {"name": name, "type": type_name, "default": setting.default, "summary": setting.summary, "choices": known}
 
 
-def _picture(text: str, dialect: Dialect) -> Mapping[str, Any]:
-    """First-token times and gaps in seconds, each as evenly spaced quantiles of what generations would have had."""
-    profile = _profile(text, dialect)
+def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:
+    """First-token times and gaps in seconds, each as evenly spaced quantiles of what generations would have had; the
+    setting `speed` is left out."""
+    profile = _profile(text, dialect, traces)
     paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
     schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]
     gaps = [later - earlier for each in schedules for earlier, later in pairwise(each)]
     return {"of": text, "ttft": _quantiles([each[0] for each in schedules]), "gaps": _quantiles(gaps)}
 
 
-def _profile(text: str, dialect: Dialect) -> Profile | None:
+def _profile(text: str, dialect: Dialect, traces: Traces) -> Profile | None:
     if text == OFF:
         return None
-    return PRESETS[dialect.realistic] if text == REALISTIC else read_profile(text, dialect.realistic)
+    return PRESETS[dialect.realistic] if text == REALISTIC else read_profile(text, dialect.realistic, traces)
 
 
 def _quantiles(values: list[float]) -> list[float]:

@@ -107,4 +107,5 @@ def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:
         "match": in_words(fault.match),
         "matched": count.matched,
         "struck": count.struck,
+        "undecided": count.undecided,
     }

@@ -153,7 +153,7 @@ OPERATIONS: Mapping[str, Described] = {
     "GET /latency": Described(
         "latency",
         "settings",
-        "The first-token times and gaps that a latency leads to, as a hundred quantiles in seconds",
+        "The first-token times and gaps that a latency leads to at speed 1, as a hundred quantiles in seconds",
         {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
         query=(
             Query("of", TEXT, "a latency; the one in force by default"),

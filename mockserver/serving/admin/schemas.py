@@ -120,6 +120,7 @@ def _stub() -> Schema:
 def _shown_settings() -> Schema:
     """All settings in force, secrets left out."""
     helps = {option.name: option.help for option in OPTIONS}
+    helps["traces"] = "the files whose recorded times latencies may name"
     shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}
     return table(shown)
 
@@ -143,6 +144,8 @@ _TIMING = table(
         **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
         "position": WHOLE,
         "ttft": maybe(NUMBER),
+        "latency": said(TEXT, "the one in force"),
+        "speed": said(NUMBER, "the setting, by which its times are divided"),
     },
     "In seconds after arrival, as planned (`..._due`) and as it was.",
 )
@@ -237,6 +240,7 @@ _ARMED = table(
         "match": said(TEXT, "in words"),
         "matched": said(WHOLE, "how many requests were such as it is for"),
         "struck": said(WHOLE, "how many of them it has struck"),
+        "undecided": said(WHOLE, "requests of which nobody knows whether they matched: a search in them was given up"),
     }
 )
 _LISTED_STUB = table(

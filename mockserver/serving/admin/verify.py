@@ -102,7 +102,7 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         told = await json_body(request, "The settings", '{"seed": 7, "latency": "off"}')
         space = namespace(request)
         try:
-            space.own = read_own(told, simulator.dialects)
+            space.own = read_own(told, simulator.dialects, simulator.setup.settings.traces)
         except ConfigError as error:
             raise BadRequestError(str(error)) from None
         return await own_settings(request)

@@ -124,7 +124,7 @@ export class Controls {
   /** What differs from what the page found, and what is armed, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : [])];
+    const shown = [...SERVER, ...(settings.speed !== 1 ? ["speed"] : []), ...(settings.cors !== "on" ? ["cors"] : [])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }

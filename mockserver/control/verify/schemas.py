@@ -1,0 +1,53 @@
+"""JSON Schemas that users write, and the values that break them.
+
+A pattern in such a schema is one of JSON Schema, not of Python, and a search for it ends after so many steps.
+"""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any, NamedTuple
+
+from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
+
+# No more of a complaint than this many characters is told.
+_TOLD = 300
+
+
+class SchemaError(ValueError):
+    """A value that is no JSON Schema; the text says why."""
+
+
+class Breach(NamedTuple):
+    """Where a value breaks a schema, and how. `is_certain` is false where a search was given up."""
+
+    place: str
+    message: str
+    is_certain: bool = True
+
+
+def read_schema(schema: object) -> Callable[[object], Breach | None]:
+    """What finds the first breach of a schema in a value. Raises SchemaError; nothing is ever fetched."""
+    if not isinstance(schema, dict | bool):
+        raise SchemaError("it is an object or a boolean")
+    try:
+        validator = Draft202012Validator(schema, retriever=_refuse)
+    except ValueError as error:
+        raise SchemaError(f"{getattr(error, 'message', error)}"[:_TOLD]) from None
+    return lambda value: next(map(_breach, islice(validator.iter_errors(value), 1)), None)
+
+
+def _refuse(uri: str) -> Any:
+    raise LookupError(f"{uri} is not in the schema")
+
+
+def _breach(error: ValidationError) -> Breach:
+    place = "$" + "".join(_step(step) for step in error.instance_path)
+    if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
+        return Breach(place, "a pattern takes too long there: the search was given up", is_certain=False)
+    return Breach(place, error.message[:_TOLD])
+
+
+def _step(step: Any) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    return f".{step}" if step.isidentifier() else f"[{step!r}]"

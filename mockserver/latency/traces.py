@@ -1,0 +1,169 @@
+"""Recorded traces: times that were measured, as files hold them.
+
+The name's ending says what a file is:
+
+    .csv              a row of names, then values; `column` is the name of theirs
+    .jsonl, .ndjson   a JSON value to a line; in objects `column` leads to it, as `timing.ttft` does, and of a list
+                      each item counts
+    any other         a value to a line; what begins with # is a remark
+
+A value is a duration with its unit (`180ms`) or a plain number, in seconds unless another `unit` is said. Where there
+is none (an empty cell, null, a key that is missing), nothing was measured. A mistake raises `TraceError`, which names
+the file and the line. Nothing here opens files: whoever reads settings hands in what is in them.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from mockserver.core.naming import unknown
+from mockserver.latency.durations import UNITS, seconds_of
+
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
+# Nobody has waited longer than this for an answer, in seconds.
+_LONGEST = 1_000_000_000
+_MOST_VALUES = 100_000
+
+
+class TraceError(ValueError):
+    """A trace that cannot be had; the text names the file, and the line where one is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Which times are meant: those in a file, by the name that it is given; or those in one column of it."""
+
+    file: str
+    column: str | None = None
+    unit: str | None = None
+
+
+# Gives the times of a recording, in seconds; raises TraceError.
+Tracing = Callable[[Recording], tuple[float, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traces:
+    """The recordings that have been read, in seconds; there are no others to be had.
+
+    No two are equal, even with the same times, so that what is made of one may be remembered by it.
+    """
+
+    known: Mapping[Recording, tuple[float, ...]] = field(default_factory=dict)
+
+    def __call__(self, recording: Recording) -> tuple[float, ...]:
+        """The times of a recording. Raises TraceError when it was not read."""
+        found = self.known.get(recording)
+        if found is None:
+            raise TraceError(
+                f"no trace {_described(recording)} has been read. Files are read for the server's own settings alone: "
+                "options, environment, latencies of the config file and its routes. A request, a stub or the admin "
+                "API reads none, and may name what these have named"
+            )
+        return found
+
+
+NO_TRACES = Traces()
+
+
+def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
+    """The times that a file holds, in seconds and in their order. Raises TraceError."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise TraceError(f"{recording.file}: is not a UTF-8 text") from None
+    cells = _FORMS.get(PurePath(recording.file).suffix.lower(), _plain_lines)
+    values: list[float] = []
+    for line, cell in cells(recording, text):
+        values.append(_seconds(recording, line, cell))
+        if len(values) > _MOST_VALUES:
+            raise TraceError(f"{recording.file}, line {line}: has more than {_MOST_VALUES} values")
+    if not values:
+        raise TraceError(f"{_described(recording)}: holds no times")
+    return tuple(values)
+
+
+# What there is to read: values as they stand there, each with its line.
+_Cells = Iterator[tuple[int, object]]
+
+
+def _plain_lines(recording: Recording, text: str) -> _Cells:
+    if recording.column is not None:
+        raise TraceError(f"{recording.file}: a column is of a file whose name ends in {', '.join(_FORMS)}")
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line
+
+
+def _table_cells(recording: Recording, text: str) -> _Cells:
+    rows = csv.reader(text.splitlines(keepends=True), strict=True)
+    try:
+        names = [name.strip() for name in next(rows, [])]
+        place = _column(recording, names)
+        for row in rows:
+            if len(row) > place and row[place].strip():
+                yield rows.line_num, row[place]
+    except csv.Error as error:
+        raise TraceError(f"{recording.file}, line {rows.line_num}: {error}") from None
+
+
+def _column(recording: Recording, names: list[str]) -> int:
+    """Which cell of a row is meant: the one of the column's name, or the only one."""
+    if recording.column is None:
+        if len(names) == 1 and not _NUMBER.fullmatch(names[0]) and seconds_of(names[0]) is None:
+            return 0
+        raise TraceError(
+            f"{recording.file}, line 1: say which column is meant, by its name in this line: column={names[0]}"
+            if len(names) > 1
+            else f"{recording.file}, line 1: a .csv begins with the names of its columns"
+        )
+    if recording.column not in names:
+        raise TraceError(f"{recording.file}, line 1: {unknown('column', recording.column, names)}")
+    return names.index(recording.column)
+
+
+def _json_cells(recording: Recording, text: str) -> _Cells:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = _reached(recording, json.loads(line))
+        except (ValueError, RecursionError):
+            raise TraceError(f"{recording.file}, line {number}: is no JSON") from None
+        for cell in found if isinstance(found, list) else [found]:
+            if isinstance(cell, dict):
+                raise TraceError(f"{recording.file}, line {number}: say which key is meant, as in column=timing.ttft")
+            if cell is not None:
+                yield number, cell
+
+
+def _reached(recording: Recording, value: object) -> object:
+    """What a column's name leads to, None where it leads nowhere."""
+    for key in recording.column.split(".") if recording.column is not None else ():
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+_FORMS: Mapping[str, Callable[[Recording, str], _Cells]] = {
+    ".csv": _table_cells,
+    ".jsonl": _json_cells,
+    ".ndjson": _json_cells,
+}
+
+
+def _seconds(recording: Recording, line: int, cell: object) -> float:
+    text = cell.strip() if isinstance(cell, str) else json.dumps(cell)
+    seconds = seconds_of(text)
+    if seconds is None and _NUMBER.fullmatch(text):
+        seconds = float(text) * UNITS[recording.unit or "s"]
+    if seconds is None or seconds > _LONGEST:
+        raise TraceError(f"{recording.file}, line {line}: {text[:40]!r} is no duration, such as '180ms' or 0.18")
+    return seconds
+
+
+def _described(recording: Recording) -> str:
+    more = {"column": recording.column, "unit": recording.unit}
+    return ", ".join([recording.file, *(f"{key}={value}" for key, value in more.items() if value is not None)])

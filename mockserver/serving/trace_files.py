@@ -1,0 +1,54 @@
+"""Trace files: the recordings that latencies name, read when the settings are."""
+
+from pathlib import Path
+
+from mockserver.control.settings import ConfigError
+from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Traces, read_trace
+
+_MOST_BYTES = 32 * 1024 * 1024
+
+
+class TraceFiles:
+    """Reads each recording once: its file's name counts from a folder on. What is `known` already is not read again."""
+
+    def __init__(self, folder: Path, known: Traces = NO_TRACES) -> None:
+        self._folder = folder
+        self._known = known
+        self._read: dict[Recording, tuple[float, ...]] = {}
+
+    def __call__(self, recording: Recording) -> tuple[float, ...]:
+        """The times of a recording, in seconds. Raises TraceError."""
+        found = self._known.known.get(recording) or self._read.get(recording)
+        if found is None:
+            found = self._read[recording] = read_trace(recording, _data(self._folder / recording.file))
+        return found
+
+    def traces(self) -> Traces:
+        """All recordings that are known by now."""
+        return Traces({**self._known.known, **self._read}) if self._read else self._known
+
+
+def together(config: Traces, options: Traces) -> Traces:
+    """The recordings of the config file and those of the options. Raises ConfigError where one name means two files."""
+    for recording in config.known.keys() & options.known.keys():
+        if config.known[recording] != options.known[recording]:
+            raise ConfigError(
+                f"latency: {recording.file} is one file from the config's folder, and another from the working "
+                "directory: write one of them with its whole path"
+            )
+    if not config.known or not options.known:
+        return config if config.known else options
+    return Traces({**config.known, **options.known})
+
+
+def _data(path: Path) -> bytes:
+    if not path.is_file():
+        raise TraceError(f"there is no file {path}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}") from None
+    if len(data) > _MOST_BYTES:
+        raise TraceError(f"{path}: has more than {_MOST_BYTES // 1024**2} MiB")
+    return data

@@ -1,0 +1,158 @@
+"""Users' regular expressions: they mean what they mean to Python's `re`, and their searches end."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.patterns import Pattern, PatternError, read_pattern
+
+HOSTILE = "a" * 5000 + "!"
+
+# Pattern, what it finds something in, what it finds nothing in. Much of it the package would understand otherwise.
+MEANT = [
+    ("(?i)^tell me", ["Tell me more"], ["I tell me"]),
+    (r"(?P<day>\w+)day and (?P=day)day", ["Monday and Monday"], ["Monday and Sunday"]),
+    (r"(?<!no )rain(?=s)", ["it rains"], ["no rains", "rain"]),
+    (r"(?x) rain | snow  # [( and {i}", ["rain", "snow"], ["r ain", "{i}"]),
+    ("(?#[)rain", ["rain"], ["[)"]),
+    (r"^(a)\1(?#{i}[)0$", ["aa0"], ["a0"]),
+    ("x{i}", ["x{i}"], ["x", "xy"]),
+    ("x{e<=1}", ["x{e<=1}"], ["y"]),
+    ("{name}", ["Hello {name}"], ["name"]),
+    ("x{\u0663}", ["x{\u0663}"], ["xxx"]),
+    (r"\(?x:", ["(x:", "x:"], ["("]),
+    ("x{,2}$", ["xx", ""], []),
+    ("[[:alpha:]]", ["a]", ":]"], ["z", "b]"]),
+    ("^[a[]+$", ["a[["], ["b"]),
+    ("^[a||b~~c&&d]+$", ["a|b", "~c&d"], ["-"]),
+    ("^[--0]$", ["-", ".", "0"], ["1"]),
+    (r"^[^]\-[]$", ["a"], ["]", "-", "["]),
+    (r"^[\x41-C\]-]+$", ["ABC]-"], ["D"]),
+    (r"\N{DIGIT ONE}{2}", ["11"], ["1"]),
+    ("(?s)^.{100000,}$", ["\n" * 100_000], ["\n" * 99_999]),
+]
+
+
+@pytest.mark.parametrize("pattern, found, not_found", MEANT, ids=[pattern for pattern, *_ in MEANT])
+def test_a_pattern_means_what_it_means_in_python(pattern: str, found: list[str], not_found: list[str]) -> None:
+    compiled = read_pattern(pattern)
+    assert [text for text in found if compiled.search(text) is not True] == []
+    assert [text for text in not_found if compiled.search(text) is not False] == []
+
+
+_PARTS = [
+    "a",
+    "b",
+    "{",
+    "}",
+    "[",
+    "]",
+    "-",
+    "^",
+    "(",
+    ")",
+    "|",
+    "*",
+    "+",
+    "?",
+    "{2}",
+    "{1,}",
+    "{i}",
+    "[a",
+    "b]",
+    "[:a:]",
+]
+_PARTS += ["\\[", "\\d", "\\-", "&&", "~~", "--", "(?:", "(?=", "(?i)", "(?#", "#", "\\\\", ":"]
+
+
+@pytest.mark.filterwarnings("ignore:Possible:FutureWarning")
+@given(st.lists(st.sampled_from(_PARTS), max_size=8).map("".join), st.text("ab[]{}i-&:#1", max_size=5))
+def test_what_python_takes_is_taken_and_finds_the_same_and_what_it_refuses_is_refused_in_its_words(
+    pattern: str, text: str
+) -> None:
+    try:
+        expected: object = re.compile(pattern).search(text) is not None
+    except re.error as error:
+        expected = str(error)
+    try:
+        found: object = read_pattern(pattern).search(text)
+    except PatternError as error:
+        found = str(error)
+    assert found == expected
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(?:.|a)*$!", r"(?:a?){30}a{30}$", r"^(([a-z])+.)+[A-Z]$"])
+def test_a_search_that_would_not_end_is_given_up_and_not_begun_again(pattern: str) -> None:
+    compiled = Pattern(pattern)
+    assert [compiled.search(HOSTILE), compiled.search(HOSTILE)] == [None, None]
+    del compiled._search  # whoever searched again would fail
+    assert compiled.search(HOSTILE) is None
+
+
+def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:
+    compiled = read_pattern("(a|aa)+$")
+    assert [compiled.search("\ud800a"), compiled.search("\ud800" + HOSTILE), compiled.search("b\ud800")] == [
+        True,
+        None,
+        False,
+    ]
+
+
+def test_so_many_texts_are_remembered_and_no_more() -> None:
+    compiled = Pattern("(b|bb)+$")
+    for number in range(1000):
+        compiled._give_up(str(number))
+    assert compiled.search("999") is None
+    assert compiled.search("0b") is True
+    assert len(compiled._given_up) <= 256
+
+
+@pytest.mark.parametrize(
+    "pattern, complaint",
+    [
+        ("(", "missing ), unterminated subpattern at position 0"),
+        ("x{i}[a", "unterminated character set at position 4"),
+        ("a*(?#lazy?)?", "multiple repeat at position 11"),
+        ("a**", "multiple repeat at position 2"),
+        (r"\p{L}", r"bad escape \p at position 0"),
+        ("(?R)", "unknown extension ?R at position 1"),
+        ("a(?i)", "global flags not at the start of the expression at position 1"),
+        ("a{99999999999}", "the repetition number is too large"),
+        (f"a{{{'9' * 5000}}}", "the repetition number is too large"),
+        ("(" * 5000 + ")" * 5000, "it is nested too deep"),
+        ("a(?x: b )", "a part of it alone is verbose, by (?x:...): say (?x) at its start"),
+    ],
+)
+def test_what_is_no_pattern_is_refused_in_words(pattern: str, complaint: str) -> None:
+    with pytest.raises(PatternError) as caught:
+        read_pattern(pattern)
+    assert str(caught.value) == complaint
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "((a{3000}){3000}){3000}",
+        "(a?){4000000000}",
+        "(?=.*){1000000}",
+        "(X)(?#c){300000}",
+        "(?x)(ab) {100000}",
+        "(?x)(?: # )\n a{600} ){600}",
+        "()" * 20_000,
+        "a" * 200_001,
+    ],
+    ids=lambda pattern: pattern[:20],
+)
+def test_what_would_take_the_memory_of_the_machine_is_refused(pattern: str) -> None:
+    with pytest.raises(PatternError, match="no more than 200000 characters, or 5000 groups, can stand one after"):
+        read_pattern(pattern)
+
+
+def test_whoever_has_no_patterns_does_not_wait_for_the_package() -> None:
+    program = "import sys, mockserver.serving.app; print('regex' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"

@@ -1,0 +1,118 @@
+"""Recorded traces: what files may hold, how latencies name them, and what a mistake is told."""
+
+import pytest
+
+from mockserver.latency.distributions import Empirical
+from mockserver.latency.notation import NotationError, read_distribution, read_profile
+from mockserver.latency.pace import pace
+from mockserver.latency.traces import Recording, TraceError, Traces, read_trace
+
+CSV = b'\xef\xbb\xbfmodel, ttft_ms\r\n8b,180\r\n8b,\r\n"70\nb",1900.5\r\n'
+JOURNAL = (
+    b'{"number":1,"timing":{"ttft":0.25},"outcome":{"seconds":1e0}}\n'
+    b'{"number":2,"timing":{}}\n\n'
+    b'{"number":3,"timing":{"ttft":null}}\n'
+    b'{"number":4,"timing":{"ttft":1.5e-2}}\n'
+)
+
+
+@pytest.mark.parametrize(
+    "recording, data, times",
+    [
+        (Recording("ttft.txt"), b"# measured in May\n180ms\n\n  0.25\n 2 min \n.5\n0\n", (0.18, 0.25, 120.0, 0.5, 0.0)),
+        (Recording("ttft", unit="ms"), "180\n1500us\n3µs\r\n".encode(), (0.18, 0.0015, 3e-6)),
+        (Recording("a.csv", "ttft_ms", "ms"), CSV, (0.18, 1.9005)),
+        (Recording("a.CSV"), b"itl\n10ms\n0.02\n", (0.01, 0.02)),
+        (Recording("journal.jsonl", "timing.ttft"), JOURNAL, (0.25, 0.015)),
+        (Recording("journal.jsonl", "outcome.seconds"), JOURNAL, (1.0,)),
+        (Recording("bench.ndjson", "itls", "ms"), b'{"itls": [8, "9ms", null]}\n{"itls": []}', (0.008, 0.009)),
+        (Recording("plain.jsonl"), b'0.5\n"20ms"\n', (0.5, 0.02)),
+    ],
+)
+def test_a_file_is_read_as_its_name_says(recording: Recording, data: bytes, times: tuple[float, ...]) -> None:
+    assert read_trace(recording, data) == pytest.approx(times)
+
+
+@pytest.mark.parametrize(
+    "recording, data, complaint",
+    [
+        (Recording("t.txt"), b"1\n\nsoon\n", "t.txt, line 3: 'soon' is no duration, such as '180ms' or 0.18"),
+        (Recording("t.txt"), b"-1", "t.txt, line 1: '-1' is no duration"),
+        (Recording("t.txt"), b"nan", "t.txt, line 1: 'nan' is no duration"),
+        (Recording("t.txt"), b"1e999", "t.txt, line 1: '1e999' is no duration"),
+        (Recording("t.txt"), b"# nothing yet\n", "t.txt: holds no times"),
+        (Recording("t.txt"), b"\xff", "t.txt: is not a UTF-8 text"),
+        (Recording("t.txt"), b"1\n" * 100_001, "t.txt, line 100001: has more than 100000 values"),
+        (Recording("t.txt", "ttft"), b"1\n", "t.txt: a column is of a file whose name ends in .csv, .jsonl, .ndjson"),
+        (Recording("t.csv", "tft"), b"ttft\n1\n", "t.csv, line 1: unknown column 'tft'. Did you mean 'ttft'?"),
+        (Recording("t.csv"), b"ttft,itl\n1,2\n", "t.csv, line 1: say which column is meant, by its name in this line"),
+        (Recording("t.csv"), b"0.5\n0.6\n", "t.csv, line 1: a .csv begins with the names of its columns"),
+        (Recording("t.csv"), b"", "t.csv, line 1: a .csv begins with the names of its columns"),
+        (Recording("t.csv"), b"ttft\n1\nsoon\n", "t.csv, line 3: 'soon' is no duration"),
+        (Recording("t.csv"), b'ttft\n"1\n', "t.csv, line 2: unexpected end of data"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": 1}\n{"ttft": \n', "t.jsonl, line 2: is no JSON"),
+        (Recording("t.jsonl", "ttft"), b"[" * 100_000, "t.jsonl, line 1: is no JSON"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": true}', "t.jsonl, line 1: 'true' is no duration"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": NaN}', "t.jsonl, line 1: 'NaN' is no duration"),
+        (Recording("t.jsonl"), b'{"ttft": 1}', "t.jsonl, line 1: say which key is meant, as in column=timing.ttft"),
+        (Recording("t.jsonl", "timing.tft"), JOURNAL, "t.jsonl, column=timing.tft: holds no times"),
+    ],
+)
+def test_a_mistake_in_a_file_names_its_line(recording: Recording, data: bytes, complaint: str) -> None:
+    with pytest.raises(TraceError) as raised:
+        read_trace(recording, data)
+    assert str(raised.value).startswith(complaint)
+
+
+def test_a_latency_names_a_recording_like_any_distribution() -> None:
+    known = Traces(
+        {
+            Recording("traces/ttft.txt"): (0.3, 0.1, 0.2),
+            Recording("itl.csv", "itl", "ms"): (0.01,),
+            Recording("chunks.txt"): (2, 4),
+        }
+    )
+    profile = read_profile(
+        "realistic, ttft=empirical(file=traces/ttft.txt), itl=empirical(unit=ms, column = itl, file=itl.csv), "
+        "tokens_per_chunk=empirical(file=chunks.txt)",
+        "fast",
+        known,
+    )
+    assert (profile.ttft, profile.gap, profile.chunk) == (
+        Empirical((0.1, 0.2, 0.3)), Empirical((0.01,)), Empirical((2, 4)),
+    )  # fmt: skip
+    assert {pace(profile, 1, 0, key).schedule[0] for key in range(60)} == {0.1, 0.2, 0.3}
+
+
+def test_all_that_was_measured_is_equally_likely() -> None:
+    measured = Empirical((3.0, 1.0, 2.0))
+    assert [measured.quantile(share) for share in (0, 0.3, 0.34, 0.6, 0.7, 1)] == [1, 1, 2, 2, 3, 3]
+    assert (measured, hash(measured)) == (Empirical((1.0, 2.0, 3.0)), hash(Empirical((2.0, 3.0, 1.0))))
+    assert measured != Empirical((1.0, 2.0))
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        (
+            "ttft=empirical(file=other.txt)",
+            "column 21: no trace other.txt has been read. Files are read for the",
+        ),
+        ("ttft=empirical(file=t.txt, column=a)", "column 21: no trace t.txt, column=a has been read"),
+        ("ttft=empirical(file=t.txt, 10ms)", "column 28: '10ms' is one argument too many"),
+        ("ttft=empirical(file=t.txt, unit=sec)", "column 33: unknown unit 'sec'. Known: us, µs, ms, s, min"),
+        ("ttft=empirical(10ms, column=a)", "column 29: 'a' is one argument too many"),
+        ("ttft=normal(file=t.txt)", "column 6: mean is missing in 'normal(file=t.txt)'"),
+        ("tokens_per_chunk=empirical(file=t.txt)", "column 33: t.txt: a chunk has from 1 to 4096 tokens"),
+        ("ttft=empirical()", "column 16: '' is no duration"),
+    ],
+)
+def test_a_recording_that_cannot_be_meant_is_told_by_its_column(text: str, complaint: str) -> None:
+    with pytest.raises(NotationError) as raised:
+        read_profile(text, traces=Traces({Recording("t.txt"): (0.5,)}))
+    assert str(raised.value).startswith(complaint)
+
+
+def test_nothing_is_recorded_unless_it_is_handed_in() -> None:
+    with pytest.raises(NotationError, match=r"column 16: no trace t\.txt has been read"):
+        read_distribution("empirical(file=t.txt)")
