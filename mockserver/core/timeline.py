@@ -150,31 +150,29 @@ class Record:
     """How a timeline is being played: what has gone out so far, and when.
 
     Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`; those
-    that brought tokens went out at `token_instants`. `closed_by` says who ended the answer, None while nobody has, and
-    `seconds` when. All of it is written before the client can see what it tells of.
+    that brought tokens went out at `token_instants`. In all there were `events_sent` and `tokens_sent`. `closed_by`
+    says who ended the answer, None while nobody has, and `seconds` when. All of it is written before the client can see
+    what it tells of.
     """
 
     instants: "array[float]" = field(default_factory=lambda: array("d"))
     sent: "array[int]" = field(default_factory=lambda: array("q"))
     token_instants: "array[float]" = field(default_factory=lambda: array("d"))
+    events_sent: int = 0
     tokens_sent: int = 0
     closed_by: Literal["server", "client"] | None = None
     seconds: float = 0.0
 
-    @property
-    def events_sent(self) -> int:
-        """How many events have gone out."""
-        return self.sent[-1] if self.sent else 0
-
     def wrote(self, events: int, tokens: int, instant: float, writes: int = 1) -> None:
         """Note a write of some events, which carry some tokens; or as many writes, of one event each."""
-        before = self.sent[-1] if self.sent else 0
+        before = self.events_sent
+        self.events_sent = sent = before + events
         if writes == 1:
             self.instants.append(instant)
-            self.sent.append(before + events)
+            self.sent.append(sent)
         else:
             self.instants.extend([instant] * writes)
-            self.sent.extend(range(before + 1, before + events + 1))
+            self.sent.extend(range(before + 1, sent + 1))
         if tokens:
             self.token_instants.append(instant)
             self.tokens_sent += tokens

@@ -1,8 +1,11 @@
-"""The clock of a loop: what time it is, and one alarm for all deadlines.
+"""The clock of a loop: what time it is, and alarms.
 
 Loops wake their own timers to the millisecond at best, and uvloop's idea of the time is as coarse. Where the kernel has
-timers that are files (Linux), one of them serves all deadlines of a loop, kept in a heap: a wake-up costs the same
-whether one stream waits or a thousand, and comes within some microseconds. Elsewhere the loop's own timers do.
+timers that are files (Linux), one of them serves all alarms of a loop, kept in a heap: a wake-up costs the same whether
+one stream waits or a thousand, and comes within some microseconds. Elsewhere the loop's own timers do.
+
+A clock may go by another one (`ShiftedClock`): its alarms are the other one's, whose `owner` it is, and by whose shift
+their instants are ahead.
 """
 
 import asyncio
@@ -20,31 +23,75 @@ from weakref import WeakKeyDictionary, finalize
 
 Wake = Callable[[], None]
 
-# A wake-up costs more than what it wakes: after each the timer rests for so many seconds. Under load whatever is due
-# within them shares one; a single stream never notices.
+# A wake-up of the process costs more than what it calls. So the timer does not ring again for so many seconds, and for
+# so many more by each that it has woken: the denser the alarms, the more of them share a wake-up. One stream alone
+# never notices.
 _REST = 0.000_15
+_MORE_REST = 0.000_01
+_LONGEST_REST = 0.000_5
 # Whatever is due after this instant (in seconds) is never due.
 _LATEST = 2.0**40
 
 
+class Alarm(Protocol):
+    """A call at an instant; when it has rung it may be set again."""
+
+    def set(self, instant: float) -> None:
+        """Ring at an instant of the clock, in seconds, and not at the one that was set before."""
+
+    def cancel(self) -> None:
+        """Never ring again."""
+
+
 class Clock(Protocol):
-    """Seconds that only go forward, and calls at an instant of them."""
+    """Seconds that only go forward, and alarms."""
 
     def now(self) -> float:
         """The present instant in seconds."""
 
-    def call_at(self, instant: float, wake: Wake) -> Wake:
-        """Call `wake` at an instant, on the loop; the answer cancels that."""
+    def alarm(self, wake: Wake) -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+
+
+class Owner(Protocol):
+    """Whose alarms a clock keeps."""
+
+    shift: float
 
 
 class LoopsClock(Clock, Protocol):
-    """The clock of a loop, which several others may go by: each owns the calls that it asks for."""
+    """The clock of a loop, which several others may go by: each owns the alarms that it asks for."""
 
-    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
-        """Call `wake` at an instant, on the loop; the answer cancels that."""
+    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+        """An alarm whose instants are those of the owner's clock."""
 
-    def hasten(self, owner: object, seconds: float) -> None:
-        """Make all the calls of an owner so many seconds earlier."""
+    def hasten(self, owner: Owner, seconds: float) -> None:
+        """Let all the alarms of an owner ring so many seconds earlier."""
+
+
+def _ignore() -> None:
+    """What a cancelled alarm calls."""
+
+
+class _Unshifted:
+    shift = 0.0
+
+
+class _LoopAlarm:
+    __slots__ = ("_clock", "handle", "owner", "wake")
+
+    def __init__(self, clock: "LoopClock", wake: Wake, owner: Owner) -> None:
+        self._clock = clock
+        self.wake = wake
+        self.owner = owner
+        self.handle: asyncio.TimerHandle | None = None
+
+    def set(self, instant: float) -> None:
+        self._clock.ring_at(self, instant - self.owner.shift)
+
+    def cancel(self) -> None:
+        self._clock.forget(self)
+        self.wake = _ignore
 
 
 class LoopClock:
@@ -52,116 +99,141 @@ class LoopClock:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._owned: dict[asyncio.TimerHandle, tuple[object, list[Wake]]] = {}
+        self._waiting: set[_LoopAlarm] = set()
 
     def now(self) -> float:
         """The present instant on the loop's clock."""
         return self._loop.time()
 
-    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
-        """Call `wake` at an instant of the loop's clock; the answer cancels that."""
-        held = [wake]
-        self._set(instant, held, owner)
-        return held.clear
+    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+        return _LoopAlarm(self, wake, owner or _Unshifted)
 
-    def hasten(self, owner: object, seconds: float) -> None:
-        """Make all the calls of an owner so many seconds earlier."""
-        for handle, (other, held) in tuple(self._owned.items()):
-            if other is owner:
-                handle.cancel()
-                del self._owned[handle]
-                self._set(handle.when() - seconds, held, owner)
+    def hasten(self, owner: Owner, seconds: float) -> None:
+        """Let all the alarms of an owner ring so many seconds earlier."""
+        for alarm in tuple(self._waiting):
+            if alarm.owner is owner and alarm.handle is not None:
+                self.ring_at(alarm, alarm.handle.when() - seconds)
 
-    def _set(self, instant: float, held: list[Wake], owner: object) -> None:
-        def ring() -> None:
-            del self._owned[handle]
-            for wake in held:
-                wake()
+    def ring_at(self, alarm: _LoopAlarm, instant: float) -> None:
+        """Set an alarm to an instant of the loop's own."""
+        self.forget(alarm)
+        self._waiting.add(alarm)
+        alarm.handle = self._loop.call_at(instant, self._ring, alarm)
 
-        handle = self._loop.call_at(instant, ring)
-        self._owned[handle] = (owner, held)
+    def forget(self, alarm: _LoopAlarm) -> None:
+        """Take back what was set."""
+        if alarm.handle is not None:
+            alarm.handle.cancel()
+            alarm.handle = None
+            self._waiting.discard(alarm)
+
+    def _ring(self, alarm: _LoopAlarm) -> None:
+        alarm.handle = None
+        self._waiting.discard(alarm)
+        alarm.wake()
 
 
 class ShiftedClock:
-    """A clock that can be put forward: another one's time, plus what has been advanced so far.
+    """A clock that can be put forward: another one's time, plus what has been advanced so far (`shift`, in seconds).
 
     Whoever waits for an instant that is reached by an advance is woken at once.
     """
 
     def __init__(self, base: LoopsClock) -> None:
         self._base = base
-        self._shift = 0.0
-
-    @property
-    def shift(self) -> float:
-        """How far it is ahead, in seconds."""
-        return self._shift
+        self._base_now = base.now
+        self.shift = 0.0
 
     def now(self) -> float:
         """The present instant."""
-        return self._base.now() + self._shift
+        return self._base_now() + self.shift
 
-    def call_at(self, instant: float, wake: Wake) -> Wake:
-        """Call `wake` at an instant of this clock; the answer cancels that."""
-        return self._base.call_at(instant - self._shift, wake, self)
+    def alarm(self, wake: Wake) -> Alarm:
+        """An alarm that calls `wake` at instants of this clock."""
+        return self._base.alarm(wake, self)
 
     def advance(self, seconds: float) -> None:
         """Put the clock forward."""
-        self._shift += seconds
+        self.shift += seconds
         self._base.hasten(self, seconds)
 
 
+class _TimerAlarm:
+    # `number` is that of the entry in the heap which counts; all others have been replaced, or cancelled.
+    __slots__ = ("_clock", "number", "owner", "wake")
+
+    def __init__(self, clock: "TimerClock", wake: Wake, owner: Owner) -> None:
+        self._clock = clock
+        self.wake = wake
+        self.owner = owner
+        self.number = 0
+
+    def set(self, instant: float) -> None:
+        # Once for each event of each stream: the way to the heap is a short one.
+        clock, instant = self._clock, instant - self.owner.shift
+        self.number = number = next(clock.numbers)
+        heapq.heappush(clock.waiting, (instant, number, self))
+        if instant < clock.armed:
+            clock.arm(instant)
+
+    def cancel(self) -> None:
+        # The entry stays in the heap until its time comes; what would have been called is let go at once.
+        self.number = 0
+        self.wake = _ignore
+
+
 class TimerClock:
-    """A clock made of the system's monotonic time and one kernel timer."""
+    """A clock made of the system's monotonic time and one kernel timer.
+
+    `waiting` is the heap of what was set: its instant, a number of its own, and the alarm. The timer is `armed` for an
+    instant.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
         self._timer = timer
-        self._waiting: list[tuple[float, int, list[Wake], object]] = []
-        self._order = count()
-        self._armed = float("inf")
+        self.waiting: list[tuple[float, int, _TimerAlarm]] = []
+        self.numbers = count(1)
+        self.armed = float("inf")
         loop.add_reader(timer, self._ring)
         finalize(loop, os.close, timer)
 
-    def now(self) -> float:
-        """The present instant on the system's monotonic clock."""
-        return time.monotonic()
+    now = staticmethod(time.monotonic)
 
-    def call_at(self, instant: float, wake: Wake, owner: object = None) -> Wake:
-        """Call `wake` at an instant of the monotonic clock; the answer cancels that."""
-        held = [wake]
-        heapq.heappush(self._waiting, (instant, next(self._order), held, owner))
-        if instant < self._armed:
-            self._arm(instant)
-        # A cancelled entry stays in the heap, empty, until its time comes.
-        return held.clear
+    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+        """An alarm that calls `wake`, on the loop."""
+        return _TimerAlarm(self, wake, owner or _Unshifted)
 
-    def hasten(self, owner: object, seconds: float) -> None:
-        """Make all the calls of an owner so many seconds earlier."""
-        entries = self._waiting
+    def hasten(self, owner: Owner, seconds: float) -> None:
+        """Let all the alarms of an owner ring so many seconds earlier."""
+        entries = self.waiting
         # Changed in place: this may be called by something that it has just woken.
-        entries[:] = [(at - seconds if who is owner else at, order, held, who) for at, order, held, who in entries]
+        entries[:] = [(at - seconds if it.owner is owner else at, number, it) for at, number, it in entries]
         heapq.heapify(entries)
         if entries:
-            self._arm(entries[0][0])
+            self.arm(entries[0][0])
 
-    def _arm(self, instant: float) -> None:
-        self._armed = instant
+    def arm(self, instant: float) -> None:
+        """Have the kernel ring at an instant."""
+        self.armed = instant
         # A time that has passed rings at once; zero would switch the timer off.
         _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
 
     def _ring(self) -> None:
         # Whoever is called asks to be called again: the timer is set once, when all have been.
-        self._armed = float("-inf")
-        due, waiting = time.monotonic(), self._waiting
+        self.armed = float("-inf")
+        due, waiting, woken = time.monotonic(), self.waiting, 0
         try:
             while waiting and waiting[0][0] <= due:
-                for wake in heapq.heappop(waiting)[2]:
-                    wake()
+                _, number, alarm = heapq.heappop(waiting)
+                if alarm.number == number:
+                    woken += 1
+                    alarm.wake()
         finally:
-            self._armed = float("inf")
+            self.armed = float("inf")
             # Either keeps the timer from ringing on; what is read does not matter.
             if waiting:
-                self._arm(max(waiting[0][0], time.monotonic() + _REST))
+                self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
             else:
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._timer, 8)

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal, Protocol
 
 from mockserver.core.timeline import Ending, RawHeaders, Record, Run, Timeline, Wrapped
-from mockserver.serving.clock import Clock
+from mockserver.serving.clock import Alarm, Clock
 
 log = logging.getLogger("mockserver")
 
@@ -51,7 +51,7 @@ class Performance:
     """
 
     __slots__ = (
-        *("_arrived", "_begun", "_cancel", "_clock", "_count", "_ended", "_ends", "_longest", "_over", "_position"),
+        *("_alarm", "_arrived", "_begun", "_clock", "_count", "_ended", "_ends", "_longest", "_over", "_position"),
         *("_record", "_run", "_runs", "_sink", "_timeline"),
     )
 
@@ -81,7 +81,7 @@ class Performance:
         self._ends: list[int] | None = None
         self._begun = False
         self._over = False
-        self._cancel: Call | None = None
+        self._alarm: Alarm | None = None
 
     @property
     def over(self) -> bool:
@@ -90,7 +90,6 @@ class Performance:
 
     def play(self) -> None:
         """Write what is due, and ask to be called again for what is not."""
-        self._cancel = None
         try:
             self._play()
         except Exception:
@@ -123,15 +122,14 @@ class Performance:
                 if self._sink.blocked(self.play):
                     return
                 due = following
-            self._cancel = self._clock.call_at(self._arrived + due, self.play)
+            if self._alarm is None:
+                self._alarm = self._clock.alarm(self.play)
+            self._alarm.set(self._arrived + due)
             return
 
     def leave(self) -> None:
         """The client has left, or never will again be heard of."""
         self._over = True
-        if self._cancel is not None:
-            self._cancel()
-            self._cancel = None
         self._end("client")
 
     def _current(self) -> Run | None:
@@ -236,6 +234,9 @@ class Performance:
 
     def _end(self, closed_by: Literal["server", "client"]) -> None:
         """Note who has ended the answer, once."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         if self._record.closed_by is None:
             self._record.closed_by = closed_by
             self._record.seconds = self._elapsed()

@@ -1,7 +1,8 @@
-"""The clock of a loop: calls come in the order of their instants, not before them, and can be cancelled."""
+"""The clock of a loop: alarms ring in the order of their instants and not before them, can be set anew and cancelled."""
 
 import asyncio
 import sys
+from functools import partial
 
 import pytest
 
@@ -10,7 +11,7 @@ from tests.support.virtual import run_virtually
 
 
 async def calls_of(clock: Clock) -> list[str]:
-    """What a clock calls, in order, of five calls of which one is cancelled."""
+    """What a clock calls, in order, by six alarms of which one is cancelled and one is set anew."""
     called: list[str] = []
     done = asyncio.get_running_loop().create_future()
     start = clock.now()
@@ -20,9 +21,13 @@ async def calls_of(clock: Clock) -> list[str]:
         called.append(name)
 
     for name, delay in (("c", 0.03), ("a", 0.01), ("b", 0.02), ("past", -1.0)):
-        clock.call_at(start + delay, lambda name=name, instant=start + delay: call(name, instant))  # type: ignore[misc]
-    clock.call_at(start + 0.015, lambda: called.append("cancelled"))()
-    clock.call_at(start + 0.04, lambda: done.set_result(None))
+        clock.alarm(partial(call, name, start + delay)).set(start + delay)
+    cancelled = clock.alarm(lambda: called.append("cancelled"))
+    cancelled.set(start + 0.015)
+    cancelled.cancel()
+    last = clock.alarm(lambda: done.set_result(None))
+    last.set(start + 0.005)
+    last.set(start + 0.04)
     await asyncio.wait_for(done, 10)
     return called
 
@@ -50,13 +55,13 @@ def test_a_shifted_clock_rings_what_an_advance_has_reached_and_forgets_it() -> N
 
     async def story() -> None:
         clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
-        clock.call_at(10, lambda: rung.append("ten"))
-        cancel = clock.call_at(20, lambda: rung.append("twenty"))
-        clock.call_at(30, lambda: rung.append("thirty"))
+        alarms = {name: clock.alarm(partial(rung.append, name)) for name in ("ten", "twenty", "thirty")}
+        for name, instant in (("ten", 10), ("twenty", 20), ("thirty", 30)):
+            alarms[name].set(instant)
         clock.advance(15)
         await asyncio.sleep(0.001)
         assert rung == ["ten"]
-        cancel()
+        alarms["twenty"].cancel()
         clock.advance(20)
         await asyncio.sleep(0.001)
         assert rung == ["ten", "thirty"]
