@@ -1,4 +1,4 @@
-"""The clock of a loop: alarms ring in the order of their instants and not before them, can be set anew and cancelled."""
+"""The clock of a loop: alarms ring in their order and not before their instants, can be set anew and be cancelled."""
 
 import asyncio
 import sys
