@@ -4,8 +4,8 @@ The pace that an engine gives is what the wire keeps to and what the answer stat
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from threading import Lock
+from typing import NamedTuple
 
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
@@ -18,8 +18,7 @@ _MOST_ENGINES = 256
 _seating = Lock()
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(NamedTuple):
     """What an engine has given to a request: its turn, and the time for which it is taken."""
 
     engine: Engine
@@ -32,8 +31,7 @@ class Seat:
             self.engine.leave(self.span)
 
 
-@dataclass(frozen=True, slots=True)
-class Counter:
+class Counter(NamedTuple):
     """Where a request asks for a seat: the engine, how it behaves, the instant, and how long the client would wait."""
 
     engine: Engine

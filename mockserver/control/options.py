@@ -7,9 +7,9 @@ have been valid.
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import inf
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
@@ -27,8 +27,7 @@ from mockserver.latency.traces import NO_TRACES, Tracing
 _END_OF_TIME = 253_402_300_800
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One setting that has a word on the command line: how its text is read, and what it means.
 
     A switch may stand alone, and then means true. One that is said `often` is said once more each time. One that may

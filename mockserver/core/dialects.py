@@ -21,8 +21,7 @@ Edition = Literal["documented", "observed"]
 EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A model that a dialect offers. `context` is its window and `max_output` its longest answer, in tokens."""
 
     id: str
@@ -71,8 +70,7 @@ def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
     raise NotImplementedError("this operation generates nothing")
 
 
-@dataclass(frozen=True, slots=True)
-class Schemas:
+class Schemas(NamedTuple):
     """The names of an operation's schemas in its dialect's contract: what it takes, answers and streams."""
 
     request: str | None = None
@@ -80,8 +78,7 @@ class Schemas:
     chunk: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
 
     The first of `paths` is the one that documents it; `{name}` in a path stands for anything, slashes included.
@@ -102,8 +99,7 @@ class Operation:
     summary: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """A row of an error table: the HTTP status, the wording when the rejection brings none, and the body's shape.
 
     `body` gives a JSON value, or bytes that go out as they are under `content_type`. `streamed` is the row for a
@@ -146,8 +142,7 @@ class Clients:
     more: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(NamedTuple):
     """A vendor's API.
 
     `hosts` are the vendor's own host names. `contract` maps an edition to its OpenAPI components. `credentials` tells

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class FailureKind(StrEnum):
@@ -48,8 +49,7 @@ class Violation:
         return text.removeprefix(".")
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+class Rejection(NamedTuple):
     """A refusal, still in no vendor's words.
 
     An empty `message` leaves the wording to the dialect's error table; `param` names the field to blame,

@@ -5,9 +5,8 @@ window. What a request takes is there or is not; a refused request takes nothing
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from math import ceil, floor, inf
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
 
@@ -20,8 +19,7 @@ _PERIOD_OF = {seconds: name for name, seconds in PERIODS.items()}
 _GRACE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """So many requests or tokens in a window of so many seconds, which is one of PERIODS."""
 
     measure: Measure
@@ -39,16 +37,14 @@ class Limit:
         return self.amount / self.window
 
 
-@dataclass(frozen=True, slots=True)
-class Allowance:
+class Allowance(NamedTuple):
     """What one key may ask of one model, and how many generations of its own may run at once (None: any number)."""
 
     limits: tuple[Limit, ...] = ()
     concurrent: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """How a limit stands at an instant.
 
     `spent` is what has been taken and is not refilled yet: more than the limit's amount where an answer ran into debt.
@@ -94,8 +90,7 @@ def tightest(standings: tuple[Standing, ...], measure: Measure, periods: tuple[s
     return min(fitting, key=lambda standing: (-standing.wait, standing.remaining), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
+class Refused(NamedTuple):
     """What a quota has against a request, still in no vendor's words.
 
     Either the standings of its limits, one of which makes it wait; or `crowd`, the generations that may run at once.
@@ -111,8 +106,7 @@ class Refused:
         return worst.wait if worst is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaPolicy:
+class QuotaPolicy(NamedTuple):
     """A vendor's quotas: its tiers by name (the first is what its new customers have), and its refusal.
 
     `refuse` is told what is against a request, and the time of the answer in Unix seconds. A vendor that charges

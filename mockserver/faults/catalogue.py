@@ -6,7 +6,7 @@ dialect's own words for a failure are given to them; all others know no vendor.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.timeline import Timeline
 from mockserver.faults import answers, connections, fields, streams
@@ -18,8 +18,7 @@ from mockserver.faults.speech import Change, break_calls, decline, finish, repea
 PLACES = ("after_event", "after_token", "after_bytes", "at")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Something that a kind can be told: its type, its value when untold, and what it means."""
 
     type: type | tuple[type, ...]

@@ -4,14 +4,12 @@ An act is a fault's table in the usual notation, but for its window: `from` and 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Act = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Scenario:
+class Scenario(NamedTuple):
     """What happens, act by act, within so many seconds unless another time is told; None: it ends by its counts."""
 
     summary: str

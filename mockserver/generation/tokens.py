@@ -39,6 +39,8 @@ PRETOKEN = re.compile(
 )
 # No cut depends on more than this many characters after its start (the longest alternative and what it looks ahead at).
 _LOOKAHEAD = 64
+# Pieces are sought by so many of their first characters.
+_PREFIX = 3
 _WINDOW = 1 << 13
 _REMEMBERED_PRETOKENS = 1 << 13
 _REPLACEMENT = "\ufffd"
@@ -48,7 +50,7 @@ class _Vocabulary(NamedTuple):
     texts: list[str]  # by id; bytes that are no character are surrogates, as errors="surrogateescape" makes them
     ids: dict[str, int]  # the whole characters and pieces only
     starts: dict[bytes, int]  # the first two bytes of longer characters
-    reach: dict[str, int]  # the length of the longest piece that begins with these three characters
+    reach: dict[str, int]  # the length of the longest piece that begins with these three characters, where it has more
 
 
 def _character_starts() -> list[bytes]:
@@ -92,7 +94,8 @@ def _vocabulary() -> _Vocabulary:
     ids = dict(zip(texts[first_piece:EOS], range(first_piece, EOS), strict=True))
     ids.update(zip(texts[:128], range(128), strict=True))
     # The lines are sorted by length, so the longest piece has the last word.
-    reach = {text[:3]: len(text) for text in chain(sorted(_white_space(), key=len), texts[len(made) :])}
+    pieces = chain(sorted(_white_space(), key=len), texts[len(made) :])
+    reach = {text[:_PREFIX]: len(text) for text in pieces if len(text) > _PREFIX}
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)
 
 
@@ -117,7 +120,7 @@ def _split(pretoken: str) -> tuple[int, ...]:
     split: list[int] = []
     start = 0
     while start < len(pretoken):
-        part = pretoken[start : start + reach.get(pretoken[start : start + 3], 2)]
+        part = pretoken[start : start + reach.get(pretoken[start : start + _PREFIX], _PREFIX)]
         while part and part not in ids:
             part = part[:-1]
         if part:

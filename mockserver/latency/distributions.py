@@ -5,17 +5,15 @@ of quantiles, made once per distribution: a stream of a thousand gaps costs one 
 gaps follow the distribution more closely than independent draws would.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import exp, sqrt
-from statistics import NormalDist
 from typing import Protocol
 
 from mockserver.core.seeding import Draws
 
 _GRID = 1024
-_NORMAL = NormalDist()
 _INFINITE = float("inf")
 
 
@@ -145,8 +143,16 @@ def series(distribution: Distribution, count: int, draws: Draws) -> Sequence[flo
     return (grid * rounds)[start : start + count]
 
 
+@cache
+def _inverse() -> Callable[[float], float]:
+    # Loaded with the first draw: where latency is off there is none, and a server starts the sooner.
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf
+
+
 def _normal(share: float) -> float:
-    return _NORMAL.inv_cdf(min(max(share, 1e-6), 1 - 1e-6))
+    return _inverse()(min(max(share, 1e-6), 1 - 1e-6))
 
 
 @lru_cache(maxsize=64)

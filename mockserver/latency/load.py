@@ -7,7 +7,6 @@ the newcomer. All instants are in seconds on one clock of the caller's.
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -23,8 +22,7 @@ class Span(NamedTuple):
     first: float
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """What a newcomer finds: how many seconds it waits for a slot, and its place in the queue (0: a slot is free)."""
 
     wait: float = 0.0

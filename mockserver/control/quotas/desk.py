@@ -52,8 +52,7 @@ class Ticket:
     settled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+class Admitted(NamedTuple):
     """A request that is let in, and the standings after its charge."""
 
     ticket: Ticket

@@ -1,12 +1,11 @@
 """A request with the wishes that only this vendor knows."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.core.generation import GenerationRequest
 
 
-@dataclass(frozen=True, slots=True)
-class Wishes:
+class Wishes(NamedTuple):
     """What the neutral request has no place for.
 
     `timeout` is in seconds, None for none; `forced` are the tokens that the answer has to be, none for its own;

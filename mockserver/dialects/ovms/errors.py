@@ -1,7 +1,5 @@
 """OVMS' errors: one shape, `{"error": "<text>"}`, whatever went wrong (vendor note 4)."""
 
-from dataclasses import replace
-
 import orjson
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
@@ -43,7 +41,7 @@ def _graph(message: str, streamed_status: int) -> Refusal:
     """A graph's refusal; of a stream it is the bare JSON, without `data:` and without [DONE]."""
     (_, content_type), *headers = STREAM
     streamed = Refusal(streamed_status, _GRAPH + message, _object, tuple(headers), content_type)
-    return replace(_row(400, _GRAPH + message), streamed=streamed)
+    return _row(400, _GRAPH + message)._replace(streamed=streamed)
 
 
 def _graph_rows(streamed_status: int) -> ErrorTable:

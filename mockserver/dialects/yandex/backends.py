@@ -1,13 +1,12 @@
 """The two engines behind the one API, which differ on the wire (vendor note A3 and A4): a row each."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.yandex.uri import parse_uri
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """What sets one engine apart.
 
     `id_prefix` stands before the UUID of an answer. `names_folder`: the model is stated with the caller's folder.

@@ -6,8 +6,7 @@ in a plain answer: a chunk knows calls of functions alone, so there its text sta
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
@@ -22,8 +21,7 @@ _Item = Callable[[Choice, int, "CallForm"], dict[str, Any]]
 _BLANK = re.compile(r'("(?:[^"\\]|\\.)*"?)|\s+')
 
 
-@dataclass(frozen=True, slots=True)
-class CallForm:
+class CallForm(NamedTuple):
     """How a model's engine writes its calls.
 
     With `repeats` the later fragments of a call repeat the keys of its first as empty texts; with `typeless` the first
