@@ -15,13 +15,11 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, Message, Position, Prompt, Usage
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
 from mockserver.generation import tokens
+from mockserver.generation.counting import token_count
 
 JSON = b"application/json"
 EVENT_STREAM = b"text/event-stream"
 DONE = b"data: [DONE]\n\n"
-
-# Texts of so many characters are short.
-_SHORT_TEXT = 8_192
 
 # How many ranks a chat looks for a token in, and the log-probability that it states of one which is in none of them.
 _RANKS = 20
@@ -78,14 +76,6 @@ def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if not value:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)
-
-
-def token_count(text: str) -> int:
-    """How many tokens a text has. Those of short texts are remembered: system prompts come with every request."""
-    return _remembered_count(text) if len(text) <= _SHORT_TEXT else tokens.count(text)
-
-
-_remembered_count = lru_cache(maxsize=1024)(tokens.count)
 
 
 def whole(value: float | None) -> int | None:

@@ -20,7 +20,7 @@ from mockserver.core.generation import (
     ToolCall,
     Usage,
 )
-from mockserver.core.seeding import derive
+from mockserver.core.seeding import derive, fingerprint
 from mockserver.generation import tokens
 from mockserver.generation.beams import ranked
 from mockserver.generation.logprobs import positions, scale
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
 _LONGEST = 131_072
+# Texts of more characters take a millisecond to derive from.
+_LONG_TEXT = 65_536
 
 
 class _Draft(NamedTuple):
@@ -52,20 +54,21 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
-    fingerprint = derive(seed, "request", request.model, repr(request.constraint), *(p.text for p in request.prompts))
+    names = [_name(prompt.text) for prompt in request.prompts]
+    stated = derive(seed, "request", request.model, repr(request.constraint), *names)
     choices: list[Choice] = []
     reasoning = 0
     asked: Counter[str] = Counter()
-    for prompt in request.prompts:
-        drafts = _drafts(request, prompt, asked[prompt.text], seed)
-        asked[prompt.text] += 1
+    for prompt, name in zip(request.prompts, names, strict=True):
+        drafts = _drafts(request, prompt, name, asked[name], seed)
+        asked[name] += 1
         # Nothing is drawn of a prompt, so that all of its choices echo it alike.
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
             reasoning += draft.reasoning
     own_seeds = (str(number) for number in request.sampling.seeds)
-    return Generation(request, tuple(choices), _usage(request, choices, reasoning), derive(fingerprint, *own_seeds))
+    return Generation(request, tuple(choices), _usage(request, choices, reasoning), derive(stated, *own_seeds))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice], reasoning: int) -> Usage:
@@ -78,11 +81,11 @@ def _usage(request: GenerationRequest, choices: Sequence[Choice], reasoning: int
     return Usage(request.prompt_tokens, said + more.reasoning + more.rejected, unseen=more)
 
 
-def _drafts(request: GenerationRequest, prompt: Prompt, time: int, seed: int) -> list[_Draft]:
-    """The candidates for a prompt, which is asked for the `time`-th time in this request."""
+def _drafts(request: GenerationRequest, prompt: Prompt, name: str, time: int, seed: int) -> list[_Draft]:
+    """The candidates for a prompt, which is asked for the `time`-th time in this request. Its text goes by a name."""
     searched, free = request.best_of > 1, freedom(request.sampling)
-    content = _content(request, prompt, seed)
-    likely = content if free == 1 else _content(request, prompt, WEIGHTS)
+    content = _content(request, prompt, name, seed)
+    likely = content if free == 1 else _content(request, prompt, name, WEIGHTS)
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a search without chance are the same whatever the seed.
@@ -96,10 +99,15 @@ def _drafts(request: GenerationRequest, prompt: Prompt, time: int, seed: int) ->
     return [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=True)]
 
 
-def _content(request: GenerationRequest, prompt: Prompt, seed: int) -> int:
+def _content(request: GenerationRequest, prompt: Prompt, name: str, seed: int) -> int:
     """What stands for all that the choices of a prompt share."""
-    topic = prompt.topic if prompt.chat else ""
-    return derive(seed, "content", request.model, repr(request.constraint), prompt.text, topic, int(prompt.chat))
+    topic = _name(prompt.topic) if prompt.chat else ""
+    return derive(seed, "content", request.model, repr(request.constraint), name, topic, int(prompt.chat))
+
+
+def _name(text: str) -> str:
+    """What stands for a text where one is derived from: itself, unless it is long enough to be read but once."""
+    return text if len(text) <= _LONG_TEXT else fingerprint(text.encode("utf-8", "surrogatepass"))
 
 
 def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:

@@ -41,7 +41,7 @@ PRETOKEN = re.compile(
 _LOOKAHEAD = 64
 # Pieces are sought by so many of their first characters.
 _PREFIX = 3
-_WINDOW = 1 << 13
+_WINDOW = 1 << 11
 _REMEMBERED_PRETOKENS = 1 << 13
 _REPLACEMENT = "\ufffd"
 
@@ -193,7 +193,13 @@ def texts(ids: Sequence[int]) -> list[str]:
     A token that ends inside a character adds what is before it, and the one which completes the character adds it; if
     none does, the last token adds U+FFFD.
     """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    parts = [*map(_text, ids)]
+    try:
+        # Mostly every token is made of whole characters; bytes that are none are surrogates, which UTF-8 cannot say.
+        "".join(parts).encode()
+        return parts
+    except UnicodeEncodeError:
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
     parts = [decoder.decode(token_bytes(token)) for token in ids]
     if parts:
         parts[-1] += decoder.decode(b"", final=True)

@@ -22,6 +22,7 @@ from mockserver.control.routing import Landing
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Record, Run, Timeline
+from mockserver.generation.counting import SHORT, count_ahead
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
@@ -29,9 +30,10 @@ from mockserver.serving.logs import log, log_access
 from mockserver.serving.metrics import Metrics
 from mockserver.serving.player import Performance, Sink
 from mockserver.serving.simulator import Setup, Simulator
+from mockserver.serving.turns import in_turns
 
-# What takes longer than some milliseconds is planned in a thread, so that the loop can go on: a body of so many bytes,
-# an answer of so many tokens.
+# What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, an
+# answer of so many tokens planned in a thread.
 _LARGE_BODY = 32_768
 _BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
 _LONG_ANSWER = 4_096
@@ -140,25 +142,39 @@ class Reception:
         known = recall(call, landing, visitor.setup.settings, visitor.namespace)
         if known is not None:
             return self._noted(visitor, call, known)
+        decision = self._decided(visitor, landing, call)
+        if isinstance(decision, Staged):
+            return decision
+        if _takes_long(decision):
+            return self._respond_slowly(visitor, landing, decision)
+        return self._responded(visitor, landing, decision)
+
+    async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
+        """The same for a large body, by turns with everybody else."""
+        call = visitor.call(landing.path)
+        if landing.operation is not None:
+            await _count_ahead(call.body)
+        decision = self._decided(visitor, landing, call)
+        if isinstance(decision, Staged):
+            return decision
+        if _takes_long(decision):
+            return await self._respond_slowly(visitor, landing, decision)
+        await asyncio.sleep(0)
+        return self._responded(visitor, landing, decision)
+
+    def _decided(self, visitor: _Visitor, landing: Landing, call: Call) -> Decision | Staged:
+        """What is decided about a call, or the exchange of its failure."""
         try:
             heard = self._hear(visitor, landing, call)
-            decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
+            return decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        if decision.takes_long or (isinstance(heard, Question) and heard.weight >= _LONG_ANSWER):
-            return self._respond_slowly(visitor, landing, decision)
+
+    def _responded(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
             return self._staged(visitor, respond(decision), decision)
         except Exception as error:
             return self._failed(visitor, landing, error, decision.ticket)
-
-    async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
-        try:
-            heard = await asyncio.to_thread(self._hear, visitor, landing, visitor.call(landing.path))
-            decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
-        except Exception as error:
-            return self._failed(visitor, landing, error)
-        return await self._respond_slowly(visitor, landing, decision)
 
     async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
@@ -232,6 +248,28 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
     body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
+
+
+def _takes_long(decision: Decision) -> bool:
+    """Whether it may take more than some milliseconds to answer."""
+    heard = decision.heard
+    return decision.takes_long or (isinstance(heard, Question) and heard.weight >= _LONG_ANSWER)
+
+
+async def _count_ahead(body: bytes) -> None:
+    """Count the tokens of long texts in a body, by turns with everybody else: a thread would hold up the loop."""
+    try:
+        waiting: list[object] = [orjson.loads(body)]
+    except orjson.JSONDecodeError:
+        return
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, list):
+            waiting += part
+        elif isinstance(part, str) and len(part) > SHORT and not part.startswith("data:"):
+            await in_turns(lambda done: done, count_ahead(part))
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:

@@ -1,6 +1,7 @@
 """`response_format`: the form that an answer must have, as each edition writes and limits it."""
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -13,6 +14,8 @@ from mockserver.dialects.friendli.patterns import fault_of
 
 _SCHEMA = ("response_format", "schema")
 _JSON_SCHEMA = ("response_format", "json_schema", "schema")
+# Schemas come again and again; those of more characters are not worth the room.
+_LONGEST_REMEMBERED = 16_384
 
 
 def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
@@ -58,18 +61,25 @@ def _pattern(pattern: Any) -> Iterator[Violation]:
 
 
 def _serialized(written: str) -> Iterator[Violation]:
+    violation = (_remembered_fault if len(written) <= _LONGEST_REMEMBERED else _serialized_fault)(written)
+    if violation is not None:
+        yield violation
+
+
+def _serialized_fault(written: str) -> Violation | None:
     # "For { "type": "json_object" }, schema should be a serialized string of JSON schema."
     try:
         schema = orjson.loads(written)
     except orjson.JSONDecodeError:
-        yield Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")
-        return
+        return Violation(_SCHEMA, "json", "Invalid JSON, schema should be a serialized JSON schema")
     fault = fault_of_schema(schema)
-    if fault:
-        yield Violation(_SCHEMA, "conflict", fault)
-    elif is_recursive(schema):
+    if not fault and is_recursive(schema):
         # "Recursive definitions are not supported."
-        yield Violation(_SCHEMA, "conflict", "recursive definitions are not supported in a schema")
+        fault = "recursive definitions are not supported in a schema"
+    return Violation(_SCHEMA, "conflict", fault) if fault else None
+
+
+_remembered_fault = lru_cache(maxsize=256)(_serialized_fault)
 
 
 def _schema(schema: object) -> Iterator[Violation]:

@@ -24,7 +24,7 @@ _STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {
     "documented": ("completions",),
     "observed": ("completions", "responses"),
 }
-_WRITTEN_FIELDS = tuple(f'"{name}"'.encode() for name in _FIELDS)
+_WRITTEN_FIELD = re.compile(f'"(?:{"|".join(_FIELDS)})"'.encode())
 _NESTING = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
 _FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
 
@@ -89,8 +89,8 @@ def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
     fields = json_object(body)
     if isinstance(fields, Rejection):
         return fields
-    repeated = any(body.count(name) > 1 for name in _WRITTEN_FIELDS)
-    return _first_of_equals(body, fields) if repeated else fields
+    written = _WRITTEN_FIELD.findall(body)
+    return _first_of_equals(body, fields) if len(written) > len(set(written)) else fields
 
 
 def _depth(body: bytes) -> int:

@@ -10,7 +10,6 @@ up.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
@@ -127,7 +126,7 @@ class Solver:
     def _fill(self, demand: Demand, nodes: Sequence[Node], name: str, depth: int) -> Any:
         if demand.values is not None:
             return self._one_of(demand, nodes)
-        setting = replace(self._base, name=name or self._base.name, about=" ".join(demand.hints[:4]))
+        setting = self._base._replace(name=name or self._base.name, about=" ".join(demand.hints[:4]))
         for kind in self._types(demand):
             found = self._of_type(kind, demand, setting, depth)
             if found is not NOTHING:

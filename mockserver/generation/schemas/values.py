@@ -6,7 +6,6 @@ last word more than those before it. Every maker takes a `Setting`.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,8 +15,7 @@ from mockserver.generation.records import record
 from mockserver.generation.schemas.words import words
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """Where a value stands: the name it has, what is said about it, and the language and subject of the answer."""
 
     draws: Draws
