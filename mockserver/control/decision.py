@@ -56,13 +56,15 @@ def decide(
     `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
     """
     facts = facts_of(heard, namespace)
-    faults = namespace.faults.pick(heard, now, since, facts)
     if not isinstance(heard, Question):
+        faults = namespace.faults.pick(heard, now, since, facts)
         return Decision(heard, faults, chosen=choose(heard, facts, namespace, stubs))
+    # What the quotas refuse no fault strikes, and none is used up by it.
     admitted, ticket = admit(heard, namespace.quotas, now)
     if not isinstance(admitted, Question):
         return Decision(admitted)
     try:
+        faults = namespace.faults.pick(admitted, now, since, facts)
         chosen = choose(admitted, facts, namespace, stubs)
     except WishError:
         if ticket is not None:

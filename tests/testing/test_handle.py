@@ -30,6 +30,8 @@ from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.notation import StubError
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.testing.links import LinkError
+from tests.support.http import exchange
+from tests.support.questions import ask
 from tests.testing.conduct import BODY, CHAT, MODEL, Wire, cancelling
 
 _numbers = count(1)
@@ -298,3 +300,12 @@ def test_a_server_takes_settings_by_name_and_can_be_used_in_a_loop() -> None:
     assert b"From a loop." in asyncio.run(main())
     with pytest.raises(ConfigError, match="unknown"):
         MockServer(sed=3)
+
+
+def test_what_a_quota_refuses_uses_up_no_fault() -> None:
+    with MockServer(quota={"requests": "1/min"}) as server:
+        assert ask(server.url, "cerebras") == 200
+        exchange(server.url, "POST", "/_mockserver/faults", {"kind": "error", "error": "server_error", "times": 1})
+        assert ask(server.url, "cerebras") == 429
+        server.clock.advance(60)
+        assert [ask(server.url, "cerebras"), ask(server.url, "ovms")] == [500, 200]

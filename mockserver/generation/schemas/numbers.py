@@ -18,6 +18,8 @@ def write_number(demand: Demand, draws: Draws, low: float, high: float, places: 
 
     None when there is none.
     """
+    if _is_plain(demand):
+        return _whole_number(demand, draws, low, high)
     step = _step(demand)
     excluded = {value for value in demand.excluded if isinstance(value, int | float) and not isinstance(value, bool)}
     for finer in (0, 2, 6):
@@ -32,6 +34,23 @@ def write_number(demand: Demand, draws: Draws, low: float, high: float, places: 
         if step is not None:
             break
     return None
+
+
+def _is_plain(demand: Demand) -> bool:
+    """Whether any whole number between bounds will do, as is most often wanted."""
+    if not demand.whole or demand.multiples or demand.no_multiples or demand.excluded:
+        return False
+    return not (demand.low_open or demand.high_open)
+
+
+def _whole_number(demand: Demand, draws: Draws, low: float, high: float) -> int | None:
+    """What the first draw of the general way would give, without its arithmetic."""
+    first = None if demand.low is None else ceil(demand.low)
+    last = None if demand.high is None else floor(demand.high)
+    if first is not None and last is not None and first > last:
+        return None
+    start, end = _usual(ceil(exactly(low)), floor(exactly(high)), first, last)
+    return start + draws.below(end - start + 1)
 
 
 class _Grid(NamedTuple):
@@ -73,19 +92,22 @@ def _grid(demand: Demand, step: Fraction, low: float, high: float) -> _Grid | No
         last -= 1
     if first is not None and last is not None and first > last:
         return None
-    start, end = ceil(exactly(low) / step), floor(exactly(high) / step)
+    return _Grid(step, *_usual(ceil(exactly(low) / step), floor(exactly(high) / step), first, last), first, last)
+
+
+def _usual(start: int, end: int, first: int | None, last: int | None) -> tuple[int, int]:
+    """The usual range between bounds; where nothing usual is allowed, or no multiple is there, what is nearest."""
     span = max(end - start, 9)
     start = start if first is None else max(first, start)
     end = end if last is None else min(last, end)
     if start > end:
-        # Nothing usual is allowed, or no usual multiple is there: what comes nearest to it.
         if last is not None and last < start:
             start, end = last - span, last
         else:
             end = start + span
         start = start if first is None else max(first, start)
         end = end if last is None else min(last, end)
-    return _Grid(step, start, end, first, last)
+    return start, end
 
 
 def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
