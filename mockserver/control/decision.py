@@ -20,6 +20,7 @@ from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by
 from mockserver.control.stubs.replies import perform
 from mockserver.core.calls import Call
+from mockserver.core.timeline import Lazy
 from mockserver.faults.rules import Fault
 
 
@@ -90,6 +91,9 @@ def respond(decision: Decision) -> Plan:
     return plan
 
 
+# The frames of answers with more tokens are not worth the room.
+_MOST_MADE = 256
+
 # Usual plans made lately, for calls that come again within the second that their answers state.
 _planned: Memory[tuple[object, ...], Plan] = Memory("planned")
 
@@ -98,19 +102,28 @@ def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespac
     """The plan that an equal call has got in this second, if it was a usual one and would be decided alike again."""
     if not namespace.is_quiet or len(call.body) > LONGEST_CALL:
         return None
-    plan = _planned.find(_key(call, landing))
+    key = _key(call, landing)
+    plan = _planned.find(key)
     if plan is None or plan.visit.landing is not landing or plan.visit.settings is not settings:
         return None
+    if isinstance(plan.timeline.runs, Lazy) and _tokens(plan) <= _MOST_MADE:
+        # Who has come twice may come a hundred times: the frames are made once for all of them.
+        plan = plan._replace(timeline=plan.timeline._replace(runs=tuple(plan.timeline.runs)))
+        _planned.keep(key, plan)
     namespace.retries.count()
     return plan
 
 
+def _tokens(plan: Plan) -> int:
+    return plan.generation.usage.completion_tokens if plan.generation is not None else 0
+
+
 def _remember(plan: Plan) -> None:
     """Keep a usual plan, unless rules of the settings might strike the next one, or its ids are its own."""
-    visit, generation = plan.visit, plan.generation
+    visit = plan.visit
     route, settings = visit.landing.route, visit.settings
     steady = settings.ids != "unique" and not settings.fault and (route is None or not route.faults)
-    if not steady or generation is None or generation.usage.completion_tokens > LONGEST_ANSWER:
+    if not steady or plan.generation is None or _tokens(plan) > LONGEST_ANSWER:
         return
     if len(visit.call.body) <= LONGEST_CALL:
         _planned.keep(_key(visit.call, visit.landing), plan)

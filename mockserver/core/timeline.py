@@ -9,6 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Generic, Literal, NamedTuple, TypeVar, overload
 
 Item = TypeVar("Item", covariant=True)
@@ -26,11 +27,12 @@ class Wrapped(Sequence[bytes]):
     price.
     """
 
-    __slots__ = ("_after", "_before", "_made", "_texts")
+    __slots__ = ("_after", "_before", "_ends", "_made", "_texts")
 
     def __init__(self, before: bytes, texts: Sequence[bytes], after: bytes) -> None:
         self._before, self._texts, self._after = before, texts, after
         self._made: list[bytes] | None = None
+        self._ends: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -51,10 +53,12 @@ class Wrapped(Sequence[bytes]):
             self._made = [before + text + after for text in self._texts]
         return self._made
 
-    def sizes(self) -> Iterator[int]:
-        """How many bytes each frame has."""
-        around = len(self._before) + len(self._after)
-        return map(around.__add__, map(len, self._texts))
+    def ends(self) -> Sequence[int]:
+        """Where each frame begins, in bytes, were all of them one piece; and last, where that would end."""
+        if self._ends is None:
+            around = len(self._before) + len(self._after)
+            self._ends = [*accumulate(map(around.__add__, map(len, self._texts)), initial=0)]
+        return self._ends
 
     def joined(self, start: int, stop: int) -> bytes:
         """The frames from `start` up to `stop` (one at least) as one piece."""

@@ -8,7 +8,7 @@ frame is a write of its own. No task waits while nothing is due: the clock calls
 import asyncio
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Literal, Protocol
 
@@ -78,7 +78,7 @@ class Performance:
         self._position = 0
         self._count = 0
         # Where the frames of the run end, in bytes from its beginning, once somebody has to know.
-        self._ends: list[int] | None = None
+        self._ends: Sequence[int] | None = None
         self._begun = False
         self._over = False
         self._alarm: Alarm | None = None
@@ -182,7 +182,7 @@ class Performance:
         if stop - start == 1 and alone:
             return stop
         if self._ends is None:
-            self._ends = list(accumulate(_sizes(run.data), initial=0))
+            self._ends = _ends(run.data)
         fitting = bisect_right(self._ends, self._ends[start] + room, lo=start, hi=stop + 1) - 1
         return max(fitting, start + 1) if alone else fitting
 
@@ -252,5 +252,5 @@ def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
     return data[start] if stop == start + 1 else b"".join(data[start:stop])
 
 
-def _sizes(data: Sequence[bytes]) -> Iterable[int]:
-    return data.sizes() if isinstance(data, Wrapped) else map(len, data)
+def _ends(data: Sequence[bytes]) -> Sequence[int]:
+    return data.ends() if isinstance(data, Wrapped) else [*accumulate(map(len, data), initial=0)]

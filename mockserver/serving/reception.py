@@ -115,7 +115,7 @@ class Reception:
         self._calls = count(first)
 
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
-        """The exchange of a request; one that takes long is worked out in a thread."""
+        """The exchange of a request; one that takes long is worked out by turns, or in a thread."""
         simulator = self._simulator
         name, path = namespace_of(incoming.path, incoming.headers)
         well_named = is_name(name)
