@@ -116,5 +116,8 @@ def namespace_of(path: str, headers: Headers) -> tuple[str, str]:
     named = headers.get("x-mockserver-namespace")
     if named:
         return named, path
-    _, _, key = (headers.get("authorization") or "").partition(" ")
-    return key.strip().removeprefix(_KEY) if key.strip().startswith(_KEY) else DEFAULT, path
+    credentials = headers.get("authorization")
+    if credentials is None or _KEY not in credentials:
+        return DEFAULT, path
+    key = credentials.partition(" ")[2].strip()
+    return key.removeprefix(_KEY) if key.startswith(_KEY) else DEFAULT, path
