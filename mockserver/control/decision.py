@@ -8,6 +8,7 @@ respond: question, decision -> plan               (pure, but for the seat that i
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mockserver.control.faults import wished
 from mockserver.control.load import Counter
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError
@@ -17,7 +18,7 @@ from mockserver.control.recall import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
-from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by
+from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by, wished_reply
 from mockserver.control.stubs.replies import perform
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Lazy
@@ -60,18 +61,20 @@ def decide(
     if not isinstance(heard, Question):
         faults = namespace.faults.pick(heard, now, since, facts)
         return Decision(heard, faults, chosen=choose(heard, facts, namespace, stubs))
-    # What the quotas refuse no fault strikes, and none is used up by it.
+    # A wish that cannot be obeyed costs no quota; what the quotas refuse no fault strikes, and none is used up by it.
+    wished(heard)
+    wished_reply(heard.visit.call.headers)
     admitted, ticket = admit(heard, namespace.quotas, now)
     if not isinstance(admitted, Question):
         return Decision(admitted)
     try:
         faults = namespace.faults.pick(admitted, now, since, facts)
         chosen = choose(admitted, facts, namespace, stubs)
+        told = told_by(admitted, chosen)
     except WishError:
         if ticket is not None:
             namespace.quotas.leave(ticket)
         raise
-    told = told_by(admitted, chosen)
     if chosen.is_body:
         return Decision(told, faults, None, ticket, chosen)
     visit = told.visit
@@ -91,15 +94,17 @@ def respond(decision: Decision) -> Plan:
     return plan
 
 
+# Some vendors state times to the fraction of a second: a plan is given again within one tick, so many in a second.
+_TICKS = 20
 # The frames of answers with more tokens are not worth the room.
 _MOST_MADE = 256
 
-# Usual plans made lately, for calls that come again within the second that their answers state.
+# Usual plans made lately, for calls that come again within a tick.
 _planned: Memory[tuple[object, ...], Plan] = Memory("planned")
 
 
 def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
-    """The plan that an equal call has got in this second, if it was a usual one and would be decided alike again."""
+    """The plan that an equal call has got in this tick, if it was a usual one and would be decided alike again."""
     if not namespace.is_quiet or len(call.body) > LONGEST_CALL:
         return None
     key = _key(call, landing)
@@ -130,4 +135,4 @@ def _remember(plan: Plan) -> None:
 
 
 def _key(call: Call, landing: Landing) -> tuple[object, ...]:
-    return (id(landing), call.method, call.query, call.headers.raw, call.body, int(call.received_at))
+    return (id(landing), call.method, call.query, call.headers.raw, call.body, int(call.received_at * _TICKS))

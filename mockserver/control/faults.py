@@ -90,14 +90,14 @@ class FaultDesk:
         """
         rules = (*_standing(heard.visit, since), *self._armed.values())
         if not rules:
-            return _wished(heard)
+            return wished(heard)
         facts = facts or RequestFacts(heard)
         decisions = [(rule, decided(rule.fault.match, facts)) for rule in rules if _fits(rule.fault, heard)]
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
         struck = [rule.fault for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
-        return (*struck, *_wished(heard))
+        return (*struck, *wished(heard))
 
     def _count(self, rule: Rule) -> Count:
         return self._counts.setdefault(rule.name, Count())
@@ -147,7 +147,8 @@ def _calls(plan: Plan) -> bool:
     return plan.generation is not None and any(choice.calls for choice in plan.generation.choices)
 
 
-def _wished(heard: Question | Plan) -> tuple[Fault, ...]:
+def wished(heard: Question | Plan) -> tuple[Fault, ...]:
+    """The faults that a request's own header asks for. Raises WishError when they cannot be."""
     text = heard.visit.call.headers.get("x-mockserver-fault")
     if text is None:
         return ()

@@ -8,7 +8,8 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "functi
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
-class Message(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Message:
     """One message of a chat. `answers` is the name of the tool whose result it is, `calls` the tools that it calls."""
 
     role: str

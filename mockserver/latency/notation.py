@@ -109,8 +109,11 @@ class _Arguments:
         self._named: dict[str, _Part] = {}
         for part in parts:
             key, equals, _ = part.text.partition("=")
-            if equals:
-                self._named[key.strip()] = part.cut(len(key) + 1)
+            if not equals:
+                continue
+            if key.strip() in self._named:
+                raise part.fault(f"{key.strip()} is said twice")
+            self._named[key.strip()] = part.cut(len(key) + 1)
 
     def take(self, name: str, read: Callable[[_Part], float], default: float | None = None) -> float:
         """The next argument by place, or the one of that name."""

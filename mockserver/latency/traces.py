@@ -60,10 +60,16 @@ class Traces:
         if found is None:
             raise TraceError(
                 f"no trace {_described(recording)} has been read. Files are read for the server's own settings alone: "
-                "options, environment, latencies of the config file and its routes. A request, a stub or the admin "
-                "API reads none, and may name what these have named"
+                "options, environment, latencies of the config file and its routes. A request or the admin API reads "
+                "none, and may name what these have named; a stub names none"
             )
         return found
+
+    def over(self, older: "Traces") -> "Traces":
+        """These, and of older ones those that are not among them."""
+        if older.known.keys() <= self.known.keys():
+            return self
+        return older if not self.known else Traces({**older.known, **self.known})
 
 
 NO_TRACES = Traces()

@@ -140,10 +140,10 @@ class ShiftedClock:
     Whoever waits for an instant that is reached by an advance is woken at once.
     """
 
-    def __init__(self, base: LoopsClock) -> None:
+    def __init__(self, base: LoopsClock, shift: float = 0.0) -> None:
         self._base = base
         self._base_now = base.now
-        self.shift = 0.0
+        self.shift = shift
 
     def now(self) -> float:
         """The present instant."""

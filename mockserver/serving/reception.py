@@ -32,9 +32,10 @@ from mockserver.serving.player import Performance, Sink
 from mockserver.serving.simulator import Setup, Simulator
 from mockserver.serving.turns import in_turns
 
-# What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, an
-# answer of so many tokens planned in a thread.
+# What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, one of
+# so many in a thread, and an answer of so many tokens is planned in one.
 _LARGE_BODY = 32_768
+_HUGE_BODY = 1_500_000
 _BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
 _LONG_ANSWER = 4_096
 
@@ -152,20 +153,27 @@ class Reception:
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
         """The same for a large body, by turns with everybody else."""
         call = visitor.call(landing.path)
-        if landing.operation is not None:
-            await _count_ahead(call.body)
-        decision = self._decided(visitor, landing, call)
+        huge = len(call.body) > _HUGE_BODY
+        try:
+            if landing.operation is not None:
+                await _count_ahead(call.body)
+            heard = await asyncio.to_thread(self._hear, visitor, landing, call) if huge else None
+        except Exception as error:
+            return self._failed(visitor, landing, error)
+        decision = self._decided(visitor, landing, call, heard)
         if isinstance(decision, Staged):
             return decision
-        if _takes_long(decision):
+        if huge or _takes_long(decision):
             return await self._respond_slowly(visitor, landing, decision)
         await asyncio.sleep(0)
         return self._responded(visitor, landing, decision)
 
-    def _decided(self, visitor: _Visitor, landing: Landing, call: Call) -> Decision | Staged:
-        """What is decided about a call, or the exchange of its failure."""
+    def _decided(
+        self, visitor: _Visitor, landing: Landing, call: Call, heard: Question | Plan | None = None
+    ) -> Decision | Staged:
+        """What is decided about a call, which may have been heard before; or the exchange of its failure."""
         try:
-            heard = self._hear(visitor, landing, call)
+            heard = heard or self._hear(visitor, landing, call)
             return decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)

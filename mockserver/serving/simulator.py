@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.options import check_names, check_tiers
@@ -42,7 +42,8 @@ class Simulator:
         self.setup = self._set_up(settings)
         self.config_fault: str | None = None
         self.worker: int | None = None
-        self._clocks: WeakKeyDictionary[Namespace, ShiftedClock] = WeakKeyDictionary()
+        self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
+        self._clocks = WeakKeyDictionary()
         self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
 
     def adopt(self, settings: Settings) -> None:
@@ -53,6 +54,8 @@ class Simulator:
         changed = [name for name in _FIXED if getattr(settings, name) != getattr(self.setup.settings, name)]
         if changed:
             raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
+        # A namespace's own latency may name what was read before.
+        settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
         self.setup = self._set_up(settings)
         for namespace in self.namespaces.all():
             namespace.faults.recount()
@@ -72,9 +75,12 @@ class Simulator:
 
     def clock(self, namespace: Namespace) -> ShiftedClock:
         """The clock of a namespace, in the running loop."""
-        clock = self._clocks.get(namespace)
-        if clock is None:
-            clock = self._clocks[namespace] = ShiftedClock(clock_of(asyncio.get_running_loop()))
+        loop, known = asyncio.get_running_loop(), self._clocks.get(namespace)
+        if known is not None and known[0]() is loop:
+            return known[1]
+        # In process an application may go from one loop to the next, as tests do.
+        clock = ShiftedClock(clock_of(loop), namespace.shift)
+        self._clocks[namespace] = (ref(loop), clock)
         return clock
 
     def advance(self, namespace: Namespace, seconds: float) -> float:

@@ -5,7 +5,7 @@ import pytest
 from mockserver.latency.distributions import Empirical
 from mockserver.latency.notation import NotationError, read_distribution, read_profile
 from mockserver.latency.pace import pace
-from mockserver.latency.traces import Recording, TraceError, Traces, read_trace
+from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Traces, read_trace
 
 CSV = b'\xef\xbb\xbfmodel, ttft_ms\r\n8b,180\r\n8b,\r\n"70\nb",1900.5\r\n'
 JOURNAL = (
@@ -102,6 +102,7 @@ def test_all_that_was_measured_is_equally_likely() -> None:
         ("ttft=empirical(file=t.txt, 10ms)", "column 28: '10ms' is one argument too many"),
         ("ttft=empirical(file=t.txt, unit=sec)", "column 33: unknown unit 'sec'. Known: us, µs, ms, s, min"),
         ("ttft=empirical(10ms, column=a)", "column 29: 'a' is one argument too many"),
+        ("ttft=empirical(file=a.txt, file=t.txt)", "column 28: file is said twice"),
         ("ttft=normal(file=t.txt)", "column 6: mean is missing in 'normal(file=t.txt)'"),
         ("tokens_per_chunk=empirical(file=t.txt)", "column 33: t.txt: a chunk has from 1 to 4096 tokens"),
         ("ttft=empirical()", "column 16: '' is no duration"),
@@ -116,3 +117,12 @@ def test_a_recording_that_cannot_be_meant_is_told_by_its_column(text: str, compl
 def test_nothing_is_recorded_unless_it_is_handed_in() -> None:
     with pytest.raises(NotationError, match=r"column 16: no trace t\.txt has been read"):
         read_distribution("empirical(file=t.txt)")
+
+
+def test_what_was_read_before_stays_readable_and_gives_way_to_what_is_read_anew() -> None:
+    old, both = Recording("old.txt"), Recording("both.txt")
+    older, newer = Traces({old: (1.0,), both: (2.0,)}), Traces({both: (3.0,)})
+    assert newer.over(older).known == {old: (1.0,), both: (3.0,)}
+    assert newer.over(NO_TRACES) is newer
+    assert NO_TRACES.over(older) is older
+    assert older.over(older) is older

@@ -6,6 +6,8 @@ from functools import partial
 
 import pytest
 
+from mockserver.control.settings import Settings
+from mockserver.serving.app import create_app
 from mockserver.serving.clock import Clock, LoopClock, ShiftedClock, TimerClock, clock_of
 from tests.support.virtual import run_virtually
 
@@ -68,3 +70,22 @@ def test_a_shifted_clock_rings_what_an_advance_has_reached_and_forgets_it() -> N
         assert clock.now() == pytest.approx(35.002)
 
     run_virtually(story())
+
+
+def test_the_clock_of_a_namespace_goes_by_the_loop_that_runs_and_keeps_its_shift() -> None:
+    simulator = create_app(Settings(latency="off")).simulator
+    space = simulator.namespaces.get("mine")
+
+    async def shift_of_a_clock_that_rings() -> float:
+        clock, rung = simulator.clock(space), asyncio.get_running_loop().create_future()
+        assert simulator.clock(space) is clock
+        clock.alarm(lambda: rung.set_result(None)).set(clock.now())
+        await asyncio.wait_for(rung, 10)
+        return clock.shift
+
+    async def advance() -> float:
+        return simulator.advance(space, 60)
+
+    assert [asyncio.run(story()) for story in (shift_of_a_clock_that_rings, advance, shift_of_a_clock_that_rings)] == [
+        0.0, 60.0, 60.0,
+    ]  # fmt: skip

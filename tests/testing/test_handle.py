@@ -309,3 +309,19 @@ def test_what_a_quota_refuses_uses_up_no_fault() -> None:
         assert ask(server.url, "cerebras") == 429
         server.clock.advance(60)
         assert [ask(server.url, "cerebras"), ask(server.url, "ovms")] == [500, 200]
+
+
+@pytest.mark.parametrize("header", [{"x-mockserver-fault": "nonsense"}, {"x-mockserver-reply": "{ tetx = 'x' }"}])
+def test_a_wish_that_cannot_be_obeyed_costs_no_quota(header: dict[str, str]) -> None:
+    with MockServer(quota={"requests": "1/min"}) as server:
+        assert [ask(server.url, "cerebras", header) for _ in range(3)] == [400, 400, 400]
+        assert [ask(server.url, "cerebras") for _ in range(2)] == [200, 429]
+
+
+def test_a_request_that_a_quota_refused_is_tried_again_as_the_second_attempt() -> None:
+    with MockServer(quota={"requests": "1/min"}) as server:
+        server.on(attempt=2).reply("at last")
+        assert [ask(server.url, "cerebras", max_tokens=8) for _ in range(2)] == [200, 429]
+        server.clock.advance(60)
+        assert ask(server.url, "cerebras", max_tokens=8) == 200
+        assert server.last.rule is not None

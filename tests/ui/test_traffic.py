@@ -42,7 +42,7 @@ def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
 def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Open, mock: MockServer) -> None:
     page = open_page()
     expect(page.locator(".link")).to_have_text("live")
-    asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, rate=40 tok/s"}, stream=True)
+    asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, rate=8 tok/s"}, stream=True)
     page.locator(".exchange").click()
     expect(page.locator(".verdict")).to_contain_text("Under way")
     chart = page.get_by_role("slider", name="Events of the stream over time")

@@ -38,7 +38,7 @@ def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Question | P
     verdict = desk.admit(asker, allowance, charge, now)
     visit = _standing(visit, verdict.standings)
     if isinstance(verdict, Refused):
-        return _as_counted(refuse(dialect.quotas.refuse(verdict, visit.site.now), visit)), None
+        return _as_counted(refuse(dialect.quotas.refuse(verdict, visit.site.now), visit, request)), None
     return question._replace(visit=visit), verdict.ticket
 
 

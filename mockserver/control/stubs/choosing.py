@@ -61,7 +61,7 @@ def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, st
     asks = isinstance(heard, Question)
     if isinstance(heard, Plan) and heard.rejection is not None:
         return Chosen(facts)
-    wish = _wish(heard.visit.call.headers)
+    wish = wished_reply(heard.visit.call.headers)
     if wish is not None:
         if not asks and not _fits_body(wish):
             raise WishError("X-Mockserver-Reply: no model answers here; only a body can be given")
@@ -97,7 +97,8 @@ def check_faults(prepared: Prepared, heard: Question | Plan, rule: str | None) -
             raise WishError(f"{by}: {fault.kind!r} strikes what a model says, and no model answers here")
 
 
-def _wish(headers: Headers) -> Prepared | None:
+def wished_reply(headers: Headers) -> Prepared | None:
+    """The answer that a request's own header asks for. Raises WishError when it cannot be read."""
     text = headers.get("x-mockserver-reply")
     if text is None:
         return None
