@@ -107,6 +107,8 @@ def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespac
     """The plan that an equal call has got in this tick, if it was a usual one and would be decided alike again."""
     if not namespace.is_quiet or len(call.body) > LONGEST_CALL:
         return None
+    if namespace.retries.has_failed(landing.dialect.name, call):
+        return None
     key = _key(call, landing)
     plan = _planned.find(key)
     if plan is None or plan.visit.landing is not landing or plan.visit.settings is not settings:

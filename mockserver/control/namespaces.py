@@ -44,11 +44,11 @@ class Namespace:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing in it could change an answer: no fault is armed, no stub added, and nothing has just failed.
+        """Whether nobody has added to it what could change an answer: no fault is armed, and no stub is there.
 
         Quotas charge and engines are asked for all the same, where the settings want that.
         """
-        return not (self.faults.has_rules or self.stubs.has_own or self.retries.has_failures)
+        return not (self.faults.has_rules or self.stubs.has_own)
 
     def reset(self) -> None:
         """Forget everything but the time and the settings."""

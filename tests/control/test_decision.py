@@ -58,27 +58,35 @@ def test_an_equal_call_within_a_tick_gets_the_same_again_and_is_counted(stream: 
     assert space.retries.count() == 5
 
 
-def _arm(space: Namespace) -> None:
+def _arm(space: Namespace, call: Call) -> None:
     space.faults.arm("late", read_faults("{ kind = 'stall' }")[0], 0.0)
 
 
-def _stub(space: Namespace) -> None:
+def _stub(space: Namespace, call: Call) -> None:
     space.stubs.add(read_stub({"match": {}, "reply": "stubbed"}))
 
 
-def _fail(space: Namespace) -> None:
-    answered(fresh_call(temperature="hot"), space)
-    refused = answered(fresh_call({"x-mockserver-fault": "{ kind = 'error', error = 'overloaded' }"}), space)
-    space.retries.note(refused)
+def _fail(space: Namespace, call: Call) -> None:
+    wish = Headers([(b"x-mockserver-fault", b"{ kind = 'error', error = 'overloaded' }")])
+    space.retries.note(answered(call._replace(headers=wish), space))
 
 
 @pytest.mark.parametrize("disturb", [_arm, _stub, _fail])
-def test_nothing_is_recalled_where_the_namespace_could_make_a_difference(disturb: Callable[[Namespace], None]) -> None:
+def test_nothing_is_recalled_where_the_namespace_could_make_a_difference(
+    disturb: Callable[[Namespace, Call], None],
+) -> None:
     space, call = Namespace(""), fresh_call()
     answered(call, space)
-    disturb(space)
+    disturb(space, call)
     assert recall(call, LANDING, QUIET, space) is None
     assert recall(call, LANDING, QUIET, Namespace("another")) is not None
+
+
+def test_what_has_failed_for_others_is_no_hindrance() -> None:
+    space, call = Namespace(""), fresh_call()
+    answered(call, space)
+    _fail(space, fresh_call())
+    assert recall(call, LANDING, QUIET, space) is not None
 
 
 @pytest.mark.parametrize("change", [

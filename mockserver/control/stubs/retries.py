@@ -3,6 +3,7 @@
 from collections import OrderedDict
 
 from mockserver.control.plan import Plan, Visit
+from mockserver.core.calls import Call
 
 _REMEMBERED = 4096
 
@@ -18,10 +19,9 @@ class Retries:
         self._asked = 0
         self._failed: OrderedDict[int, int] = OrderedDict()
 
-    @property
-    def has_failures(self) -> bool:
-        """Whether the latest answer to any question has failed."""
-        return bool(self._failed)
+    def has_failed(self, dialect: str, call: Call) -> bool:
+        """Whether the latest answer to such a call has failed."""
+        return bool(self._failed) and _key(dialect, call) in self._failed
 
     def count(self) -> int:
         """Count a question; the answer is its number, from 1 on."""
@@ -30,14 +30,14 @@ class Retries:
 
     def attempt(self, visit: Visit) -> int:
         """Which attempt a question is, from 1 on."""
-        return 1 + self._failed.get(_key(visit), 0) if self._failed else 1
+        return 1 + self._failed.get(_key(visit.landing.dialect.name, visit.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
         """Note how a question was answered."""
         failed = plan.timeline.status >= 400 or bool(plan.faults)
         if not failed and not self._failed:
             return
-        key = _key(plan.visit)
+        key = _key(plan.visit.landing.dialect.name, plan.visit.call)
         count = self._failed.pop(key, 0)
         if failed:
             self._failed[key] = count + 1
@@ -50,6 +50,5 @@ class Retries:
         self._failed.clear()
 
 
-def _key(visit: Visit) -> int:
-    call = visit.call
-    return hash((visit.landing.dialect.name, call.method, call.path, call.body))
+def _key(dialect: str, call: Call) -> int:
+    return hash((dialect, call.method, call.path, call.body))
