@@ -24,6 +24,9 @@ from mockserver.core.calls import Call
 from mockserver.core.timeline import Lazy
 from mockserver.faults.rules import Fault
 
+# An answer of so many tokens takes some milliseconds.
+_LONG_ANSWER = 4_096
+
 
 class Decision(NamedTuple):
     """What a namespace has in store for a request: what its quotas make of it, the faults that strike it, the engine
@@ -46,7 +49,9 @@ class Decision(NamedTuple):
 
     @property
     def takes_long(self) -> bool:
-        """Whether what is prepared may take more than some milliseconds to say."""
+        """Whether it may take more than some milliseconds to answer."""
+        if isinstance(self.heard, Question) and self.heard.weight >= _LONG_ANSWER:
+            return True
         return self.chosen is not None and self.chosen.takes_long
 
 
@@ -59,16 +64,16 @@ def decide(
     """
     facts = facts_of(heard, namespace)
     if not isinstance(heard, Question):
-        faults = namespace.faults.pick(heard, now, since, facts)
+        faults = (*namespace.faults.pick(heard, now, since, facts), *wished(heard))
         return Decision(heard, faults, chosen=choose(heard, facts, namespace, stubs))
     # A wish that cannot be obeyed costs no quota; what the quotas refuse no fault strikes, and none is used up by it.
-    wished(heard)
+    wishes = wished(heard)
     wished_reply(heard.visit.call.headers)
     admitted, ticket = admit(heard, namespace.quotas, now)
     if not isinstance(admitted, Question):
         return Decision(admitted)
     try:
-        faults = namespace.faults.pick(admitted, now, since, facts)
+        faults = (*namespace.faults.pick(admitted, now, since, facts), *wishes)
         chosen = choose(admitted, facts, namespace, stubs)
         told = told_by(admitted, chosen)
     except WishError:

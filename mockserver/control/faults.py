@@ -83,21 +83,20 @@ class FaultDesk:
     def pick(
         self, heard: Question | Plan, now: float, since: float = 0.0, facts: Facts | None = None
     ) -> tuple[Fault, ...]:
-        """The faults that strike a request: those of its route, of the settings, armed ones, and its header's.
+        """The faults by which rules strike a request: those of its route, of the settings, and armed ones.
 
-        The time of the settings' and the routes' rules runs from `since`; `facts` are those of the request. Raises
-        WishError when the request's own header asks for a fault that cannot be.
+        The time of the settings' and the routes' rules runs from `since`; `facts` are those of the request.
         """
         rules = (*_standing(heard.visit, since), *self._armed.values())
         if not rules:
-            return wished(heard)
+            return ()
         facts = facts or RequestFacts(heard)
         decisions = [(rule, decided(rule.fault.match, facts)) for rule in rules if _fits(rule.fault, heard)]
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
         struck = [rule.fault for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
-        return (*struck, *wished(heard))
+        return tuple(struck)
 
     def _count(self, rule: Rule) -> Count:
         return self._counts.setdefault(rule.name, Count())

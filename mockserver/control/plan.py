@@ -86,17 +86,9 @@ class Question(NamedTuple):
     def again(self, call: Call) -> "Question":
         """The same question, asked by another call that differs in nothing but its time."""
         visit, site = self.visit, self.visit.site
-        site = Site(
-            site.edition,
-            call.received_at if visit.settings.created is None else site.now,
-            site.seed,
-            site.identity,
-            site.models,
-            site.closed_catalogue,
-            site.variables,
-        )
-        visit = Visit(call, visit.landing, visit.settings, site, visit.profile, visit.latency)
-        return Question(visit, self.request)
+        if visit.settings.created is None:
+            site = site._replace(now=call.received_at)
+        return self._replace(visit=visit._replace(call=call, site=site))
 
     @property
     def weight(self) -> int:

@@ -67,9 +67,9 @@ class Traces:
 
     def over(self, older: "Traces") -> "Traces":
         """These, and of older ones those that are not among them."""
-        if older.known.keys() <= self.known.keys():
-            return self
-        return older if not self.known else Traces({**older.known, **self.known})
+        if not self.known:
+            return older
+        return self if older.known.keys() <= self.known.keys() else Traces({**older.known, **self.known})
 
 
 NO_TRACES = Traces()

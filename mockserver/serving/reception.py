@@ -33,11 +33,10 @@ from mockserver.serving.simulator import Setup, Simulator
 from mockserver.serving.turns import in_turns
 
 # What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, one of
-# so many in a thread, and an answer of so many tokens is planned in one.
+# so many in a thread, and an answer that takes long is planned in one.
 _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
 _BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
-_LONG_ANSWER = 4_096
 
 
 class Incoming(NamedTuple):
@@ -146,7 +145,7 @@ class Reception:
         decision = self._decided(visitor, landing, call)
         if isinstance(decision, Staged):
             return decision
-        if _takes_long(decision):
+        if decision.takes_long:
             return self._respond_slowly(visitor, landing, decision)
         return self._responded(visitor, landing, decision)
 
@@ -163,7 +162,7 @@ class Reception:
         decision = self._decided(visitor, landing, call, heard)
         if isinstance(decision, Staged):
             return decision
-        if huge or _takes_long(decision):
+        if huge or decision.takes_long:
             return await self._respond_slowly(visitor, landing, decision)
         await asyncio.sleep(0)
         return self._responded(visitor, landing, decision)
@@ -256,12 +255,6 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
     body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
-
-
-def _takes_long(decision: Decision) -> bool:
-    """Whether it may take more than some milliseconds to answer."""
-    heard = decision.heard
-    return decision.takes_long or (isinstance(heard, Question) and heard.weight >= _LONG_ANSWER)
 
 
 async def _count_ahead(body: bytes) -> None:

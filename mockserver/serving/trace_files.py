@@ -25,7 +25,7 @@ class TraceFiles:
 
     def traces(self) -> Traces:
         """All recordings that are known by now."""
-        return Traces({**self._known.known, **self._read}) if self._read else self._known
+        return Traces(self._read).over(self._known)
 
 
 def together(config: Traces, options: Traces) -> Traces:
@@ -36,9 +36,7 @@ def together(config: Traces, options: Traces) -> Traces:
                 f"latency: {recording.file} is one file from the config's folder, and another from the working "
                 "directory: write one of them with its whole path"
             )
-    if not config.known or not options.known:
-        return config if config.known else options
-    return Traces({**config.known, **options.known})
+    return options.over(config)
 
 
 def _data(path: Path) -> bytes:
