@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from mockserver.faults.rules import Fault
 from mockserver.serving.addresses import url_of
 from mockserver.serving.app import App, create_app
 from mockserver.serving.connection import DirectProtocol
+from mockserver.serving.crowd import for_all_who_wait
 from mockserver.serving.door import BACKLOG, Door, listening_socket
 from mockserver.serving.simulator import Simulator
 
@@ -155,14 +157,12 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_LOOK)
 
     async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
-        """Serve a socket as uvicorn does."""
-        config, state = self.config, self.lifespan.state
-
-        def protocol() -> asyncio.Protocol:
-            return DirectProtocol(config, self.server_state, state)
-
+        """Serve a socket as uvicorn does, and a crowd at once."""
+        config, secrets = self.config, self.config.ssl
+        make = partial(DirectProtocol, config, self.server_state, self.lifespan.state)
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(protocol, sock=listener, ssl=config.ssl, backlog=BACKLOG)
+        protocols = for_all_who_wait(listener, make, secrets)
+        server = await loop.create_server(protocols, sock=listener, ssl=secrets, backlog=BACKLOG)
         self.servers[:] = [server]
         return server
 

@@ -19,7 +19,7 @@ from mockserver import MockServer
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.faults.notation import read_faults
 from mockserver.serving.app import create_app
-from mockserver.serving.server import Loop, bind
+from mockserver.serving.server import Loop, ServerThread, bind
 from tests.serving.test_wire import post
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING, exchange
@@ -50,7 +50,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 class Line:
     """A connection as a client sees it, and as its system does: TLS is undone here, so that no end of TCP is hidden."""
 
-    def __init__(self, server: MockServer, seconds: float = 5.0) -> None:
+    def __init__(self, server: MockServer | ServerThread, seconds: float = 5.0) -> None:
         target = urlsplit(server.url)
         self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
         self._tls: ssl.SSLObject | None = None

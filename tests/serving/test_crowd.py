@@ -1,0 +1,107 @@
+"""Many who come at once, while the server is busy: none of them waits for the others to be served first."""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import pytest
+
+from mockserver.serving.server import ServerThread
+from tests.serving.test_wire import post
+from tests.serving.test_wire_faults import BODY, KINDS, LOOPS, Line, asked, settings
+
+CROWD = 100
+# uvloop hands over who has come, and what each has said, in a round each.
+ROUNDS = 4
+GOOD = post("/cerebras/v1/completions", BODY)
+
+
+@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerThread]:
+    """A quiet server in a thread, on each loop, plain and under TLS."""
+    thread = ServerThread(settings(request, tmp_path_factory), request.param[0])
+    thread.start()
+    try:
+        yield thread
+    finally:
+        thread.stop()
+
+
+class Busy:
+    """A server that does something else until it is let go."""
+
+    def __init__(self, server: ServerThread) -> None:
+        self._server = server
+        self._begun, self._done = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._hold)
+        self.connections = -1
+
+    def __enter__(self) -> "Busy":
+        self._thread.start()
+        assert self._begun.wait(10)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._done.set()
+        self._thread.join(10)
+
+    def _hold(self) -> None:
+        self.connections = self._server.wait(self._work(), 10)
+
+    async def _work(self) -> int:
+        """How many are in a few rounds after the work."""
+        self._begun.set()
+        self._done.wait(10)
+        for _ in range(ROUNDS):
+            await asyncio.sleep(0)
+        return len(self._server.state.connections)
+
+
+@pytest.mark.parametrize("server", [(loop, False) for loop in LOOPS], indirect=True, ids=LOOPS)
+def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) -> None:
+    target = urlsplit(server.url)
+    with ExitStack() as stack:
+        with Busy(server) as busy:
+            for _ in range(CROWD):
+                stack.enter_context(socket.create_connection((target.hostname or "", target.port or 0), timeout=5))
+        assert busy.connections == CROWD
+
+
+def test_everybody_of_a_crowd_is_served_and_struck_like_anybody_else(server: ServerThread) -> None:
+    reset = asked("reset", stream=False)
+    with Busy(server):
+        answers: list[tuple[bytes, str]] = []
+        threads = [
+            threading.Thread(target=lambda said=said: answers.append(_ask(server, said))) for said in [GOOD, reset] * 20
+        ]
+        for thread in threads:
+            thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert sorted(how for _, how in answers) == ["open"] * 20 + ["reset"] * 20
+    assert all(b"200 OK" in received for received, how in answers if how == "open")
+
+
+def test_who_leaves_a_crowd_before_the_handshake_is_not_missed(
+    server: ServerThread, caplog: pytest.LogCaptureFixture
+) -> None:
+    target = urlsplit(server.url)
+    with Busy(server):
+        for _ in range(20):
+            socket.create_connection((target.hostname or "", target.port or 0), timeout=5).close()
+    received, _ = _ask(server, GOOD)
+    assert b"200 OK" in received
+    assert not caplog.records
+
+
+def _ask(server: ServerThread, request: bytes) -> tuple[bytes, str]:
+    try:
+        with Line(server) as line:
+            line.send(request)
+            return line.read(until=b"}")
+    except (ConnectionResetError, ssl.SSLError):
+        return b"", "reset"
