@@ -44,6 +44,8 @@ TARGETS = (
     _ms("1,000 streams, 30 ms per token: schedule error p99", "pacing 1000 30 schedule", 1.3),
     Target("1,000 streams, 30 ms per token: drift", "pacing 1000 30 drift", "at most", 0.001, "%", 100),
     _ms("1,000 streams, 10 ms per token: gap error p99", "pacing 1000 10 gap", 1.0),
+    Target("the same against a bare loop's", "pacing 1000 10 gap compared", "at most", 1.5, " times"),
+    Target("1 stream, 10 ms per token: the same", "pacing 1 10 gap compared", "at most", 1.5, " times"),
     Target("first 200 after start", "first answer", "at most", 0.20, " s"),
     Target("memory after start", "memory start", "at most", 50.0, " MB"),
     Target("growth over 50,000 requests, journal at its bound", "memory growth", "at most", 2.0, " MB"),

@@ -9,7 +9,7 @@ from bench import questions, words
 from bench.effort import Effort
 from bench.load import Address
 from bench.pacing import Pace, Precision, pace
-from bench.rounds import alternate
+from bench.rounds import alternate, ratio
 from bench.section import Chart, Point, Section
 from bench.servers import bare, product
 from bench.wire import request
@@ -41,7 +41,7 @@ def measure(effort: Effort) -> Section:
                     for kind, field in (("gap", "gap_p99"), ("schedule", "schedule_p99")):
                         curve = curves.setdefault(gap, {}).setdefault(f"{name}: {kind}", [])
                         curve.append((streams, _middle(all_rounds, field) * 1e3))
-                facts |= _facts(f"pacing {streams} {gap * 1e3:g}", taken[_PRODUCT])
+                facts |= _facts(f"pacing {streams} {gap * 1e3:g}", taken)
     return Section(
         title=f"Pacing: streams of {effort.tokens} tokens, the first after {effort.ttft * 1e3:g} ms",
         about=(
@@ -79,9 +79,12 @@ def _row(name: str, gap: float, streams: int, rounds: Sequence[Precision]) -> tu
     return name, f"{gap * 1e3:g}", f"{streams:,}", *errors, drift, words.share(_middle(rounds, "share"))
 
 
-def _facts(name: str, rounds: Sequence[Precision]) -> dict[str, float]:
+def _facts(name: str, taken: dict[str, list[Precision]]) -> dict[str, float]:
+    rounds = taken[_PRODUCT]
+    gaps = {who: [one.gap_p99 for one in theirs] for who, theirs in taken.items()}
     return {
         f"{name} gap": _middle(rounds, "gap_p99"),
+        f"{name} gap compared": ratio(gaps[_PRODUCT], gaps[_BARE]),
         f"{name} schedule": _middle(rounds, "schedule_p99"),
         f"{name} drift": abs(_middle(rounds, "drift")),
     }

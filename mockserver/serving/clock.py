@@ -29,6 +29,8 @@ Wake = Callable[[], None]
 _REST = 0.000_15
 _MORE_REST = 0.000_01
 _LONGEST_REST = 0.000_5
+# So many are woken at a time; then the loop sees to its other business.
+_MOST_AT_ONCE = 64
 # Whatever is due after this instant (in seconds) is never due.
 _LATEST = 2.0**40
 
@@ -224,19 +226,20 @@ class TimerClock:
         self.armed = float("-inf")
         due, waiting, woken = time.monotonic(), self.waiting, 0
         try:
-            while waiting and waiting[0][0] <= due:
+            while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
                 _, number, alarm = heapq.heappop(waiting)
                 if alarm.number == number:
                     woken += 1
                     alarm.wake()
         finally:
-            self.armed = float("inf")
-            # Either keeps the timer from ringing on; what is read does not matter.
-            if waiting:
-                self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
-            else:
+            if not waiting:
+                self.armed = float("inf")
+                # It keeps the timer from ringing on; what is read does not matter.
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._timer, 8)
+            elif waiting[0][0] > time.monotonic():
+                self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
+            # Else it rings on, and the loop comes back when it has seen to its other business.
 
 
 _clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()

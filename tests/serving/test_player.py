@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.timeline import Lazy, Record, Run, Timeline
+from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
 from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
 from mockserver.serving.clock import LoopClock
-from mockserver.serving.player import Performance
-from tests.support.virtual import run_virtually
+from mockserver.serving.player import Call, Performance
+from tests.support.virtual import be_busy, run_virtually
 
 
 @dataclass
@@ -67,6 +67,70 @@ def test_events_due_at_the_same_instant_share_a_write() -> None:
     client = Client()
     played_virtually(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5), (b"d", 0.5)), client)
     assert client.writes == [(0.0, b"ab"), (0.5, b"cd")]
+
+
+class Line:
+    """A client that takes everything at once: notes what came, and when."""
+
+    def __init__(self, name: str, heard: list[tuple[float, str, bytes]]) -> None:
+        self._name = name
+        self._heard = heard
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Not of interest here."""
+
+    def write(self, data: bytes, *, last: bool) -> None:
+        self._heard.append((round(asyncio.get_running_loop().time(), 6), self._name, data))
+
+    def blocked(self, resume: Call) -> bool:
+        return False
+
+    def break_off(self, ending: Ending, ended: Call) -> None:
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        raise NotImplementedError
+
+
+def heard_late(gap: float, *, stall: float = 0.05, names: str = "a") -> list[tuple[float, str, bytes]]:
+    """What comes of streams of a hundred events, each begun a bit after the one before, from a server that is busy
+    with something else for some time after the tenth events: instant, stream and data of each write."""
+    heard: list[tuple[float, str, bytes]] = []
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_at(10.25 * gap, be_busy, stall)
+        clock = LoopClock(loop)
+        for number, name in enumerate(names):
+            events = [(b"x", event * gap + number * gap / 10) for event in range(100)]
+            Performance(stream(*events), Line(name, heard), clock, 0.0, Record()).play()
+        await asyncio.sleep(100 * gap + stall)
+
+    run_virtually(serve())
+    return heard
+
+
+def test_a_late_stream_keeps_its_events_apart() -> None:
+    heard = heard_late(0.01)
+    assert [data for _, _, data in heard] == [b"x"] * 100
+    # Five come as soon as the server is free again, one behind the other; those after them when they are due.
+    assert [at for at, _, _ in heard[10:18]] == [0.1, *[0.1525] * 5, 0.16, 0.17]
+
+
+def test_late_streams_take_turns_in_the_order_in_which_their_events_were_due() -> None:
+    assert "".join(name for _, name, _ in heard_late(0.01, names="abc")) == "abc" * 100
+
+
+def test_gaps_that_nobody_would_notice_close_where_a_stream_is_late() -> None:
+    late = [len(data) for at, _, data in heard_late(0.001) if at == 0.06025]
+    assert sum(late) == 50
+    assert all(4 <= size <= 6 for size in late)
+
+
+def test_the_later_a_stream_is_the_more_of_it_leaves_at_a_time() -> None:
+    late = [len(data) for at, _, data in heard_late(0.01, stall=0.85) if at == 0.9525]
+    assert late == sorted(late, reverse=True)
+    assert (late[0], late[-1], sum(late)) == (2, 1, 85)
 
 
 def test_in_single_mode_every_event_is_a_write() -> None:

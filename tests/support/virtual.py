@@ -23,11 +23,25 @@ class _JumpingSelector(selectors.DefaultSelector):
         return ready
 
 
+class _VirtualLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.selector = _JumpingSelector()
+        super().__init__(self.selector)
+
+    def time(self) -> float:
+        return self.selector.now
+
+
+def be_busy(seconds: float) -> None:
+    """Hold the running loop up for so long."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, _VirtualLoop)
+    loop.selector.now += seconds
+
+
 def run_virtually(main: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine on a clock that starts at 0.0 and never waits."""
-    selector = _JumpingSelector()
-    loop = asyncio.SelectorEventLoop(selector)
-    loop.time = lambda: selector.now  # type: ignore[method-assign]
+    loop = _VirtualLoop()
     try:
         return loop.run_until_complete(main)
     finally:
