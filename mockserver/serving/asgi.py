@@ -16,6 +16,9 @@ Send = Callable[[Message], Awaitable[None]]
 class AsgiSink:
     """A sink of ASGI messages, which somebody has to send on. It cannot break an answer off: it has no wire."""
 
+    # Who knows what carries them on: a record of TLS has room for so much.
+    longest_write = 16_384
+
     def __init__(self) -> None:
         self._messages: deque[Message] = deque()
         self._news = asyncio.Event()

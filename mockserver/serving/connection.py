@@ -21,6 +21,9 @@ from mockserver.serving.wire import WireProtocol
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _BODILESS = (204, 304)
+# So much of an answer fits into a record of TLS; and into 64 KiB, with its head.
+_RECORD = 16_384
+_READ = 61_440
 
 
 class Direct(Protocol):
@@ -114,6 +117,11 @@ class Answer:
             performance.leave()
         else:
             performance.play()
+
+    @property
+    def longest_write(self) -> int:
+        """What clients read at once: a record of TLS, or as much as most of them ask a socket for."""
+        return _RECORD if self._protocol.scheme == "https" else _READ
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Prepare the head, which leaves with the first part of the body."""

@@ -18,8 +18,6 @@ from mockserver.serving.clock import Alarm, Clock
 
 log = logging.getLogger("mockserver")
 
-# A joined write stays below this many bytes, so that it mostly arrives in one read.
-_LONGEST_WRITE = 16_384
 # Where a stream is late, gaps of so many seconds may close, and wider ones by this share of its lateness.
 _GRAIN = 0.004
 _HASTE = 1 / 64
@@ -31,6 +29,10 @@ Call = Callable[[], None]
 
 class Sink(Protocol):
     """Where an answer goes: one client, by whatever transport."""
+
+    @property
+    def longest_write(self) -> int:
+        """Below how many bytes joined frames stay, so that they mostly arrive in one read."""
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Say the head; it may wait for the first write. Without a length nobody knows how much will come."""
@@ -76,7 +78,7 @@ class Performance:
         self._arrived = arrived
         self._record = record
         self._ended = ended
-        self._longest = _LONGEST_WRITE if joined else 0
+        self._longest = sink.longest_write if joined else 0
         self._runs: Iterator[Run] = iter(timeline.runs)
         self._run: Run | None = None
         self._position = 0

@@ -72,6 +72,8 @@ def test_events_due_at_the_same_instant_share_a_write() -> None:
 class Line:
     """A client that takes everything at once: notes what came, and when."""
 
+    longest_write = 16_384
+
     def __init__(self, name: str, heard: list[tuple[float, str, bytes]]) -> None:
         self._name = name
         self._heard = heard

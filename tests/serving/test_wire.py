@@ -6,13 +6,15 @@ import queue
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from tests.support.http import exchange
+from tests.support.certificates import write_certificate
+from tests.support.http import TRUSTING, exchange
 
 REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
 
@@ -21,7 +23,11 @@ REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_to
 def connected(server: MockServer) -> Iterator[socket.socket]:
     target = urlsplit(server.url)
     with socket.create_connection((target.hostname or "", target.port or 0), timeout=30) as client:
-        yield client
+        if target.scheme == "https":
+            with TRUSTING.wrap_socket(client) as wrapped:
+                yield wrapped
+        else:
+            yield client
 
 
 def post(path: str, body: object, *headers: str) -> bytes:
@@ -64,12 +70,26 @@ def test_a_stream_is_chunked_with_line_feeds_and_says_nothing_of_our_server(serv
     assert all(event.startswith(b"data: ") for event in body.removesuffix(b"\n\n").split(b"\n\n"))
 
 
-def test_due_events_are_joined_and_every_write_ends_on_an_events_border(server: MockServer) -> None:
-    body = REQUEST | {"stream": True, "max_tokens": 400, "min_tokens": 400}
+def written(server: MockServer, tokens: int) -> list[bytes]:
+    """The writes of a stream of so many tokens."""
     with connected(server) as client:
+        body = REQUEST | {"stream": True, "max_tokens": tokens, "min_tokens": tokens}
         client.sendall(post("/cerebras/v1/completions", body))
-        writes = chunks_of(read_all(client))
-    assert 1 < len(writes) < 20
+        return chunks_of(read_all(client))
+
+
+def test_due_events_are_joined_and_every_write_ends_on_an_events_border(server: MockServer) -> None:
+    writes = written(server, 400)
+    assert 1 < len(writes) < 5
+    assert all(write.endswith(b"\n\n") and len(write) <= 61_440 for write in writes)
+    assert len(written(server, 100)) == 1
+
+
+def test_under_tls_every_write_fits_into_a_record(tmp_path: Path) -> None:
+    certificate, key = map(str, write_certificate(tmp_path))
+    with MockServer(Settings(port=0, latency="off", tls_cert=certificate, tls_key=key)) as server:
+        writes = written(server, 100)
+    assert 1 < len(writes) < 5
     assert all(write.endswith(b"\n\n") and len(write) <= 16_384 for write in writes)
 
 
