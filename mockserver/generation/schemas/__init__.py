@@ -3,7 +3,7 @@
 What solves them is loaded with the first schema that comes: most servers never see one, and start the sooner.
 """
 
-from mockserver.generation.schemas.documents import InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 
 __all__ = ["InvalidSchemaError", "UnsatisfiableSchemaError", "check_schema", "write_instance"]
 

@@ -12,6 +12,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
+from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
+
 Key = tuple[str | int, ...]
 
 # Where a document is that does not name its place: relative references have to lead somewhere.
@@ -26,14 +28,6 @@ _BY_DRAFT: dict[int, Any] = {
 _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
 # What may stand in a schema without being one.
 _VALUES = ("enum", "const", "default", "examples")
-
-
-class UnsatisfiableSchemaError(ValueError):
-    """A schema that nothing keeps to, or nothing that could be found; the text says so in a plain sentence."""
-
-
-class InvalidSchemaError(UnsatisfiableSchemaError):
-    """A value that is no JSON Schema, or one that refers to what is not there; the text says which."""
 
 
 class Node:

@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.seeding import Draws, derive
-from mockserver.generation.schemas.documents import Document, InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.documents import Document
+from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 from mockserver.generation.schemas.solver import NOTHING, Cost, Solver, TooMuchError
 
 _KEPT = 128
