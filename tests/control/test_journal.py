@@ -1,7 +1,11 @@
 """What a namespace remembers of its exchanges, and how it tells of them."""
 
+import gc
 import json
+import tracemalloc
 from typing import Any
+
+import pytest
 
 from mockserver.control.decision import decide, respond
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
@@ -45,6 +49,22 @@ def test_the_quietest_namespace_gives_way_when_all_together_hold_too_much() -> N
     assert [len(namespaces.get(name).journal.exchanges()) for name in ("quiet", "busy")] == [0, 3]
     namespaces.get("busy").reset()
     assert budget.held == 0
+
+
+@pytest.mark.parametrize("rivals", [None, 0, 5, 20])
+def test_an_exchange_weighs_about_what_it_takes(rivals: int | None) -> None:
+    journal, fields = Journal(), {"max_tokens": 100, "min_tokens": 100, "logprobs": rivals}
+    # What all answers share is there already.
+    for number in range(20):
+        exchange(journal, prompt=f"{number} at first", **fields)
+    gc.collect()
+    tracemalloc.start()
+    try:
+        kept = [exchange(journal, prompt=f"{number} then", **fields) for number in range(100)]
+        taken = tracemalloc.get_traced_memory()[0] / len(kept)
+    finally:
+        tracemalloc.stop()
+    assert taken / 2 < kept[0].weight < taken * 2
 
 
 def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:

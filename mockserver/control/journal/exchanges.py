@@ -13,9 +13,12 @@ from mockserver.control.plan import Plan
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Record
 
-# What an exchange weighs beside its body, and what each token of its answer does: about what they take in memory.
+# What an exchange weighs beside its body, what each token of its answer does, each that has a log-probability, and each
+# of its rivals: about what they take in memory.
 _OWN_WEIGHT = 4_096
 _TOKEN_WEIGHT = 96
+_POSITION_WEIGHT = 256
+_RIVAL_WEIGHT = 88
 
 Watcher = Callable[["Exchange"], None]
 
@@ -55,9 +58,15 @@ class Exchange:
     @property
     def weight(self) -> int:
         """What it takes in memory, roughly, in bytes."""
+        weight = len(self.call.body) + _OWN_WEIGHT
         generation = self.plan.generation if self.plan is not None else None
-        tokens = generation.usage.completion_tokens if generation is not None else 0
-        return len(self.call.body) + _OWN_WEIGHT + _TOKEN_WEIGHT * tokens
+        if generation is None:
+            return weight
+        rivals = generation.request.output.logprobs
+        if rivals is not None:
+            positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)
+            weight += (_POSITION_WEIGHT + _RIVAL_WEIGHT * rivals) * positions
+        return weight + _TOKEN_WEIGHT * generation.usage.completion_tokens
 
 
 @dataclass(slots=True)
