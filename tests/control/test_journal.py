@@ -53,7 +53,8 @@ def test_the_quietest_namespace_gives_way_when_all_together_hold_too_much() -> N
 
 @pytest.mark.parametrize("rivals", [None, 0, 5, 20])
 def test_an_exchange_weighs_about_what_it_takes(rivals: int | None) -> None:
-    journal, fields = Journal(), {"max_tokens": 100, "min_tokens": 100, "logprobs": rivals}
+    journal = Journal()
+    fields: dict[str, Any] = {"max_tokens": 100, "min_tokens": 100, "logprobs": rivals}
     # What all answers share is there already.
     for number in range(20):
         exchange(journal, prompt=f"{number} at first", **fields)

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
-from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.errors import InvalidSchemaError
 
 Key = tuple[str | int, ...]
 
