@@ -67,20 +67,39 @@ def test_latency_is_chosen_drawn_and_set(open_page: Open, mock: MockServer) -> N
     expect(page.locator(".toast").last).to_have_text("Latency: ttft=20ms")
 
 
+def test_every_latency_is_hastened_by_the_speed(open_page: Open, mock: MockServer) -> None:
+    page = open_page("controls")
+    speed = page.get_by_label("Speed")
+    expect(speed).to_have_value("1")
+    speed.fill("0")
+    speed.press("Tab")
+    expect(page.locator(".toast").last).to_contain_text("0 is no speed")
+    expect(speed).to_have_value("1")
+    assert b'"speed": 1.0' in exchange(mock.url, "GET", "/_mockserver/settings").body
+    speed.fill("50")
+    speed.press("Tab")
+    expect(page.locator(".toast").last).to_have_text("speed: 50")
+    assert b'"speed": 50.0' in exchange(mock.url, "GET", "/_mockserver/settings").body
+
+
 def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path: Path) -> None:
     page = open_page("controls")
     page.get_by_label("Seed").fill("7")
     page.get_by_label("Seed").press("Tab")
     page.get_by_label("Edition").select_option("observed")
+    page.get_by_label("Speed").fill("2.5")
+    page.get_by_label("Speed").press("Tab")
     page.get_by_role("button", name="Cut after 5 events").click()
     expect(page.get_by_role("region", name="The config")).to_contain_text("[[fault]]")
     expect(page.get_by_role("region", name="The config")).to_contain_text("observed")
+    expect(page.get_by_role("region", name="The config")).to_contain_text("speed = 2.5")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     download.value.save_as(tmp_path / "mockserver.toml")
     settings = settle(from_toml((tmp_path / "mockserver.toml").read_text(), "downloaded"))
     [fault] = settings.fault
     assert (settings.seed, settings.edition, settings.latency) == (7, "observed", "slow, speed=20")
+    assert settings.speed == 2.5
     assert (fault.kind, fault.place.after_event, fault.chance.seconds) == ("cut", 5, 30)
 
 

@@ -8,7 +8,7 @@ import { copy, download, toast, trying } from "../parts/toasts.js";
 import { Faults } from "./faults.js";
 import { Latency } from "./latency.js";
 
-const SERVER = ["seed", "edition", "latency"];
+const SERVER = ["seed", "edition", "latency", "speed"];
 const BEAT = 1000;
 
 export class Controls {
@@ -27,6 +27,7 @@ export class Controls {
     this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: Number(this.seed.value) }) });
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
     this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read"], ["vendor", "vendor: as the vendor has it"]]);
+    this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
     this.clock = h("strong");
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
     this.quotas = h("div");
@@ -42,7 +43,7 @@ export class Controls {
   #server() {
     return h("section", { class: "card stack", "aria-labelledby": "server-title" },
       h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
-      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition)), field("CORS", this.cors),
+      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed of every latency", this.speed)), field("CORS", this.cors),
     );
   }
 
@@ -71,7 +72,7 @@ export class Controls {
     const settings = await get(`${ADMIN}/settings`);
     this.#first ??= settings;
     this.#settings = settings;
-    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors]]) if (document.activeElement !== control) control.value = value;
+    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
     await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
   }
@@ -99,9 +100,13 @@ export class Controls {
   /** @param {Record<string, unknown>} values */
   #change(values) {
     return trying(async () => {
-      await patch(`${ADMIN}/settings`, values);
-      toast(Object.entries(values).map(([name, value]) => `${name}: ${value}`).join(", "));
-      await this.#read();
+      try {
+        await patch(`${ADMIN}/settings`, values);
+        toast(Object.entries(values).map(([name, value]) => `${name}: ${value}`).join(", "));
+      } finally {
+        // What was refused does not stay in its field.
+        await this.#read();
+      }
     });
   }
 
