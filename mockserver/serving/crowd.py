@@ -17,8 +17,8 @@ Protocols = Callable[[], asyncio.Protocol]
 _AT_ONCE = 128
 
 
-def for_all_who_wait(listener: socket.socket, protocols: Protocols, secrets: ssl.SSLContext | None) -> Protocols:
-    """What makes the protocols for a listener's server, in the running loop: none waits for a round of its own."""
+def admitting_all(listener: socket.socket, protocols: Protocols, tls: ssl.SSLContext | None) -> Protocols:
+    """What makes the protocols for a listener's server in the running loop, such that nobody waits for a round."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, asyncio.BaseEventLoop):
         return protocols
@@ -27,7 +27,7 @@ def for_all_who_wait(listener: socket.socket, protocols: Protocols, secrets: ssl
     async def come_in(connection: socket.socket) -> None:
         # Who does not get through the handshake has left.
         with contextlib.suppress(OSError):
-            await loop.connect_accepted_socket(protocols, connection, ssl=secrets)
+            await loop.connect_accepted_socket(protocols, connection, ssl=tls)
 
     def protocol() -> asyncio.Protocol:
         for _ in range(_AT_ONCE):

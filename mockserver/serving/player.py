@@ -116,12 +116,12 @@ class Performance:
             due = run.due[position]
             if due <= elapsed:
                 until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
-                stop = bisect_right(run.due, until, lo=position + 1)
-                if stop < self._count and (self._longest or stop == position + 1):
-                    self._write_some(run, stop, elapsed)
+                following = position + 1
+                if following < self._count and run.due[following] > until:
+                    self._write_one(run, elapsed)
                     if self._sink.blocked(self.play):
                         return
-                    due = run.due[stop]
+                    due = run.due[following]
                 else:
                     turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
                     if self._over or self._sink.blocked(self.play):
@@ -174,20 +174,16 @@ class Performance:
         self._sink.write(data, last=self._over)
         return events
 
-    def _write_some(self, run: Run, stop: int, elapsed: float) -> None:
-        """The write of frames that others of their run will follow, later: the common case of a timed stream."""
+    def _write_one(self, run: Run, elapsed: float) -> None:
+        """The write of a frame that another one of its run will follow, later: the common case of a timed stream."""
         if isinstance(run.data, Wrapped):
             run = self._run = Run([*run.data], run.due, run.tokens)
         position = self._position
-        self._position = stop
+        self._position = position + 1
         if not self._begun:
             self._begin(None)
-        if stop == position + 1:
-            data, tokens = run.data[position], run.tokens[position]
-        else:
-            data, tokens = b"".join(run.data[position:stop]), sum(run.tokens[position:stop])
-        self._record.wrote(stop - position, tokens, elapsed)
-        self._sink.write(data, last=False)
+        self._record.wrote(1, run.tokens[position], elapsed)
+        self._sink.write(run.data[position], last=False)
 
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
         """Where the next frames of a run end that are due and fit into a write; the first of a write always does."""

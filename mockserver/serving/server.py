@@ -22,7 +22,7 @@ from mockserver.faults.rules import Fault
 from mockserver.serving.addresses import url_of
 from mockserver.serving.app import App, create_app
 from mockserver.serving.connection import DirectProtocol
-from mockserver.serving.crowd import for_all_who_wait
+from mockserver.serving.crowd import admitting_all
 from mockserver.serving.door import BACKLOG, Door, listening_socket
 from mockserver.serving.simulator import Simulator
 
@@ -158,11 +158,10 @@ class _Server(uvicorn.Server):
 
     async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
         """Serve a socket as uvicorn does, and a crowd at once."""
-        config, secrets = self.config, self.config.ssl
-        make = partial(DirectProtocol, config, self.server_state, self.lifespan.state)
-        loop = asyncio.get_running_loop()
-        protocols = for_all_who_wait(listener, make, secrets)
-        server = await loop.create_server(protocols, sock=listener, ssl=secrets, backlog=BACKLOG)
+        make = partial(DirectProtocol, self.config, self.server_state, self.lifespan.state)
+        tls = self.config.ssl
+        protocols = admitting_all(listener, make, tls)
+        server = await asyncio.get_running_loop().create_server(protocols, sock=listener, ssl=tls, backlog=BACKLOG)
         self.servers[:] = [server]
         return server
 

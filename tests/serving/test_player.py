@@ -148,6 +148,12 @@ def test_a_joined_write_is_bounded_and_ends_on_an_events_border() -> None:
     assert [body for _, body in client.writes] == [events[0] + events[1], events[2] + events[3], events[4]]
 
 
+def test_what_is_due_at_once_is_bounded_also_before_what_comes_later() -> None:
+    client = Client()
+    played_virtually(stream(*((b"x" * 6000, 0.0) for _ in range(5)), (b"y", 1.0)), client)
+    assert [(at, len(body)) for at, body in client.writes] == [(0.0, 12_000), (0.0, 12_000), (0.0, 6_000), (1.0, 1)]
+
+
 def test_one_event_larger_than_the_bound_is_still_written_whole() -> None:
     client = Client()
     played_virtually(stream((b"x" * 50_000, 0.0), (b"y", 0.0)), client)
