@@ -129,9 +129,8 @@ class Performance:
                     if turn <= 0:
                         asyncio.get_running_loop().call_soon(self.play)
                         return
-                    if until == elapsed or self._run is None:
+                    if self._run is None or (due := self._run.due[self._position]) <= until:
                         continue
-                    due = self._run.due[self._position]
             if self._alarm is None:
                 self._alarm = self._clock.alarm(self.play)
             self._alarm.set(self._arrived + due)
