@@ -28,6 +28,9 @@ from mockserver.generation.schemas.opposites import refutations
 
 Scopes = tuple[Node, ...]
 
+# So many demands of a document are kept, some kilobytes each: those nearest to its root, which come first.
+_MOST_KEPT = 64
+
 
 class Choice(NamedTuple):
     """Ways to meet a keyword, each a tuple of schemas to be added; the first is taken if nothing speaks against it."""
@@ -166,6 +169,20 @@ _OBJECT_SHAPE = {"properties", "patternProperties", "additionalProperties"}
 _ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
 
 Rule = Callable[[Demand, Node, Any, Scopes], None]
+
+
+def demand_of(nodes: Sequence[Node]) -> Demand:
+    """What schemas ask for together. Nobody may change it: where all of them have a place, their document keeps it."""
+    kept = nodes[0].document.kept if nodes and all(node.place is not None for node in nodes) else None
+    key = tuple(map(id, nodes))
+    found = None if kept is None else kept.get(key)
+    if found is None:
+        found = Demand()
+        for node in nodes:
+            found.add(node)
+        if kept is not None and len(kept) < _MOST_KEPT:
+            kept[key] = found
+    return found
 
 
 def settled(demand: Demand, spend: Callable[[int], None]) -> Iterator[Demand]:
@@ -330,7 +347,7 @@ def _names(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
 
 def _dependent_required(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
     for name, others in value.items():
-        demand.dependents.setdefault(name, []).extend(others)
+        demand.dependents[name] = [*demand.dependents.get(name, ()), *others]
 
 
 def _dependent_schemas(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
@@ -342,7 +359,7 @@ def _dependencies(demand: Demand, node: Node, value: Any, scopes: Scopes) -> Non
     """The older keyword for both kinds."""
     for name, part in value.items():
         if isinstance(part, list):
-            demand.dependents.setdefault(name, []).extend(part)
+            demand.dependents[name] = [*demand.dependents.get(name, ()), *part]
         else:
             _depend(demand, node, name, node.child("dependencies", name), scopes)
 

@@ -83,13 +83,15 @@ class Node:
 class Document:
     """A schema with all that is in it. Raises InvalidSchemaError.
 
-    `draft` is the year or number of its version, `size` how many objects and lists it is made of.
+    `draft` is the year or number of its version, `size` how many objects and lists it is made of. `kept` is what others
+    have worked out of some of its nodes, and would only work out again.
     """
 
     def __init__(self, schema: Any) -> None:
         self.schema = schema
         self.draft = _draft(schema)
         self.size = 0
+        self.kept: dict[tuple[int, ...], Any] = {}
         self._nodes: dict[str, Node] = {}
         self._places: dict[str, str] = {}
         self._bases: dict[str, str] = {}

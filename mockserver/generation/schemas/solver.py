@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts, values
-from mockserver.generation.schemas.demands import Contains, Demand, Shape, among, settled, type_of
+from mockserver.generation.schemas.demands import Contains, Demand, Shape, among, demand_of, settled, type_of
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.heights import ordered
 from mockserver.generation.schemas.made import EXCLUDED, opposite
@@ -103,13 +103,13 @@ class Solver:
             raise TooMuchError
 
     def _search(self, nodes: Sequence[Node], name: str, depth: int) -> Any:
-        demand = Demand()
-        for node in nodes:
-            demand.add(node)
-        demand.choices = [
-            choice._replace(options=ordered(choice.options, self.draws, frugal=self.frugal))
-            for choice in demand.choices
-        ]
+        demand = demand_of(nodes)
+        if demand.choices:
+            demand = demand.copy()
+            demand.choices = [
+                choice._replace(options=ordered(choice.options, self.draws, frugal=self.frugal))
+                for choice in demand.choices
+            ]
         for way in settled(demand, self.spend):
             checks = {id(check): check for check in way.checks}.values()
             for _ in range(_FILLS if checks else 1):
