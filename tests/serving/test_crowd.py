@@ -6,6 +6,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -69,6 +70,7 @@ def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) 
             for _ in range(CROWD):
                 stack.enter_context(socket.create_connection((target.hostname or "", target.port or 0), timeout=5))
         assert busy.connections == CROWD
+        assert set(server.call(partial(_delays, server))) == {0}
 
 
 def test_everybody_of_a_crowd_is_served_and_struck_like_anybody_else(server: ServerThread) -> None:
@@ -105,3 +107,9 @@ def _ask(server: ServerThread, request: bytes) -> tuple[bytes, str]:
             return line.read(until=b"}")
     except (ConnectionResetError, ssl.SSLError):
         return b"", "reset"
+
+
+def _delays(server: ServerThread) -> list[int]:
+    """For each connection, whether its small writes wait for others: 0 where they do not."""
+    sockets = [it.transport.get_extra_info("socket") for it in server.state.connections]
+    return [0 if it.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) else 1 for it in sockets]
