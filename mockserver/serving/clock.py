@@ -30,7 +30,7 @@ _REST = 0.000_15
 _MORE_REST = 0.000_01
 _LONGEST_REST = 0.000_5
 # So many are woken at a time; then the loop sees to its other business.
-_MOST_AT_ONCE = 64
+_MOST_AT_ONCE = 256
 # Whatever is due after this instant (in seconds) is never due.
 _LATEST = 2.0**40
 
