@@ -29,7 +29,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from mockserver.generation.tokens import EOS, PRETOKEN, made_texts
+from mockserver.generation.tokens import EOS, made_texts, pretoken
 
 SHARES = {
     "prose": 8.0, "technical": 3.0, "code": 5.0, "json": 0.6,
@@ -80,7 +80,7 @@ def read_source(folder: Path) -> Counter[str]:
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             text = unicodedata.normalize("NFC", path.read_text("utf-8", errors="ignore"))
-            counts.update(PRETOKEN.findall(NOISE.sub(" ", text)))
+            counts.update(pretoken(ascii=False).findall(NOISE.sub(" ", text)))
     return counts
 
 

@@ -194,6 +194,11 @@ def test_no_sample_loses_a_character(text: str) -> None:
     assert decode(encode(text)) == text
 
 
+@given(st.text(st.characters(codec="ascii")) | CUT_TEXT.filter(str.isascii))
+def test_ascii_is_cut_as_it_would_be_beside_other_letters(text: str) -> None:
+    assert tokens.pretoken(ascii=True).findall(text) == tokens.pretoken(ascii=False).findall(text)
+
+
 @given(ANY_TEXT | CUT_TEXT)
 def test_counting_is_the_length_of_encoding(text: str) -> None:
     assert count(text) == len(encode(text))
