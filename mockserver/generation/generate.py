@@ -55,12 +55,14 @@ class _Draft(NamedTuple):
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
     names = [_name(prompt.text) for prompt in request.prompts]
-    stated = derive(seed, "request", request.model, repr(request.constraint), *names)
+    # A schema may be long: it is written out once.
+    form = repr(request.constraint)
+    stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
     reasoning = 0
     asked: Counter[str] = Counter()
     for prompt, name in zip(request.prompts, names, strict=True):
-        drafts = _drafts(request, prompt, name, asked[name], seed)
+        drafts = _drafts(request, prompt, (form, name), asked[name], seed)
         asked[name] += 1
         # Nothing is drawn of a prompt, so that all of its choices echo it alike.
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
@@ -81,11 +83,14 @@ def _usage(request: GenerationRequest, choices: Sequence[Choice], reasoning: int
     return Usage(request.prompt_tokens, said + more.reasoning + more.rejected, unseen=more)
 
 
-def _drafts(request: GenerationRequest, prompt: Prompt, name: str, time: int, seed: int) -> list[_Draft]:
-    """The candidates for a prompt, which is asked for the `time`-th time in this request. Its text goes by a name."""
+def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], time: int, seed: int) -> list[_Draft]:
+    """The candidates for a prompt, which is asked for the `time`-th time in this request.
+
+    The form that is demanded and the prompt's text go by names.
+    """
     searched, free = request.best_of > 1, freedom(request.sampling)
-    content = _content(request, prompt, name, seed)
-    likely = content if free == 1 else _content(request, prompt, name, WEIGHTS)
+    content = _content(request, prompt, names, seed)
+    likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a search without chance are the same whatever the seed.
@@ -99,10 +104,10 @@ def _drafts(request: GenerationRequest, prompt: Prompt, name: str, time: int, se
     return [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=True)]
 
 
-def _content(request: GenerationRequest, prompt: Prompt, name: str, seed: int) -> int:
+def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:
     """What stands for all that the choices of a prompt share."""
     topic = _name(prompt.topic) if prompt.chat else ""
-    return derive(seed, "content", request.model, repr(request.constraint), name, topic, int(prompt.chat))
+    return derive(seed, "content", request.model, *names, topic, int(prompt.chat))
 
 
 def _name(text: str) -> str:

@@ -240,6 +240,20 @@ def test_a_name_says_how_large_a_number_is(name: str, low: float, high: float) -
     assert all(low <= instance(form, key)[name] <= high for key in range(30))
 
 
+@pytest.mark.parametrize("kind", ["number", "integer"])
+@pytest.mark.parametrize("name", ["price", "latitude", "score", "age", "whatever"])
+def test_bounds_that_are_far_away_change_no_number(name: str, kind: str) -> None:
+    free = {"type": kind}
+    schemas = [
+        {"type": "array", "title": name, "items": it} for it in (free, free | {"minimum": -1e12, "maximum": 1e12})
+    ]
+    for key in range(40):
+        unbounded, bounded = (
+            instance({"type": "object", "properties": {name: schema}, "required": [name]}, key) for schema in schemas
+        )
+        assert unbounded == bounded
+
+
 def test_names_and_places_are_in_the_language_of_the_prompt() -> None:
     form = {
         "type": "object",

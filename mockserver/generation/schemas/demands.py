@@ -8,7 +8,7 @@ makes a value asks those.
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import (
@@ -26,8 +26,13 @@ from mockserver.generation.schemas.made import (
 )
 from mockserver.generation.schemas.opposites import refutations
 
+if TYPE_CHECKING:
+    from mockserver.generation.schemas.properties import Properties
+
 Scopes = tuple[Node, ...]
 
+# What a demand grows in.
+_GROWING = (list, dict, set)
 # So many demands of a document are kept, some kilobytes each: those nearest to its root, which come first.
 _MOST_KEPT = 64
 
@@ -56,13 +61,13 @@ class Shape(NamedTuple):
 
 
 class Demand:
-    """What a value has to be. `why_not` is True when nothing can be that."""
+    """What a value has to be. `dead` is True when nothing can be that; `properties` are kept by `properties_of`."""
 
     __slots__ = (
         "arrays", "checks", "choices", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "formats",
         "high", "high_open", "hints", "low", "low_open", "max_items", "max_length", "max_properties", "min_items",
         "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples", "no_patterns",
-        "objects", "patterns", "required", "samples", "seen", "twins", "types", "unevaluated_items",
+        "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types", "unevaluated_items",
         "unevaluated_properties", "unique", "values", "whole",
     )  # fmt: skip
 
@@ -101,13 +106,15 @@ class Demand:
         self.checks: list[Node] = []
         self.choices: list[Choice] = []
         self.seen: dict[tuple[int, Scopes], Node] = {}
+        self.properties: Properties | None = None
 
     def copy(self) -> "Demand":
         """A demand that can grow on its own."""
         other = Demand.__new__(Demand)
         for name in Demand.__slots__:
             value = getattr(self, name)
-            setattr(other, name, value.copy() if isinstance(value, list | dict | set) else value)
+            setattr(other, name, value.copy() if isinstance(value, _GROWING) else value)
+        other.properties = None
         return other
 
     def add(self, node: Node, scopes: Scopes = ()) -> None:

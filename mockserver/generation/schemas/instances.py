@@ -24,6 +24,7 @@ _NATURAL, _NATURAL_EACH = 250, 3
 _SEARCHES = (True, True, False, False)
 # No instance is longer than this, in characters.
 _LONGEST = 1_000_000
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _Compiled:
@@ -59,7 +60,7 @@ class _Compiled:
                 continue
             if value is NOTHING or not document.accepts(value):
                 continue
-            text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            text = _written(value)
             if len(text) > _LONGEST:
                 continue
             if document.accepts_formats(value):

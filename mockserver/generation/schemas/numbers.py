@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
@@ -18,8 +19,11 @@ def write_number(demand: Demand, draws: Draws, low: float, high: float, places: 
 
     None when there is none.
     """
-    if _is_plain(demand):
-        return _whole_number(demand, draws, low, high)
+    if not (demand.multiples or demand.no_multiples or demand.excluded or demand.low_open or demand.high_open):
+        if demand.whole:
+            return _whole_number(demand, draws, low, high)
+        if demand.whole is None and demand.low is None and demand.high is None:
+            return _decimal(draws, low, high, places)
     step = _step(demand)
     excluded = {value for value in demand.excluded if isinstance(value, int | float) and not isinstance(value, bool)}
     for finer in (0, 2, 6):
@@ -36,21 +40,28 @@ def write_number(demand: Demand, draws: Draws, low: float, high: float, places: 
     return None
 
 
-def _is_plain(demand: Demand) -> bool:
-    """Whether any whole number between bounds will do, as is most often wanted."""
-    if not demand.whole or demand.multiples or demand.no_multiples or demand.excluded:
-        return False
-    return not (demand.low_open or demand.high_open)
-
-
 def _whole_number(demand: Demand, draws: Draws, low: float, high: float) -> int | None:
     """What the first draw of the general way would give, without its arithmetic."""
     first = None if demand.low is None else ceil(demand.low)
     last = None if demand.high is None else floor(demand.high)
     if first is not None and last is not None and first > last:
         return None
-    start, end = _usual(ceil(exactly(low)), floor(exactly(high)), first, last)
+    start, end = _usual(*_multiples(low, high, 1), first, last)
     return start + draws.below(end - start + 1)
+
+
+def _decimal(draws: Draws, low: float, high: float, places: int) -> int | float:
+    """The same for numbers without bounds, with so many decimal places."""
+    scale: int = 10**places
+    start, end = _usual(*_multiples(low, high, scale), None, None)
+    index = start + draws.below(end - start + 1)
+    return index // scale if index % scale == 0 else index / scale
+
+
+@lru_cache(maxsize=256)
+def _multiples(low: float, high: float, scale: int) -> tuple[int, int]:
+    """The first and the last whole number that is, divided by the scale, within the usual range."""
+    return ceil(exactly(low) * scale), floor(exactly(high) * scale)
 
 
 class _Grid(NamedTuple):

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts, values
-from mockserver.generation.schemas.demands import Contains, Demand, Shape, among, demand_of, settled, type_of
+from mockserver.generation.schemas.demands import Choice, Contains, Demand, among, demand_of, settled, type_of
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.heights import ordered
 from mockserver.generation.schemas.made import EXCLUDED, opposite
 from mockserver.generation.schemas.numbers import write_number
-from mockserver.generation.schemas.texts import matcher
+from mockserver.generation.schemas.properties import properties_of
 from mockserver.generation.schemas.values import Setting
 
 # What a search gives for a value that there is none of; None is a value.
@@ -62,14 +62,14 @@ class Solver:
         self._cost = cost
         self._steps = cost.steps
         self._made = 0
-        self._base = Setting(draws, "", "", language, subject)
+        self._topic = language, subject
         self._open: dict[int, int] = {}
         self._failed: dict[tuple[int, ...], int] = {}
 
     def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
         """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
         self.spend()
-        key = tuple(id(node) for node in nodes if node.place is not None)
+        key = tuple([id(node) for node in nodes if node.place is not None])
         whole = len(key) == len(nodes)
         if depth > _DEEPEST or (whole and depth >= self._failed.get(key, _DEEPEST + 1)):
             return NOTHING
@@ -107,7 +107,7 @@ class Solver:
         if demand.choices:
             demand = demand.copy()
             demand.choices = [
-                choice._replace(options=ordered(choice.options, self.draws, frugal=self.frugal))
+                Choice(ordered(choice.options, self.draws, frugal=self.frugal), choice.scopes)
                 for choice in demand.choices
             ]
         for way in settled(demand, self.spend):
@@ -126,7 +126,7 @@ class Solver:
     def _fill(self, demand: Demand, nodes: Sequence[Node], name: str, depth: int) -> Any:
         if demand.values is not None:
             return self._one_of(demand, nodes)
-        setting = self._base._replace(name=name or self._base.name, about=" ".join(demand.hints[:4]))
+        setting = Setting(self.draws, name, " ".join(demand.hints[:4]), *self._topic)
         for kind in self._types(demand):
             found = self._of_type(kind, demand, setting, depth)
             if found is not NOTHING:
@@ -205,9 +205,6 @@ class Solver:
 _RANKS = {"string": 0, "number": 1, "object": 2, "array": 3, "boolean": 4, "null": 5}
 
 
-_OPEN = {"patternProperties", "additionalProperties"}
-
-
 class _Objects:
     """The making of one object."""
 
@@ -215,16 +212,9 @@ class _Objects:
         self._solver, self._demand, self._setting, self._depth = solver, demand, setting, depth
         self._draws = solver.draws
         self._dropped: set[str] = set(demand.forbidden)
-        self._pieces: dict[str, list[Node]] = {}
+        self._properties = properties_of(demand)
         self._more: dict[str, list[Node]] = {}
         self._least = 0
-        # Shapes that say nothing of properties which they do not name are looked up by name.
-        self._naming: dict[str, list[Shape]] = {}
-        self._open_shapes = [shape for shape in demand.objects if not _OPEN.isdisjoint(shape.node.schema)]
-        for shape in demand.objects:
-            if _OPEN.isdisjoint(shape.node.schema):
-                for name in shape.node.schema["properties"]:
-                    self._naming.setdefault(name, []).append(shape)
 
     def write(self, more: int) -> Any:
         """The object, or NOTHING; with so many properties more than it needs."""
@@ -274,7 +264,7 @@ class _Objects:
             or not all(map(self._may_be, required))
         ):
             return None
-        names = self._declared()
+        names = self._properties.declared
         chosen = set(required)
         least = self._least
         optional = [name for name in names if name not in required and name not in self._dropped and self._may_be(name)]
@@ -289,49 +279,29 @@ class _Objects:
         order = dict.fromkeys([*names, *demand.required])
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
 
-    def _declared(self) -> list[str]:
-        shapes = self._demand.objects
-        return list(dict.fromkeys(name for shape in shapes for name in shape.node.schema.get("properties", ())))
-
     def _closure(self, names: Any) -> set[str]:
         """The names with all those that have to be there too."""
-        waiting, found = list(names), set(names)
+        found, dependents = set(names), self._demand.dependents
+        waiting = list(found) if dependents else []
         while waiting:
-            for other in self._demand.dependents.get(waiting.pop(), ()):
+            for other in dependents.get(waiting.pop(), ()):
                 if other not in found:
                     found.add(other)
                     waiting.append(other)
         return found
 
     def _may_be(self, name: str) -> bool:
-        if not all(node.holds(name) for node in self._demand.names):
+        if self._demand.names and not all(node.holds(name) for node in self._demand.names):
             return False
-        return all(node.schema is not False for node in self.pieces(name))
+        return all(node.schema is not False for node in self._pieces(name))
 
     def _value(self, name: str) -> Any:
-        return self._solver.solve(self.pieces(name), name, self._depth + 1)
+        return self._solver.solve(self._pieces(name), name, self._depth + 1)
 
-    def pieces(self, name: str) -> list[Node]:
+    def _pieces(self, name: str) -> Sequence[Node]:
         """All the schemas that apply to a property."""
-        found = self._pieces.get(name)
-        if found is None:
-            found = self._pieces[name] = self._find_pieces(name)
-        return [*found, *self._more.get(name, ())]
-
-    def _find_pieces(self, name: str) -> list[Node]:
-        found: list[Node] = []
-        covered: set[int] = set()
-        for node, scopes in (*self._naming.get(name, ()), *self._open_shapes):
-            parts = _parts_of(node, name)
-            if parts:
-                covered.update(id(scope) for scope in scopes)
-                found += parts
-        found += [
-            node.child("unevaluatedProperties")
-            for node in self._demand.unevaluated_properties
-            if id(node) not in covered
-        ]
-        return [node for node in found if node.schema is not True]
+        found, more = self._properties.pieces(name), self._more.get(name)
+        return (*found, *more) if more else found
 
     # --- properties beyond those -----------------------------------------------------------------------------------
 
@@ -366,7 +336,7 @@ class _Objects:
 
     def _extend_somehow(self, made: dict[str, Any]) -> bool:
         """One more property, of whatever name is allowed."""
-        for name in self._declared():
+        for name in self._properties.declared:
             if name not in made and name not in self._dropped and self._may_be(name) and self._add(made, name, []):
                 return True
         patterns = [pattern for node, _ in self._demand.objects for pattern in node.schema.get("patternProperties", ())]
@@ -419,17 +389,6 @@ class _Objects:
                 return False
         made.update(added)
         return True
-
-
-def _parts_of(node: Node, name: str) -> list[Node]:
-    """What one schema says of a property: its own schema and those of the patterns, else that of additional ones."""
-    schema = node.schema
-    found = [node.child("properties", name)] if name in schema.get("properties", ()) else []
-    for pattern in schema.get("patternProperties", ()):
-        matches = matcher((pattern,))
-        if matches is not None and matches(name):
-            found.append(node.child("patternProperties", pattern))
-    return found or ([node.child("additionalProperties")] if "additionalProperties" in schema else [])
 
 
 class _Arrays:

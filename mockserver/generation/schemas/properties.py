@@ -1,0 +1,62 @@
+"""What a demand says of the properties of an object: which it names, and which schemas apply to each of them."""
+
+from collections.abc import Sequence
+
+from mockserver.generation.schemas.demands import Demand, Shape
+from mockserver.generation.schemas.documents import Node
+from mockserver.generation.schemas.texts import matcher
+
+_OPEN = {"patternProperties", "additionalProperties"}
+
+
+class Properties:
+    """The properties of a demand's objects. `declared` are the names, in the schemas' own order."""
+
+    def __init__(self, demand: Demand) -> None:
+        self._unevaluated = demand.unevaluated_properties
+        # Shapes that say nothing of properties which they do not name are looked up by name.
+        self._naming: dict[str, list[Shape]] = {}
+        self._open: list[Shape] = []
+        for shape in demand.objects:
+            if not _OPEN.isdisjoint(shape.node.schema):
+                self._open.append(shape)
+                continue
+            for name in shape.node.schema["properties"]:
+                self._naming.setdefault(name, []).append(shape)
+        named = (shape.node.schema.get("properties", ()) for shape in demand.objects)
+        self.declared: tuple[str, ...] = tuple(dict.fromkeys(name for names in named for name in names))
+        self._pieces = {name: self._find(name) for name in self.declared}
+
+    def pieces(self, name: str) -> Sequence[Node]:
+        """All the schemas that apply to a property, whether it is declared or not."""
+        found = self._pieces.get(name)
+        return self._find(name) if found is None else found
+
+    def _find(self, name: str) -> Sequence[Node]:
+        found: list[Node] = []
+        covered: set[int] = set()
+        for node, scopes in (*self._naming.get(name, ()), *self._open):
+            parts = _parts_of(node, name)
+            if parts:
+                covered.update(id(scope) for scope in scopes)
+                found += parts
+        found += [node.child("unevaluatedProperties") for node in self._unevaluated if id(node) not in covered]
+        return tuple(node for node in found if node.schema is not True)
+
+
+def properties_of(demand: Demand) -> Properties:
+    """The properties of a demand that grows no more; kept with it."""
+    if demand.properties is None:
+        demand.properties = Properties(demand)
+    return demand.properties
+
+
+def _parts_of(node: Node, name: str) -> list[Node]:
+    """What one schema says of a property: its own schema and those of the patterns, else that of additional ones."""
+    schema = node.schema
+    found = [node.child("properties", name)] if name in schema.get("properties", ()) else []
+    for pattern in schema.get("patternProperties", ()):
+        matches = matcher((pattern,))
+        if matches is not None and matches(name):
+            found.append(node.child("patternProperties", pattern))
+    return found or ([node.child("additionalProperties")] if "additionalProperties" in schema else [])
