@@ -3,12 +3,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test check bench bench-short clean
+.PHONY: serve test check bench bench-short bytecode clean
 
-serve: .venv/served
+serve: .venv/served bytecode
 	$(BIN)/mockserver serve
 
-test: .venv/tested
+test: .venv/tested bytecode
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
 
 check: .venv/tested
@@ -16,12 +16,16 @@ check: .venv/tested
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: .venv/tested
+bench: .venv/tested bytecode
 	$(if $(PEERS),$(BIN)/python -m bench.peers $(filter-out 1,$(PEERS)))
 	$(BIN)/python -m bench $(ARGS)
 
-bench-short: .venv/tested
+bench-short: .venv/tested bytecode
 	$(BIN)/python -m bench --short
+
+# Where Python may not keep what it compiles (PYTHONDONTWRITEBYTECODE), it would compile everything at each start.
+bytecode: | .venv/bin/python
+	@$(BIN)/python -m compileall -q mockserver
 
 clean:
 	rm -rf .venv .clients .bench-peers
