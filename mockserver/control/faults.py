@@ -13,7 +13,7 @@ from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
 from mockserver.control.stubs.facts import RequestFacts
 from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.seeding import Draws, derive, fingerprint
+from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.notation import FaultError, read_faults
@@ -183,7 +183,7 @@ def _target(kind: Kind) -> str:
 
 
 def _draw(visit: Visit, name: str) -> float:
-    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, fingerprint(visit.call.body))).unit()
+    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint)).unit()
 
 
 def _words(fault: Fault, visit: Visit) -> Timeline:

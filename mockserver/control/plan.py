@@ -23,7 +23,7 @@ from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.quotas import Standing
-from mockserver.core.seeding import derive, fingerprint, hex_digits
+from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
@@ -251,7 +251,7 @@ def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: 
         now=call.received_at if settings.created is None else settings.created,
         seed=seed,
         identity=derive(
-            seed, "identity", landing.path, *landing.variables.values(), call.query, fingerprint(call.body), salt
+            seed, "identity", landing.path, *landing.variables.values(), call.query, call.fingerprint, salt
         ),
         models=models,
         closed_catalogue=catalogue is not None,

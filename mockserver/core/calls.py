@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
+from mockserver.core.seeding import fingerprint
+
 
 class Headers:
     """Request headers as they came, looked up by lower-case name; the first of equal names counts."""
@@ -21,7 +23,10 @@ class Headers:
 
 
 class Call(NamedTuple):
-    """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds."""
+    """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds.
+
+    `digest` is the fingerprint of its body, where somebody has worked it out already.
+    """
 
     method: str
     path: str
@@ -29,6 +34,12 @@ class Call(NamedTuple):
     body: bytes = b""
     query: str = ""
     received_at: float = 0.0
+    digest: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of its body."""
+        return self.digest or fingerprint(self.body)
 
     def query_value(self, name: str) -> str | None:
         """The first value of a query parameter, or None."""

@@ -6,7 +6,7 @@
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 
@@ -25,9 +25,24 @@ def hex_digits(seed: int, count: int, *parts: str | int) -> str:
     return blake2b(data, digest_size=(count + 1) // 2, key=(seed & _MASK).to_bytes(8)).hexdigest()[:count]
 
 
+class Fingerprinting(Protocol):
+    """A fingerprint that is worked out little by little."""
+
+    def update(self, data: bytes, /) -> None:
+        """Take in the next bytes."""
+
+    def hexdigest(self) -> str:
+        """The fingerprint of all bytes so far."""
+
+
 def fingerprint(data: bytes) -> str:
     """Bytes as a short text to derive from."""
     return blake2b(data, digest_size=16).hexdigest()
+
+
+def fingerprinting() -> Fingerprinting:
+    """The same for those who may not be held up: a megabyte takes a millisecond."""
+    return blake2b(digest_size=16)
 
 
 def uuid4_text(seed: int, *parts: str | int) -> str:
@@ -64,3 +79,8 @@ class Draws:
     def pick(self, items: Sequence[Item]) -> Item:
         """One of the items; IndexError when there are none."""
         return items[(self.bits() * len(items)) >> 64]
+
+    def spell(self, characters: str, count: int) -> str:
+        """A text of so many of the characters, each picked by itself."""
+        bits, bound = self.bits, len(characters)
+        return "".join([characters[(bits() * bound) >> 64] for _ in range(count)])

@@ -15,7 +15,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, Message, Position, Prompt, Usage
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
 from mockserver.generation import tokens
-from mockserver.generation.counting import token_count
+from mockserver.generation.readings import token_count
 
 JSON = b"application/json"
 EVENT_STREAM = b"text/event-stream"
@@ -25,8 +25,9 @@ DONE = b"data: [DONE]\n\n"
 _RANKS = 20
 _UNLIKELY = -9999.0
 
-# How many levels deep a body may be nested.
+# How many levels deep a body may be nested, and up to how many bytes its brackets are counted.
 _DEEPEST = 100
+_COUNTED = 65_536
 
 # What a chat template adds to each message, and to open the answer, in tokens.
 _MESSAGE_OVERHEAD = 4
@@ -44,10 +45,24 @@ def json_object(body: bytes) -> dict[str, Any] | Rejection:
         return Rejection(FailureKind.MALFORMED_JSON)
     if not isinstance(value, dict):
         return Rejection(FailureKind.NOT_AN_OBJECT)
-    # Few bodies have so many brackets that they have to be looked at.
-    if body.count(b"[") + body.count(b"{") > _DEEPEST and not is_shallow(value):
+    if may_nest_deeper(body, _DEEPEST) and not is_shallow(value):
         return Rejection(FailureKind.MALFORMED_JSON)
     return value
+
+
+def may_nest_deeper(body: bytes, levels: int) -> bool:
+    """Whether JSON has enough brackets to nest deeper than so many levels. Few bodies have, and need a closer look."""
+    if len(body) <= _COUNTED:
+        return body.count(b"[") + body.count(b"{") > levels
+    # To count takes half a millisecond for a megabyte, to look for the next one hardly anything.
+    for bracket in (b"[", b"{"):
+        place = body.find(bracket)
+        while place >= 0:
+            levels -= 1
+            if levels < 0:
+                return True
+            place = body.find(bracket, place + 1)
+    return False
 
 
 def is_shallow(value: object) -> bool:

@@ -20,10 +20,11 @@ from mockserver.core.generation import (
     ToolCall,
     Usage,
 )
-from mockserver.core.seeding import derive, fingerprint
+from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.beams import ranked
 from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 # Where the model would say more but nobody limits it: no choice is longer than this many tokens.
 _LONGEST = 131_072
-# Texts of more characters take a millisecond to derive from.
-_LONG_TEXT = 65_536
 
 
 class _Draft(NamedTuple):
@@ -54,7 +53,7 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
-    names = [_name(prompt.text) for prompt in request.prompts]
+    names = [name_of(prompt.text) for prompt in request.prompts]
     # A schema may be long: it is written out once.
     form = repr(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
@@ -106,13 +105,8 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
 
 def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:
     """What stands for all that the choices of a prompt share."""
-    topic = _name(prompt.topic) if prompt.chat else ""
+    topic = name_of(prompt.topic) if prompt.chat else ""
     return derive(seed, "content", request.model, *names, topic, int(prompt.chat))
-
-
-def _name(text: str) -> str:
-    """What stands for a text where one is derived from: itself, unless it is long enough to be read but once."""
-    return text if len(text) <= _LONG_TEXT else fingerprint(text.encode("utf-8", "surrogatepass"))
 
 
 def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:

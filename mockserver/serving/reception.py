@@ -21,8 +21,9 @@ from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.seeding import fingerprinting
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.generation.counting import SHORT, count_ahead
+from mockserver.generation.readings import SHORT, read_ahead
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
@@ -36,6 +37,8 @@ from mockserver.serving.turns import in_turns
 # so many in a thread, and an answer that takes long is planned in one.
 _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
+# So many bytes are hashed in a fraction of a millisecond.
+_HASHED = 131_072
 _BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
 
 
@@ -154,8 +157,9 @@ class Reception:
         call = visitor.call(landing.path)
         huge = len(call.body) > _HUGE_BODY
         try:
+            call = call._replace(digest=await _digest(call.body))
             if landing.operation is not None:
-                await _count_ahead(call.body)
+                await _read_ahead(call.body)
             heard = await asyncio.to_thread(self._hear, visitor, landing, call) if huge else None
         except Exception as error:
             return self._failed(visitor, landing, error)
@@ -257,12 +261,20 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
 
 
-async def _count_ahead(body: bytes) -> None:
-    """Count the tokens of long texts in a body, by turns with everybody else: a thread would hold up the loop."""
+async def _digest(body: bytes) -> str:
+    """The fingerprint of a body, worked out by turns with everybody else."""
+    digest = fingerprinting()
+    await in_turns(digest.update, (body[start : start + _HASHED] for start in range(0, len(body), _HASHED)))
+    return digest.hexdigest()
+
+
+async def _read_ahead(body: bytes) -> None:
+    """Read the long texts in a body, by turns with everybody else: a thread would hold up the loop."""
     try:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
         return
+    await asyncio.sleep(0)
     while waiting:
         part = waiting.pop()
         if isinstance(part, dict):
@@ -270,7 +282,7 @@ async def _count_ahead(body: bytes) -> None:
         elif isinstance(part, list):
             waiting += part
         elif isinstance(part, str) and len(part) > SHORT and not part.startswith("data:"):
-            await in_turns(lambda done: done, count_ahead(part))
+            await in_turns(lambda done: done, read_ahead(part))
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:

@@ -8,7 +8,7 @@ from typing import TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_TURN_SECONDS = 0.001
+_TURN_SECONDS = 0.0005
 
 
 async def in_turns(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

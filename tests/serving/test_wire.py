@@ -13,6 +13,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
+from tests.support.asking import ask
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING, exchange
 
@@ -149,6 +150,18 @@ def test_a_body_of_a_megabyte_is_answered(server: MockServer) -> None:
         "total_tokens": 100_003,
         "prompt_tokens_details": {"cached_tokens": 0},
     }
+
+
+@pytest.mark.parametrize("words", [5_000, 100_000, 250_000])
+@pytest.mark.parametrize("path", ["completions", "chat/completions"])
+def test_a_body_that_is_read_by_turns_or_in_a_thread_is_answered_like_any_other(
+    frozen_server: MockServer, path: str, words: int
+) -> None:
+    text = "[né " * words
+    asked = {"prompt": text} if path == "completions" else {"messages": [{"role": "user", "content": text}]}
+    body = json.dumps({"model": "llama3", "max_tokens": 8, **asked}).encode()
+    answer = exchange(frozen_server.url, "POST", f"/ovms/v3/{path}", body)
+    assert answer.body == ask("ovms", body, path=f"/v3/{path}").body
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.openai_style import json_object, may_nest_deeper
 from mockserver.dialects.ovms.errors import graph_fault, not_json
 
 # The server states no number; its own tests nest 200 deep, and are refused.
@@ -95,7 +95,7 @@ def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
 
 def _depth(body: bytes) -> int:
     """How deeply the body nests; a body with few brackets is not looked at closely."""
-    if body.count(b"[") + body.count(b"{") <= _DEEPEST:
+    if not may_nest_deeper(body, _DEEPEST):
         return 0
     depth = deepest = 0
     for token in _NESTING.finditer(body):

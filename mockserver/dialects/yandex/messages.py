@@ -10,7 +10,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import fingerprint
 from mockserver.dialects.openai_style import called, chat_prompt
 from mockserver.dialects.yandex.errors import fault
-from mockserver.generation.counting import token_count
+from mockserver.generation.readings import token_count
 
 # Whether a message of the role must say something: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}

@@ -39,7 +39,7 @@ def run(found: Characters, least: int, most: int, draws: Draws) -> str:
 def _row(pool: str, least: int, most: int, draws: Draws) -> str:
     extra = min(most - least, 0 if pool.isspace() and least else 3)
     length = max(least + draws.below(extra + 1), 1)
-    text = "".join(draws.pick(pool) for _ in range(length))
+    text = draws.spell(pool, length)
     leading = pool.replace("0", "")
     return draws.pick(leading) + text[1:] if text[0] == "0" and length > 1 and leading else text
 

@@ -150,11 +150,8 @@ class Demand:
         """Whether it can be seen at once that nothing is like that."""
         if self.dead or (self.values is not None and not self.values):
             return True
-        return not any(_POSSIBLE.get(name, _always)(self) for name in self.types)
-
-
-def _always(demand: Demand) -> bool:
-    return True
+        bounds = [_POSSIBLE[name] for name in self.types if name in _POSSIBLE]
+        return len(bounds) == len(self.types) and not any(possible(self) for possible in bounds)
 
 
 def _ordered(least: Any, most: Any) -> bool:

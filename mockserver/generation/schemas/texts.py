@@ -119,7 +119,7 @@ def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]
         makers = [values.maker_of(f"{setting.name} code", "") or named]
     for maker in (*makers, *([named] if named else [])):
         for _ in range(_PLAUSIBLE):
-            yield _padded(maker(setting), demand) if maker is named else maker(setting)
+            yield _shortened(maker(setting), demand) if maker is named else maker(setting)
     if demand.patterns or demand.no_patterns:
         yield from samples
         yield from _matches(demand, setting, spend)
@@ -133,13 +133,14 @@ def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]
     yield from _written(demand, [], draws, spend)
 
 
-def _padded(text: str, demand: Demand) -> str:
-    """A plausible text that is too long or too short, made fit where words allow it."""
-    if demand.patterns or (" " not in text and not any(ord(c) > 0x2FFF for c in text)):
+def _shortened(text: str, demand: Demand) -> str:
+    """A plausible text that is too long, made fit where words allow it."""
+    most = demand.max_length
+    if most is None or len(text) <= most or demand.patterns:
         return text
-    if demand.max_length is not None and len(text) > demand.max_length:
-        return text[: demand.max_length].rstrip(" ,;:.-")
-    return text
+    if " " not in text and not any(ord(c) > 0x2FFF for c in text):
+        return text
+    return text[:most].rstrip(" ,;:.-")
 
 
 def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
@@ -158,7 +159,7 @@ def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
             yield text
     for _ in range(_PLAUSIBLE):
         yield values.free_text(setting, least, most)
-        yield "".join(draws.pick("abcdefgh0123456789") for _ in range(max(least, min(most or 8, 8))))
+        yield draws.spell("abcdefgh0123456789", max(least, min(most or 8, 8)))
 
 
 def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend) -> Iterator[str]:

@@ -50,10 +50,6 @@ _HEX = "0123456789abcdef"
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
-def _of(draws: Draws, characters: str, count: int) -> str:
-    return "".join(draws.pick(characters) for _ in range(count))
-
-
 def _table(name: str) -> Maker:
     return lambda setting: setting.word(name)
 
@@ -106,7 +102,7 @@ def _clock(setting: Setting) -> str:
 def uuid(setting: Setting, version: int = 4) -> str:
     """A random UUID that says it is of a version."""
     draws = setting.draws
-    parts = [_of(draws, _HEX, count) for count in (8, 4, 3, 3, 12)]
+    parts = [draws.spell(_HEX, count) for count in (8, 4, 3, 3, 12)]
     return f"{parts[0]}-{parts[1]}-{version}{parts[2]}-{draws.pick('89ab')}{parts[3]}-{parts[4]}"
 
 
@@ -114,16 +110,16 @@ def _identifier(setting: Setting) -> str:
     parts = name_parts(setting.name)
     prefix = parts[-2][:4] if len(parts) > 1 else "id"
     prefix = prefix if prefix.isascii() and prefix.isalpha() else "id"
-    return f"{prefix}_{_of(setting.draws, _HEX, 8)}"
+    return f"{prefix}_{setting.draws.spell(_HEX, 8)}"
 
 
 def _code(setting: Setting) -> str:
-    return f"{_of(setting.draws, _LETTERS, 3)}-{_of(setting.draws, _DIGITS, 4)}"
+    return f"{setting.draws.spell(_LETTERS, 3)}-{setting.draws.spell(_DIGITS, 4)}"
 
 
 def _phone(setting: Setting) -> str:
     draws = setting.draws
-    return f"+{draws.pick(('1', '44', '49', '33', '34', '90'))} {200 + draws.below(700)} {_of(draws, _DIGITS, 7)}"
+    return f"+{draws.pick(('1', '44', '49', '33', '34', '90'))} {200 + draws.below(700)} {draws.spell(_DIGITS, 7)}"
 
 
 def _street(setting: Setting) -> str:
@@ -137,7 +133,7 @@ def _record(part: str) -> Maker:
 
 
 def _color_code(setting: Setting) -> str:
-    return f"#{_of(setting.draws, _HEX, 6)}"
+    return f"#{setting.draws.spell(_HEX, 6)}"
 
 
 def _version(setting: Setting) -> str:
@@ -158,11 +154,11 @@ def ipv4(setting: Setting) -> str:
 
 
 def _digest(setting: Setting) -> str:
-    return _of(setting.draws, _HEX, 40)
+    return setting.draws.spell(_HEX, 40)
 
 
 def _number_text(setting: Setting) -> str:
-    return _of(setting.draws, "123456789", 5)
+    return setting.draws.spell("123456789", 5)
 
 
 def _price_text(setting: Setting) -> str:
@@ -220,8 +216,8 @@ _MAKER_ROWS: tuple[tuple[Maker, str], ...] = (
     (_street, "street|street address|address line|line 1|line 2"),
     (_record("address"), "address"),
     (ipv4, "ip address|ip"),
-    (lambda s: ":".join(_of(s.draws, _HEX, 2) for _ in range(6)), "mac address"),
-    (lambda s: _of(s.draws, "123456789", 5), "zip|zip code|zipcode|postcode|postal code"),
+    (lambda s: ":".join(s.draws.spell(_HEX, 2) for _ in range(6)), "mac address"),
+    (lambda s: s.draws.spell("123456789", 5), "zip|zip code|zipcode|postcode|postal code"),
     (_phone, "phone|phone number|telephone|mobile|fax|tel"),
     (_url, "url|uri|link|website|homepage|href|webpage"),
     (_host, "domain|hostname|host"),
@@ -236,7 +232,7 @@ _MAKER_ROWS: tuple[tuple[Maker, str], ...] = (
     (_identifier, "id|identifier|key|ref"),
     (uuid, "uuid|guid"),
     (_code, "reference|sku|code|number|invoice number|order number|serial"),
-    (lambda s: f"978{_of(s.draws, _DIGITS, 10)}", "isbn"),
+    (lambda s: f"978{s.draws.spell(_DIGITS, 10)}", "isbn"),
     (_digest, "token|hash|checksum|sha|password|secret"),
     (_slug, "slug"),
     (_table("currency"), "currency|currency code"),
@@ -271,10 +267,10 @@ _MAKER_ROWS: tuple[tuple[Maker, str], ...] = (
     (_table("method"), "method"),
     (_number_text, "quantity"),
     (_price_text, "price|amount|cost|total"),
-    (lambda s: _of(s.draws, "23456", 2), "age"),
+    (lambda s: s.draws.spell("23456", 2), "age"),
     (lambda s: str(2015 + s.draws.below(11)), "year"),
-    (lambda s: f"{s.draws.below(60)}.{_of(s.draws, _DIGITS, 4)}", "latitude"),
-    (lambda s: f"{s.draws.below(170)}.{_of(s.draws, _DIGITS, 4)}", "longitude"),
+    (lambda s: f"{s.draws.below(60)}.{s.draws.spell(_DIGITS, 4)}", "latitude"),
+    (lambda s: f"{s.draws.below(170)}.{s.draws.spell(_DIGITS, 4)}", "longitude"),
     (_title, "title|headline|heading|caption"),
     (lambda s: s.subject or _title(s), "subject"),
     (label, "label|step|steps|point|points|idea|goal|task|action"),
@@ -402,7 +398,7 @@ def free_text(setting: Setting, least: int, most: int | None) -> str:
         text += space + (text if least > 4000 and len(text) < least // 2 else sentence(setting))
     if most is None or len(text) <= most:
         return text if least < 200 else text[: max(least, 200)].rstrip().ljust(least, "e")
-    return _shortened(text, least, most) or _of(draws, "abcdefghijklmnoprstuvw", most)
+    return _shortened(text, least, most) or draws.spell("abcdefghijklmnoprstuvw", most)
 
 
 def _shortened(text: str, least: int, most: int) -> str:

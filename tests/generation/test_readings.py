@@ -1,0 +1,48 @@
+"""What is read of a text: the same count and the same name whether it is read at once, ahead, or again."""
+
+import pytest
+
+from mockserver.generation import readings, tokens
+from mockserver.generation.readings import SHORT, name_of, read_ahead, token_count
+
+TEXTS = {
+    "short": "Where is the bridge?",
+    "just short": "x" * SHORT,
+    "words": "The bridge carries its load, doesn't it? " * 2_000,
+    "marks": "…—🙂!" * 5_000,
+    "one word": "abc" * 20_000,
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_text_read_ahead_has_the_tokens_and_the_name_that_it_has(name: str) -> None:
+    text = TEXTS[name]
+    wanted = tokens.count(text), name_of(text)
+    assert (token_count(text), name_of(text)) == wanted
+    assert len(list(read_ahead(text))) <= len(text) // 1_000 + 2
+    assert (token_count(text), name_of(text)) == wanted
+
+
+def test_what_was_read_ahead_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Read once, and known to everybody who asks. " * 2_000
+    wanted = tokens.count(text), name_of(text)
+    assert len(list(read_ahead(text))) > 5
+    monkeypatch.setattr(tokens, "count", lambda text: pytest.fail("it is counted again"))
+    monkeypatch.setattr(readings, "fingerprint", lambda data: pytest.fail("it is named again"))
+    assert (token_count(text), name_of(text)) == wanted
+    assert list(read_ahead(text)) == []
+
+
+def test_only_a_text_that_is_too_long_to_be_read_twice_goes_by_another_name() -> None:
+    assert name_of("x" * 65_536) == "x" * 65_536
+    assert len(name_of("x" * 65_537)) == 32
+    assert name_of("x" * 65_537) != name_of("x" * 65_538)
+
+
+def test_the_latest_long_texts_are_remembered_in_bounded_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readings, "_MOST_CHARACTERS", 30_000)
+    monkeypatch.setattr(readings, "_readings", readings._Readings())
+    texts = [f"{number} " * 8_000 for number in range(10, 14)]
+    for text in texts:
+        list(read_ahead(text))
+    assert [readings._readings.find(text) is not None for text in texts] == [False, False, False, True]
