@@ -69,7 +69,7 @@ def test_events_due_at_the_same_instant_share_a_write() -> None:
     assert client.writes == [(0.0, b"ab"), (0.5, b"cd")]
 
 
-class Line:
+class Reader:
     """A client that takes everything at once: notes what came, and when."""
 
     longest_write = 16_384
@@ -105,7 +105,7 @@ def heard_late(gap: float, *, stall: float = 0.05, names: str = "a") -> list[tup
         clock = LoopClock(loop)
         for number, name in enumerate(names):
             events = [(b"x", event * gap + number * gap / 10) for event in range(100)]
-            Performance(stream(*events), Line(name, heard), clock, 0.0, Record()).play()
+            Performance(stream(*events), Reader(name, heard), clock, 0.0, Record()).play()
         await asyncio.sleep(100 * gap + stall)
 
     run_virtually(serve())

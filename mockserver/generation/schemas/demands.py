@@ -351,7 +351,7 @@ def _names(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
 
 def _dependent_required(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
     for name, others in value.items():
-        demand.dependents[name] = [*demand.dependents.get(name, ()), *others]
+        _require_beside(demand, name, others)
 
 
 def _dependent_schemas(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
@@ -363,9 +363,14 @@ def _dependencies(demand: Demand, node: Node, value: Any, scopes: Scopes) -> Non
     """The older keyword for both kinds."""
     for name, part in value.items():
         if isinstance(part, list):
-            demand.dependents[name] = [*demand.dependents.get(name, ()), *part]
+            _require_beside(demand, name, part)
         else:
             _depend(demand, node, name, node.child("dependencies", name), scopes)
+
+
+def _require_beside(demand: Demand, name: str, others: Sequence[str]) -> None:
+    # A new list: copies of the demand share the old one.
+    demand.dependents[name] = [*demand.dependents.get(name, ()), *others]
 
 
 def _depend(demand: Demand, node: Node, name: str, part: Node, scopes: Scopes) -> None:
