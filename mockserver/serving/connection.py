@@ -216,9 +216,14 @@ class Answer:
 
 
 class DirectProtocol(WireProtocol):
-    """uvicorn's HTTP protocol, which hands requests to the application directly where it takes them so."""
+    """uvicorn's HTTP protocol, which hands requests to the application directly where it takes them so.
+
+    uvicorn's `cycle` is the request that came last; those before it may still wait in the `pipeline` for their turn.
+    """
 
     cycle: Any
+    # The answer whose turn it is: what the transport tells is for it, whatever has come since.
+    _current: Answer | None = None
 
     @property
     def old(self) -> bool:
@@ -238,6 +243,7 @@ class DirectProtocol(WireProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((answer, app))  # type: ignore[arg-type]
         else:
+            self._current = answer
             answer.encourage()
 
     def on_body(self, body: bytes) -> None:
@@ -259,23 +265,21 @@ class DirectProtocol(WireProtocol):
                 self.cycle.start()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the answer that is being played."""
-        cycle = self.cycle
+        """Tell the answer that is being played; those that wait for their turn will have none."""
         super().connection_lost(exc)
-        if isinstance(cycle, Answer) and not cycle.response_complete:
-            cycle.leave()
-        for waiting, _ in self.pipeline:
-            if isinstance(waiting, Answer):
-                waiting.leave()
+        self.pipeline.clear()
+        if self._current is not None and not self._current.response_complete:
+            self._current.leave()
 
     def resume_writing(self) -> None:
         """Go on with the answer that waited for the client to read."""
         super().resume_writing()
-        if isinstance(self.cycle, Answer):
-            self.cycle.writable()
+        if self._current is not None:
+            self._current.writable()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         if isinstance(cycle, Answer):
+            self._current = cycle
             # Not at once: a long row of requests would grow into a deep stack of calls.
             self.loop.call_soon(cycle.start)
         else:

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver.serving.server import ServerThread
-from tests.serving.test_wire import post
-from tests.serving.test_wire_faults import BODY, KINDS, LOOPS, Line, asked, settings
+from tests.serving.test_wire import LOOPS, post
+from tests.serving.test_wire_faults import BODY, KINDS, Line, asked, settings
 
 CROWD = 100
 # uvloop hands over who has come, and what each has said, in a round each.

@@ -4,6 +4,7 @@ import json
 import logging
 import queue
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,10 +14,12 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
+from mockserver.serving.server import Loop
 from tests.support.asking import ask
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING, exchange
 
+LOOPS: tuple[Loop, ...] = ("asyncio",) if sys.platform == "win32" else ("asyncio", "uvloop")
 REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
 
 
@@ -107,6 +110,37 @@ def test_a_connection_is_kept_for_the_next_request(server: MockServer) -> None:
         for _ in range(3):
             client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}))
             assert read_all(client).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.fixture(scope="module", params=LOOPS)
+def own_server(request: pytest.FixtureRequest) -> Iterator[MockServer]:
+    """A quiet server on each loop, whose journal has no other requests."""
+    with MockServer(Settings(port=0, latency="off", log_level="warning"), request.param) as running:
+        yield running
+
+
+def test_a_long_stream_goes_on_for_a_slow_reader_whatever_waits_behind_it(own_server: MockServer) -> None:
+    long = {"stream": True, "max_tokens": 30_000, "min_tokens": 30_000, "model": "qwen-3-32b"}
+    with connected(own_server) as client:
+        client.sendall(post("/cerebras/v1/completions", REQUEST | long))
+        assert client.recv(1024).startswith(b"HTTP/1.1 200")
+        # By now the server waits for the client to read.
+        client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}))
+        first = read_all(client)
+        second = b"" if b"HTTP/1.1 200" in first else read_all(client)
+    assert (first + second).count(b"data: [DONE]") == 2
+
+
+def test_who_leaves_in_the_middle_of_a_stream_is_not_answered_what_waits_behind_it(
+    own_server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    own_server.reset()
+    with connected(own_server) as client:
+        body = REQUEST | {"stream": True}
+        client.sendall(post("/cerebras/v1/completions", body, "x-mockserver-latency: itl=50ms") * 2)
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+    assert [view.closed_by for view in own_server.exchanges] == ["client"]
+    assert caplog.records == []
 
 
 class _Lines(logging.Handler):

@@ -7,7 +7,6 @@ import asyncio
 import json
 import socket
 import ssl
-import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -19,13 +18,12 @@ from mockserver import MockServer
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.faults.notation import read_faults
 from mockserver.serving.app import create_app
-from mockserver.serving.server import Loop, ServerThread, bind
-from tests.serving.test_wire import post
+from mockserver.serving.server import ServerThread, bind
+from tests.serving.test_wire import LOOPS, post
 from tests.support.certificates import write_certificate
 from tests.support.http import TRUSTING, exchange
 
 BODY = {"model": "m", "prompt": "Tell me about tides", "max_tokens": 9}
-LOOPS: tuple[Loop, ...] = ("asyncio",) if sys.platform == "win32" else ("asyncio", "uvloop")
 
 
 def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, **more: Any) -> Settings:
