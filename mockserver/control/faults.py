@@ -16,6 +16,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.events import goes_on
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
 
@@ -24,11 +25,15 @@ _ARMED = "armed "
 
 
 class Rule(NamedTuple):
-    """A fault under the name that its counter has; its time runs from `armed_at`, in seconds."""
+    """A fault under the name that its counter has; its time runs from `armed_at`, in seconds.
+
+    Where several were armed together, `scenario` is the name that they have in common.
+    """
 
     name: str
     fault: Fault
     armed_at: float
+    scenario: str = ""
 
 
 @dataclass(slots=True)
@@ -52,15 +57,18 @@ class FaultDesk:
         self._armed: dict[str, Rule] = {}
         self._counts: dict[str, Count] = {}
 
-    def arm(self, name: str, fault: Fault, now: float) -> None:
+    def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
         """Add a rule, or put it in the place of the one of that name; it counts from nothing."""
-        self._armed[name] = Rule(_ARMED + name, fault, now)
+        self._armed[name] = Rule(_ARMED + name, fault, now, scenario or name)
         self._counts.pop(_ARMED + name, None)
 
     def disarm(self, name: str) -> bool:
-        """Take a rule back; False when there is none of that name."""
-        self._counts.pop(_ARMED + name, None)
-        return self._armed.pop(name, None) is not None
+        """Take a rule back, or all those of a scenario; False when there is none of that name."""
+        taken = [own for own, rule in self._armed.items() if name in (own, rule.scenario)]
+        for own in taken:
+            del self._armed[own]
+            self._counts.pop(_ARMED + own, None)
+        return bool(taken)
 
     def reset(self) -> None:
         """Forget all that was armed and counted."""
@@ -135,8 +143,12 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
             continue
         if (kind.calls and not _calls(plan)) or (kind.needs is not None and not kind.needs(timeline)):
             continue
+        if kind.within and not goes_on(timeline, fault.place):
+            continue
+        if kind.says is not None and not _says_so_much(plan, fault):
+            continue
         if kind.apply is not None:
-            timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan.visit))
+            timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan))
         struck.append(fault.kind)
     return plan._replace(timeline=timeline, faults=tuple(struck))
 
@@ -144,6 +156,12 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
 def _calls(plan: Plan) -> bool:
     """Whether an answer calls any tool."""
     return plan.generation is not None and any(choice.calls for choice in plan.generation.choices)
+
+
+def _says_so_much(plan: Plan, fault: Fault) -> bool:
+    """Whether an answer has come to the token after which a fault of the model begins."""
+    place = fault.place.after_token
+    return place is None or (plan.generation is not None and plan.generation.steps >= place)
 
 
 def wished(heard: Question | Plan) -> tuple[Fault, ...]:
@@ -171,7 +189,8 @@ def _fits(fault: Fault, heard: Question | Plan) -> bool:
     if kind.listens:
         return False
     if isinstance(heard, Question):
-        return heard.request.output.stream or not kind.streams
+        request = heard.request
+        return (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
     return not kind.streams and kind.says is None
 
 
@@ -179,19 +198,21 @@ def _target(kind: Kind) -> str:
     """What a kind of fault strikes, where it cannot strike a request."""
     if kind.listens:
         return "the listener, and so everybody: arm it with --fault, in a config, or by the admin API"
-    return "streams, and this request asks for none" if kind.streams else "what a model says"
+    if kind.streams:
+        return "streams, and this request asks for none"
+    return "tool calls, and this request offers no tools" if kind.calls else "what a model says"
 
 
 def _draw(visit: Visit, name: str) -> float:
     return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint)).unit()
 
 
-def _words(fault: Fault, visit: Visit) -> Timeline:
+def _words(fault: Fault, plan: Plan) -> Timeline:
     """What the vendor says of a failure: its refusal, or what it puts into a stream that has begun."""
-    kind = FailureKind(fault.settings["error"])
+    kind, visit = FailureKind(fault.settings["error"]), plan.visit
     rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit))
     if fault.kind != "error_event":
-        return refuse(rejection, visit).timeline
+        return refuse(rejection, visit, plan.request).timeline
     dialect = visit.landing.dialect
     row = dialect.errors[visit.site.edition][kind]
     event = dialect.stream_error(row.status, row.body(rejection, rejection.message or row.message))

@@ -12,9 +12,9 @@ from math import inf
 from typing import Any, NamedTuple, get_args
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
-from mockserver.control.settings import ConfigError, RouteSettings, Settings
+from mockserver.control.settings import SEEDS, ConfigError, RouteSettings, Settings
 from mockserver.control.stubs.notation import Files, StubError, read_stubs
-from mockserver.core.criteria import said_outright
+from mockserver.core.criteria import strange_name
 from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import read_faults, read_table
@@ -143,7 +143,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
     Option("dialect", _text, "give the root to this dialect", "NAME"),
     Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
-    Option("seed", _whole(-(2**63), 2**63 - 1), "what every answer is derived from", "NUMBER"),
+    Option("seed", _whole(SEEDS[0], SEEDS[-1]), "what every answer is derived from", "NUMBER"),
     Option(
         "latency",
         _latency,
@@ -282,11 +282,15 @@ def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterab
         known = [each for paths in operations[name].values() for each in paths]
         if path not in known:
             raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
-    for fault in (*settings.fault, *(fault for route in settings.routes for fault in route.faults)):
-        known = [each for paths in operations.values() for each in paths]
-        for operation in said_outright(fault.match, "operation"):
-            if operation not in known:
-                raise ConfigError(f"fault.match: {unknown('operation', operation, dict.fromkeys(known))}")
+    check_matches((*settings.fault, *(fault for route in settings.routes for fault in route.faults)), operations)
+
+
+def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]]) -> None:
+    """Raise ConfigError where a fault is meant for a dialect or an operation that does not exist."""
+    for fault in faults:
+        complaint = strange_name(fault.match, operations)
+        if complaint is not None:
+            raise ConfigError(f"fault.{complaint}")
 
 
 def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
@@ -310,8 +314,6 @@ def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
     named = [(f"route {route.path}: dialect", route.dialect) for route in settings.routes]
     named += [(f"bare {path}", name) for path, name in settings.bare.items()]
     named += [("models", name) for name in settings.models]
-    faults = (*settings.fault, *(fault for route in settings.routes for fault in route.faults))
-    named += [("fault.match", str(name)) for fault in faults for name in said_outright(fault.match, "dialect")]
     return named + ([("dialect", settings.dialect)] if settings.dialect else [])
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.options import from_texts
+from mockserver.control.options import check_matches, from_texts
 from mockserver.control.quotas.rules import QuotaError, check_quotas
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
@@ -32,6 +33,7 @@ def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: T
         if name not in OWN:
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
     own = from_texts(told, "setting", traces)
+    check_matches(own.get("fault", ()), operations_of(dialects))
     try:
         check_quotas(own.get("quota", ()), dialects)
     except QuotaError as error:

@@ -6,6 +6,7 @@
 Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,7 +17,7 @@ import orjson
 from mockserver.control import recall
 from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
-from mockserver.control.settings import RouteSettings, Settings
+from mockserver.control.settings import SEEDS, RouteSettings, Settings
 from mockserver.control.stubs.book import Near
 from mockserver.core.calls import Call
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
@@ -37,6 +38,7 @@ from mockserver.latency.pace import instant, pace
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
 
@@ -189,14 +191,14 @@ def answer_as(reply: Reply, heard: Question | Plan) -> Plan:
     return Plan(assemble(headed._replace(headers=headers), timing), visit, request, timing)
 
 
-def retold(visit: Visit, seed: int | None, latency: str | None) -> Visit:
+def retold(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
     """The visit under another seed and latency, where these are told and the request's own headers say none."""
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
     if latency is not None and not headers.get("x-mockserver-latency"):
         profile = _in_force(latency, visit.landing.dialect.realistic, visit.settings)
-        return visit._replace(site=site, profile=profile, latency=latency)
+        return _paced(visit._replace(site=site, profile=profile, latency=latency), model)
     return visit._replace(site=site)
 
 
@@ -279,10 +281,11 @@ def _settle(said: Reply | Rejection, visit: Visit) -> Plan:
 
 
 def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None = None) -> Plan:
-    """The plan of a refusal, in the vendor's own words."""
+    """The plan of a refusal, in the vendor's own words: those for streams where the request asks for one."""
     row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
-    streamed = rejection.streamed and row.streamed is not None
-    if rejection.streamed and row.streamed is not None:
+    streams = rejection.streamed or (request is not None and request.output.stream and rejection.status is None)
+    streamed = streams and row.streamed is not None
+    if streams and row.streamed is not None:
         row = row.streamed
     body = row.body(rejection, rejection.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
@@ -308,10 +311,9 @@ def _headed(reply: Reply, visit: Visit) -> Reply:
 def _seed(wished: str, otherwise: int) -> int:
     if not wished:
         return otherwise
-    try:
-        return int(wished)
-    except ValueError:
-        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number") from None
+    if not _WHOLE.fullmatch(wished) or int(wished) not in SEEDS:
+        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}")
+    return int(wished)
 
 
 def _edition(name: str) -> Edition:

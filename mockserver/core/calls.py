@@ -22,6 +22,11 @@ class Headers:
         return None if value is None else value.decode("latin-1")
 
 
+def masked_key(key: str) -> str:
+    """An API key as people know it again, without what would open a door elsewhere."""
+    return f"****{key[-4:] if len(key) > 8 else ''}"
+
+
 class Call(NamedTuple):
     """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds.
 

@@ -8,11 +8,12 @@ A search for a regular expression may have to be given up, and then nobody knows
 contrary does. What is not known does not count as met: neither the criterion nor its `not`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mockserver.core.json_paths import Path
+from mockserver.core.naming import unknown
 from mockserver.core.patterns import PATIENCE, read_pattern
 
 # Why nobody knows whether a value is as it was wanted.
@@ -189,6 +190,19 @@ def said_outright(criteria: Criteria, field: str) -> Iterator[object]:
             yield from _equal_to(each.matcher)
     for inner in (*criteria.all, *criteria.any, *criteria.none):
         yield from said_outright(inner, field)
+
+
+def strange_name(criteria: Criteria, operations: Mapping[str, Iterable[str]]) -> str | None:
+    """What to say of a match on a dialect or an operation that does not exist; None where it names none.
+
+    `operations` are the names of a dialect's operations, by its name.
+    """
+    known = {"dialect": operations, "operation": dict.fromkeys(name for each in operations.values() for name in each)}
+    for field, names in known.items():
+        for name in said_outright(criteria, field):
+            if name not in names:
+                return f"match.{field}: {unknown('name', name, names)}"
+    return None
 
 
 def _equal_to(matcher: Matcher) -> Sequence[object]:

@@ -6,13 +6,15 @@ dialect's own words for a failure are given to them; all others know no vendor.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mockserver.core.timeline import Timeline
 from mockserver.faults import answers, connections, fields, streams
 from mockserver.faults.events import Words
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
+
+Harm = Literal["none", "truncates", "spoils"]
 
 # Where a fault within an answer can strike.
 PLACES = ("after_event", "after_token", "after_bytes", "at")
@@ -30,9 +32,12 @@ class Setting(NamedTuple):
 class Kind:
     """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
 
-    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, and
-    those of `calls` only answers that call a tool; `places` are the keys by which one can be told where to strike. A
-    kind that `listens` strikes no answer: it is the listener that fails, for everybody.
+    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, those
+    that strike `within` an answer only one that goes on after their place, and those of `calls` only answers that call
+    a tool; `places` are the keys by which one can be told where to strike. A kind that `listens` strikes no answer: it
+    is the listener that fails, for everybody.
+
+    `harm` is what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
     """
 
     apply: Callable[[Timeline, Fault, Words], Timeline] | None
@@ -42,8 +47,10 @@ class Kind:
     places: tuple[str, ...] = ()
     says: Change | None = None
     needs: Callable[[Timeline], bool] | None = None
+    within: bool = False
     calls: bool = False
     listens: bool = False
+    harm: Harm = field(kw_only=True)
 
 
 _SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
@@ -62,6 +69,7 @@ FAULTS: dict[str, Kind] = {
             "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
             "retry_after_as": Setting(str, "seconds", "how it is said: seconds, ms or date"),
         },
+        harm="none",
     ),
     "status": Kind(
         answers.status,
@@ -71,29 +79,76 @@ FAULTS: dict[str, Kind] = {
             "body": Setting(str, "", "the body"),
             "content_type": Setting(str, "text/plain", "its content type"),
         },
+        harm="spoils",
     ),
-    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives"),
-    "empty": Kind(answers.empty, "no body at all"),
-    "truncated": Kind(answers.truncated, "half of the body, with a length that says it is whole"),
+    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", harm="spoils"),
+    "empty": Kind(answers.empty, "no body at all", harm="truncates"),
+    "truncated": Kind(answers.truncated, "half of the body, with a length that says it is whole", harm="truncates"),
     "content_type": Kind(
-        answers.content_type, "another content type", {"value": Setting(str, "text/plain", "the content type")}
+        answers.content_type,
+        "another content type",
+        {"value": Setting(str, "text/plain", "the content type")},
+        harm="none",
     ),
     "error_event": Kind(
-        streams.error_event, "the vendor's error in the middle of a stream", _FAILURE, streams=True, places=PLACES
+        streams.error_event,
+        "the vendor's error in the middle of a stream",
+        _FAILURE,
+        streams=True,
+        places=PLACES,
+        harm="spoils",
     ),
-    "cut": Kind(streams.over(streams.cut), "a stream that ends without its terminator", streams=True, places=PLACES),
+    "cut": Kind(
+        streams.over(streams.cut),
+        "a stream that ends without its terminator",
+        streams=True,
+        places=PLACES,
+        harm="truncates",
+        within=True,
+    ),
     "half_event": Kind(
-        streams.over(streams.half_event), "a stream that ends within an event", streams=True, places=PLACES
+        streams.over(streams.half_event),
+        "a stream that ends within an event",
+        streams=True,
+        places=PLACES,
+        harm="truncates",
+        within=True,
     ),
-    "malformed": Kind(streams.over(streams.malformed), "an event that is no JSON", streams=True, places=PLACES),
-    "no_finish": Kind(fields.no_finish, "a stream that never says why it ended", streams=True, needs=fields.has_finish),
+    "malformed": Kind(
+        streams.over(streams.malformed),
+        "an event that is no JSON",
+        streams=True,
+        places=PLACES,
+        harm="spoils",
+        within=True,
+    ),
+    "no_finish": Kind(
+        fields.no_finish,
+        "a stream that never says why it ended",
+        streams=True,
+        needs=fields.has_finish,
+        harm="truncates",
+    ),
     "no_usage": Kind(
-        fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage
+        fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
     ),
-    "drop": Kind(streams.over(streams.drop), "an event is missing", streams=True, places=PLACES),
-    "duplicate": Kind(streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES),
-    "swap": Kind(streams.over(streams.swap), "two events come in the wrong order", streams=True, places=PLACES),
-    "stall": Kind(streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES),
+    "drop": Kind(
+        streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=True
+    ),
+    "duplicate": Kind(
+        streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES, harm="none", within=True
+    ),
+    "swap": Kind(
+        streams.over(streams.swap),
+        "two events come in the wrong order",
+        streams=True,
+        places=PLACES,
+        harm="none",
+        within=True,
+    ),
+    "stall": Kind(
+        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=True
+    ),
     "keep_alive": Kind(
         streams.over(streams.keep_alive),
         "nothing but comment lines for a while",
@@ -104,12 +159,15 @@ FAULTS: dict[str, Kind] = {
         },
         streams=True,
         places=PLACES,
+        harm="none",
+        within=True,
     ),
     "burst": Kind(
         streams.over(streams.burst),
         "several events in one write",
         {"events": Setting(int, 4, "how many events leave together, with the last of them")},
         streams=True,
+        harm="none",
     ),
     "split": Kind(
         streams.over(streams.split),
@@ -119,58 +177,80 @@ FAULTS: dict[str, Kind] = {
             "gap": Setting((int, float), 0.002, "seconds between them"),
         },
         streams=True,
+        harm="none",
     ),
-    "crlf": Kind(streams.over(streams.crlf), "lines that end in CR LF", streams=True),
+    "crlf": Kind(streams.over(streams.crlf), "lines that end in CR LF", streams=True, harm="none"),
     "comment": Kind(
         streams.over(streams.comment),
         "comment lines between the events",
         {"text": Setting(str, "keep-alive", "the comment")},
         streams=True,
+        harm="none",
     ),
-    "bom": Kind(streams.over(streams.bom), "a byte order mark before the first event", streams=True),
+    "bom": Kind(streams.over(streams.bom), "a byte order mark before the first event", streams=True, harm="none"),
     "encoding": Kind(
         streams.over(streams.encoding),
         "bytes in another encoding",
         {"charset": Setting(str, "utf-16-le", "Python's name of it")},
+        harm="spoils",
     ),
     "late_done": Kind(
-        streams.over(streams.late_done), "the last event, the terminator, comes late", _SECONDS, streams=True
+        streams.over(streams.late_done),
+        "the last event, the terminator, comes late",
+        _SECONDS,
+        streams=True,
+        harm="none",
     ),
-    "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True),
-    "reset": Kind(connections.broken_off("reset"), "the connection is reset (RST)", places=PLACES),
-    "close": Kind(connections.broken_off("close"), "the connection is closed too early (FIN)", places=PLACES),
-    "hang": Kind(connections.broken_off("hang"), "nothing more comes, and the connection stays open", places=PLACES),
+    "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True, harm="none"),
+    "reset": Kind(connections.broken_off("reset"), "the connection is reset (RST)", places=PLACES, harm="truncates"),
+    "close": Kind(
+        connections.broken_off("close"), "the connection is closed too early (FIN)", places=PLACES, harm="truncates"
+    ),
+    "hang": Kind(
+        connections.broken_off("hang"),
+        "nothing more comes, and the connection stays open",
+        places=PLACES,
+        harm="truncates",
+    ),
     "bad_chunk": Kind(
         connections.broken_off("close", b"XYZ\r\n"),
         "a chunk whose size is no number",
         streams=True,
         places=PLACES,
+        harm="truncates",
     ),
     "half_chunk": Kind(
-        connections.half_chunk, "a connection that is closed within a chunk", streams=True, places=PLACES
+        connections.half_chunk,
+        "a connection that is closed within a chunk",
+        streams=True,
+        places=PLACES,
+        harm="truncates",
     ),
     "half_open": Kind(
         connections.broken_off("half_open"),
         "the server is gone without a word: silence, and a reset for whoever sends on",
         places=PLACES,
+        harm="truncates",
     ),
-    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP"),
+    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", harm="spoils"),
     "bad_status": Kind(
-        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"),
-        "a status line that is none",
+        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", harm="spoils"
     ),
     "half_head": Kind(
         connections.half_head,
         "half a head, and then nothing",
         {"then": Setting(str, "hang", "what comes then: hang, reset or close")},
+        harm="truncates",
     ),
     "two_lengths": Kind(
         connections.instead(connections.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
+        harm="spoils",
     ),
     "short_body": Kind(
         connections.instead(connections.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
         "less of a body than its length says",
+        harm="truncates",
     ),
     "finish": Kind(
         None,
@@ -178,23 +258,26 @@ FAULTS: dict[str, Kind] = {
         {"reason": Setting(str, "length", "length, content_filter or stop")},
         places=("after_token",),
         says=finish,
+        harm="none",
     ),
-    "silence": Kind(None, "the model says nothing at all", says=silence),
-    "repeat": Kind(None, "the model is stuck with one token", places=("after_token",), says=repeat),
+    "silence": Kind(None, "the model says nothing at all", says=silence, harm="none"),
+    "repeat": Kind(None, "the model is stuck with one token", places=("after_token",), says=repeat, harm="none"),
     "whitespace": Kind(
         None,
         "the model writes line ends until it may not go on, as JSON modes do that were not told to write JSON",
         {"tokens": Setting(int, 4096, "how many, where the request allows more")},
         places=("after_token",),
         says=whitespace,
+        harm="none",
     ),
-    "refusal": Kind(None, "the model declines to answer", says=decline),
+    "refusal": Kind(None, "the model declines to answer", says=decline, harm="none"),
     "broken_tool_call": Kind(
         None,
         "the model calls a tool in a way that nobody can use",
         {"how": Setting(str, "json", "json: it breaks off; name: no such tool; schema: a list, not an object")},
         says=break_calls,
         calls=True,
+        harm="none",
     ),
     "bandwidth": Kind(
         streams.over(connections.bandwidth),
@@ -203,12 +286,14 @@ FAULTS: dict[str, Kind] = {
             "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second"),
             "piece": Setting(int, 16, "how many bytes leave at a time"),
         },
+        harm="none",
     ),
     "drip": Kind(
         streams.over(connections.drip),
         "an answer byte by byte",
         {"bytes_per_second": Setting((int, float), 100, "how many bytes leave in a second")},
+        harm="none",
     ),
-    "refuse": Kind(None, "connections are refused: nobody listens", listens=True),
-    "accept_nothing": Kind(None, "connections are made, and nobody ever answers", listens=True),
+    "refuse": Kind(None, "connections are refused: nobody listens", listens=True, harm="none"),
+    "accept_nothing": Kind(None, "connections are made, and nobody ever answers", listens=True, harm="none"),
 }

@@ -68,6 +68,14 @@ def parted(events: Events, place: Place) -> tuple[Events, Events]:
     return before(), after()
 
 
+def goes_on(timeline: Timeline, place: Place) -> bool:
+    """Whether a place is within a timeline: whether anything comes after it."""
+    before, after = parted(events_of(timeline), place)
+    for _ in before:
+        pass
+    return next(after, None) is not None
+
+
 def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:
     """Whether the place is before this event."""
     if place.after_event is not None:

@@ -25,8 +25,13 @@ def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Gene
 
 
 def finish(choice: Choice, fault: Fault) -> Choice:
-    """The choice ends at the fault's place, for the reason that it names; at its own end without a place."""
+    """The choice ends at the fault's place, for the reason that it names; at its own end without a place.
+
+    One that has ended before that keeps its own reason.
+    """
     kept = choice.steps if fault.place.after_token is None else fault.place.after_token
+    if choice.steps < kept:
+        return choice
     return replace(_beginning(choice, kept), finish_reason=fault.settings["reason"], stop=None)
 
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable
 from itertools import count
 from typing import Protocol
-from weakref import WeakKeyDictionary, finalize
+from weakref import WeakKeyDictionary, finalize, proxy
 
 Wake = Callable[[], None]
 
@@ -100,7 +100,8 @@ class LoopClock:
     """A clock made of a loop's own time and timers."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+        # The loop goes when nobody needs it any more: its clock is kept for as long as it lives.
+        self._loop: asyncio.AbstractEventLoop = proxy(loop)
         self._waiting: set[_LoopAlarm] = set()
 
     def now(self) -> float:

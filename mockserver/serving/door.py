@@ -93,9 +93,11 @@ class Door:
         self._listener.close()
 
     async def _forget(self) -> None:
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
+        """Give up what is still to come. A change that has begun is let through, lest the door be left ajar."""
+        async with self._changing:
+            tasks = tuple(self._tasks)
+            for task in tasks:
+                task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _fail(self, failure: Failure, start: float, seconds: float) -> None:

@@ -5,7 +5,7 @@ incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> perfo
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from itertools import count
 from typing import NamedTuple
@@ -160,7 +160,7 @@ class Reception:
             call = call._replace(digest=await _digest(call.body))
             if landing.operation is not None:
                 await _read_ahead(call.body)
-            heard = await asyncio.to_thread(self._hear, visitor, landing, call) if huge else None
+            heard = await asyncio.to_thread(self._hearing(visitor, landing, call)) if huge else None
         except Exception as error:
             return self._failed(visitor, landing, error)
         decision = self._decided(visitor, landing, call, heard)
@@ -176,7 +176,7 @@ class Reception:
     ) -> Decision | Staged:
         """What is decided about a call, which may have been heard before; or the exchange of its failure."""
         try:
-            heard = heard or self._hear(visitor, landing, call)
+            heard = heard or self._hearing(visitor, landing, call)()
             return decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
@@ -193,12 +193,13 @@ class Reception:
         except Exception as error:
             return self._failed(visitor, landing, error, decision.ticket)
 
-    def _hear(self, visitor: _Visitor, landing: Landing, call: Call) -> Question | Plan:
+    def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Question | Plan]:
+        """How a call is heard, by whatever thread: what depends on the namespace's state is looked up now."""
         settings = visitor.setup.settings
         salt = next(self._calls) if settings.ids == "unique" else 0
         quotas = visitor.namespace.quotas
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
-        return hear(call, landing, settings, salt, standings)
+        return partial(hear, call, landing, settings, salt, standings)
 
     def _failed(self, visitor: _Visitor, landing: Landing, error: Exception, ticket: Ticket | None = None) -> Staged:
         """What is answered when a wish cannot be obeyed, or the simulator itself has a fault."""

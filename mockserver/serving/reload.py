@@ -59,5 +59,10 @@ async def take_up(config: ConfigFile, simulator: Simulator) -> None:
         simulator.config_fault = str(error)
         log.error("the changed config is not taken up: %s", error)
         return
+    except Exception as error:
+        # Whatever it is, the next version of the file may be a good one.
+        simulator.config_fault = f"{config.path}: {type(error).__name__}: {error}"
+        log.exception("the changed config is not taken up")
+        return
     simulator.config_fault = None
     log.warning("%s has changed and is in force", config.path)

@@ -18,7 +18,7 @@ from mockserver.serving.metrics import Metrics
 from mockserver.serving.stub_files import standing_stubs
 
 # What a running server cannot take up: it is bound, or counted, once.
-_FIXED = ("host", "port", "tls_cert", "tls_key", "journal", "pinned")
+_FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format", "pinned")
 
 
 @dataclass(frozen=True, slots=True)

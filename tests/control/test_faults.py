@@ -198,3 +198,28 @@ def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
     desk.arm("settings 0", fault, 0.0)
     picked = [[each.kind for each in desk.pick(question("a", settings), 0.0)] for _ in range(2)]
     assert picked == [["html", "empty"], []]
+
+
+@pytest.mark.parametrize("kind", [*(kind for kind, it in FAULTS.items() if it.within), "finish", "repeat"])
+def test_a_fault_whose_place_is_beyond_the_end_changes_nothing_and_is_not_noted(kind: str) -> None:
+    body = {"model": "m", "prompt": "hello", "max_tokens": 8, "stream": True}
+    plain = ask("cerebras", body)
+    struck = ask("cerebras", body, headers={"x-mockserver-fault": f'{{ kind = "{kind}", after_token = 900 }}'})
+    assert (struck.body, struck.plan.faults) == (plain.body, ())
+
+
+def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
+    fault = '{ kind = "broken_tool_call", times = 1 }'
+    assert strikes(fault, 2) == [False, False]
+    with pytest.raises(WishError, match="strikes tool calls, and this request offers no tools"):
+        ask("cerebras", {"model": "m", "prompt": "a"}, headers={"x-mockserver-fault": '{ kind = "broken_tool_call" }'})
+
+
+def test_a_failure_of_a_streamed_request_is_told_as_the_vendor_tells_it() -> None:
+    body = {"model": "llama3", "prompt": "a", "best_of": 99}
+    wish = {"x-mockserver-fault": '{ kind = "error", error = "invalid_request" }'}
+    for stream in (True, False):
+        refused = ask("ovms", body | {"stream": stream})
+        struck = ask("ovms", {"model": "llama3", "prompt": "a", "stream": stream}, headers=wish)
+        assert struck.status == refused.status
+        assert struck.headers["content-type"] == refused.headers["content-type"]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import Settings
+from mockserver.control.stubs.notation import read_stub
 from mockserver.latency.profiles import PRESETS
 from tests.support.asking import ask
 
@@ -24,6 +26,14 @@ CHAT = {"messages": [{"role": "user", "content": "hello"}]}
 def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: str, preset: str) -> None:
     plan = ask(dialect, body, settings=Settings(latency=latency)).plan
     assert plan.visit.profile == PRESETS[preset]
+
+
+def test_a_stub_that_is_realistic_is_as_fast_as_the_class_of_the_model() -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": "Yes.", "latency": "realistic"}))
+    body = {"model": "llama3.1-8b", "prompt": "a"}
+    plan = ask("cerebras", body, settings=Settings(latency="off"), namespace=space).plan
+    assert plan.visit.profile == PRESETS["cerebras-8b"]
 
 
 def test_a_request_may_change_the_class_of_its_model() -> None:

@@ -138,11 +138,11 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { dialect = "ovs" } }')),
-            "fault.match: unknown name 'ovs'",
+            "fault.match.dialect: unknown name 'ovs'",
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { operation = "chat" } }')),
-            "fault.match: unknown operation 'chat'. Known: completions, model",
+            "fault.match.operation: unknown name 'chat'. Known: completions, model",
         ),
     ],
 )

@@ -7,9 +7,8 @@ import pytest
 
 from mockserver.control.journal.views import View
 from mockserver.control.journal.waits import come_at_once, have_no_jitter
-from mockserver.control.verify.attempts import SPOILING, TRUNCATING, attempts_of
+from mockserver.control.verify.attempts import attempts_of
 from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
-from mockserver.faults.catalogue import FAULTS
 from tests.support.journals import BODY, exchange
 
 
@@ -130,7 +129,3 @@ def test_a_verdict_is_told_as_json() -> None:
     verdict = judge([failed(1, 0, decision={"faults": ["error"]}), exchange(2, 0.5)])
     call = {"attempts": [1, 2], "statuses": [503, 200], "faults": [["error"], []], "waits": [0.49], "succeeded": True}
     assert verdict.as_json() == {"clean": True, "findings": [], "calls": [call], "unjudged": []}
-
-
-def test_the_faults_that_are_judged_exist() -> None:
-    assert FAULTS.keys() >= TRUNCATING | SPOILING

@@ -1,6 +1,7 @@
 """The admin API: what a server says of itself, and to whom."""
 
 import json
+import time
 
 import pytest
 
@@ -82,6 +83,31 @@ def test_a_scenario_is_armed_act_by_act_and_taken_back_with_the_rest(server: Moc
     assert names == ["slow-recovery 1", "slow-recovery 2", "slow-recovery 3"]
     exchange(server.url, "DELETE", path)
     assert json.loads(exchange(server.url, "GET", path).body) == {"faults": []}
+
+
+def test_a_scenario_is_taken_back_by_its_name(server: MockServer) -> None:
+    here = "/_mockserver/ns/staged/faults"
+    name = json.loads(exchange(server.url, "POST", here, {"scenario": "retry-storm"}).body)["armed"]
+    assert len(json.loads(exchange(server.url, "GET", here).body)["faults"]) == 2
+    assert exchange(server.url, "DELETE", f"{here}/{name}").status == 200
+    assert json.loads(exchange(server.url, "GET", here).body) == {"faults": []}
+
+
+@pytest.mark.parametrize("path", ["faults", "settings"])
+def test_a_fault_for_what_does_not_exist_is_not_armed(server: MockServer, path: str) -> None:
+    fault = {"kind": "cut", "match": {"dialect": "cerebra"}}
+    method, body = ("POST", fault) if path == "faults" else ("PUT", {"fault": [fault]})
+    answer = exchange(server.url, method, f"/_mockserver/ns/nowhere/{path}", body)
+    assert answer.status == 400
+    assert "Did you mean 'cerebras'?" in json.loads(answer.body)["error"]["message"]
+
+
+def test_a_reset_mends_the_listener_too() -> None:
+    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+        exchange(server.url, "POST", "/_mockserver/faults", {"kind": "accept_nothing", "from": 0.2, "for": 600})
+        exchange(server.url, "POST", "/_mockserver/reset")
+        time.sleep(0.4)
+        assert exchange(server.url, "GET", "/_mockserver/health").status == 200
 
 
 def test_a_fault_of_the_listener_is_everybodys(server: MockServer) -> None:

@@ -1,8 +1,10 @@
 """The clock of a loop: alarms ring in their order and not before their instants, can be set anew and be cancelled."""
 
 import asyncio
+import gc
 import sys
 from functools import partial
+from weakref import WeakKeyDictionary, ref
 
 import pytest
 
@@ -89,3 +91,13 @@ def test_the_clock_of_a_namespace_goes_by_the_loop_that_runs_and_keeps_its_shift
     assert [asyncio.run(story()) for story in (shift_of_a_clock_that_rings, advance, shift_of_a_clock_that_rings)] == [
         0.0, 60.0, 60.0,
     ]  # fmt: skip
+
+
+def test_a_loop_that_nobody_needs_any_more_is_not_kept_by_its_clock() -> None:
+    loop = asyncio.new_event_loop()
+    clocks = WeakKeyDictionary({loop: LoopClock(loop)})
+    loop.close()
+    gone = ref(loop)
+    del loop
+    gc.collect()
+    assert (gone(), len(clocks)) == (None, 0)

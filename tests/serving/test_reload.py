@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mockserver.control.options import from_toml, settle
 from mockserver.control.settings import Settings
 from mockserver.dialects import load_dialects
@@ -77,3 +79,27 @@ def test_a_file_is_told_from_its_next_version_even_while_it_is_away(tmp_path: Pa
         path.write_text(text)
         stamps.append(config.stamp())
     assert len(set(stamps)) == 3
+
+
+@pytest.mark.parametrize("name, value", [("log_level", "debug"), ("log_format", "json"), ("workers", 2)])
+def test_what_is_settled_at_the_start_is_not_said_to_be_in_force(tmp_path: Path, name: str, value: object) -> None:
+    path = tmp_path / "mock.toml"
+    path.write_text("seed = 1")
+    config = ConfigFile(path, read(path))
+    app = App(config.read(), load_dialects())
+    path.write_text(f"{name} = {value!r}")
+    asyncio.run(take_up(config, app.simulator))
+    assert app.simulator.config_fault == f"{name}: cannot change while the server runs"
+
+
+def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(tmp_path: Path) -> None:
+    path = tmp_path / "mock.toml"
+    path.write_text("seed = 1")
+    config = ConfigFile(path, read(path))
+    app = App(config.read(), load_dialects())
+    path.write_text(f"seed = {'[' * 5000}")
+    asyncio.run(take_up(config, app.simulator))
+    assert "RecursionError" in str(app.simulator.config_fault)
+    path.write_text("seed = 2")
+    asyncio.run(take_up(config, app.simulator))
+    assert (app.simulator.config_fault, app.settings.seed) == (None, 2)

@@ -15,7 +15,7 @@ import orjson
 from mockserver import __version__
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
-from mockserver.core.calls import Call, Headers
+from mockserver.core.calls import Call, Headers, masked_key
 from mockserver.core.seeding import fingerprint
 from mockserver.core.timeline import Record, Run, Timeline
 
@@ -190,7 +190,7 @@ def _digest(headers: Headers) -> str:
 
 def _mask(value: str) -> str:
     scheme, blank, secret = value.rpartition(" ")
-    return f"{scheme}{blank}****{secret[-4:] if len(secret) > 8 else ''}"
+    return f"{scheme}{blank}{masked_key(secret)}"
 
 
 def har_entry(exchange: Exchange) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mockserver.core.calls import masked_key
 from mockserver.core.dialects import Model
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused, Standing
@@ -147,12 +148,12 @@ class QuotaDesk:
         )
 
     def describe(self, now: float) -> dict[str, list[dict[str, object]]]:
-        """What is taken and what runs, for people: JSON, with keys that are half hidden; resets in seconds."""
+        """What is taken and what runs, for people: JSON, with masked keys; resets in seconds."""
         self._sweep(now)
         return {
             "limits": [_described(asker, Standing(limit, spent)) for asker, limit, spent in self._all(now)],
             "running": [
-                {"dialect": dialect, "key": _hidden(key), "running": len(tickets)}
+                {"dialect": dialect, "key": masked_key(key), "running": len(tickets)}
                 for (dialect, key), tickets in self._running.items()
             ],
         }
@@ -195,15 +196,10 @@ def _described(asker: Asker, standing: Standing) -> dict[str, object]:
     limit = standing.limit
     return {
         "dialect": asker.dialect,
-        "key": _hidden(asker.key),
+        "key": masked_key(asker.key),
         "model": asker.model,
         "limit": f"{limit.measure} per {limit.period}",
         "amount": limit.amount,
         "remaining": standing.remaining,
         "reset": standing.reset,
     }
-
-
-def _hidden(key: str) -> str:
-    """A key as people know it again, without what would open a door elsewhere."""
-    return f"{key[:8]}...{key[-4:]}" if len(key) > 24 else key

@@ -83,7 +83,7 @@ def told_by(question: Question, chosen: Chosen) -> Question:
     prepared = chosen.prepared
     if prepared is None or (prepared.seed is None and prepared.latency is None):
         return question
-    return question._replace(visit=retold(question.visit, prepared.seed, prepared.latency))
+    return question._replace(visit=retold(question.visit, question.request.model, prepared.seed, prepared.latency))
 
 
 def check_faults(prepared: Prepared, heard: Question | Plan, rule: str | None) -> None:

@@ -57,7 +57,7 @@ from typing import Any, get_args
 
 from mockserver.control.stubs.book import Prepared, Raw, Step, Stub
 from mockserver.control.stubs.templates import TemplateError, check_all
-from mockserver.core.criteria import ANYTHING, Criteria, said_outright
+from mockserver.core.criteria import ANYTHING, Criteria, strange_name
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
@@ -153,13 +153,10 @@ def check_names(stub: Stub, operations: Mapping[str, Iterable[str]]) -> None:
 
     `operations` are the names of a dialect's operations, by its name.
     """
-    all_operations = tuple(dict.fromkeys(name for each in operations.values() for name in each))
-    known = {"dialect": tuple(operations), "operation": all_operations}
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
-        for field, names in known.items():
-            for name in said_outright(criteria, field):
-                if name not in names:
-                    raise StubError(f"stub {stub.name!r}: match.{field}: {unknown('name', name, names)}")
+        complaint = strange_name(criteria, operations)
+        if complaint is not None:
+            raise StubError(f"stub {stub.name!r}: {complaint}")
 
 
 def read_prepared(value: object, place: str = "reply", files: Files | None = None) -> Prepared:
@@ -506,7 +503,7 @@ def _text(value: object, place: str) -> str:
 
 def _json(value: object, place: str) -> str:
     try:
-        return _text(json.dumps(value, ensure_ascii=False), place)
+        return _text(json.dumps(value, ensure_ascii=False, allow_nan=False), place)
     except (TypeError, ValueError, RecursionError) as error:
         raise StubError(f"{place}: is no JSON value: {error}") from None
 

@@ -14,18 +14,14 @@ from itertools import pairwise
 import orjson
 
 from mockserver.control.journal.views import View
+from mockserver.faults.catalogue import FAULTS
 
 # A client whose patience has ended may be back before the server has noticed that it had left.
 _NOTICE = 0.05
 
 # Faults after which an answer lacks its end, and faults that a client can see in what it was given.
-TRUNCATING = frozenset(
-    (
-        *("cut", "half_event", "reset", "close", "hang", "bad_chunk", "half_chunk", "half_open"),
-        *("truncated", "short_body", "empty", "half_head", "no_finish"),
-    )
-)
-SPOILING = frozenset(("malformed", "error_event", "html", "garbage", "bad_status", "two_lengths"))
+_TRUNCATING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "truncates")
+_SPOILING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "spoils")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +78,13 @@ def is_truncated(view: View) -> bool:
     """Whether the answer began well and never came to its end."""
     if view.status >= 300:
         return False
-    broken = bool(view.answer.get("ending")) or not TRUNCATING.isdisjoint(view.faults)
+    broken = bool(view.answer.get("ending")) or not _TRUNCATING.isdisjoint(view.faults)
     return broken and ("no_finish" in view.faults or not view.streamed or not view.has_finished)
 
 
 def is_spoilt(view: View) -> bool:
     """Whether an answer that says it is fine holds what a client can see to be wrong."""
-    return view.status < 300 and not SPOILING.isdisjoint(view.faults)
+    return view.status < 300 and not _SPOILING.isdisjoint(view.faults)
 
 
 def asked_to_wait(view: View) -> float | None:

@@ -12,6 +12,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver.control.faults import Count, FaultDesk
+from mockserver.control.options import check_matches
+from mockserver.control.routing import operations_of
+from mockserver.control.settings import ConfigError
 from mockserver.core.criteria import in_words
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_table
@@ -35,6 +38,7 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the desks of the namespaces."""
+    operations = operations_of(simulator.dialects)
 
     def desk(request: Request) -> FaultDesk:
         return asked_namespace(simulator, request).faults
@@ -44,18 +48,22 @@ def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
 
     async def arm(request: Request) -> Response:
         name, faults = _named(await json_body(request, "A fault", _EXAMPLE))
+        try:
+            check_matches(faults, operations)
+        except ConfigError as error:
+            raise BadRequestError(str(error)) from None
         now = simulator.clock(asked_namespace(simulator, request)).now()
         for number, fault in enumerate(faults):
             if FAULTS[fault.kind].listens:
                 _door(request).fail_as(fault)
             else:
-                desk(request).arm(name if len(faults) == 1 else f"{name} {number + 1}", fault, now)
+                own = name if len(faults) == 1 else f"{name} {number + 1}"
+                desk(request).arm(own, fault, now, scenario=name)
         return admin_json({"armed": name}, 201)
 
     async def reset(request: Request) -> Response:
         desk(request).reset()
-        if not namespace_name(request) and _door_of(request) is not None:
-            await _door(request).mend()
+        await mend_door(request)
         return admin_json({"faults": []})
 
     async def disarm(request: Request) -> Response:
@@ -71,6 +79,13 @@ def fault_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         *per_namespace("DELETE", "/faults", guarded(reset)),
         *per_namespace("DELETE", "/faults/{rule:path}", guarded(disarm)),
     ]
+
+
+async def mend_door(request: Request) -> None:
+    """End the failures of the listener, where a request speaks for everybody and there is a listener."""
+    door = _door_of(request)
+    if door is not None and not namespace_name(request):
+        await door.mend()
 
 
 def _door_of(request: Request) -> Door | None:

@@ -24,6 +24,7 @@ from mockserver.serving.admin.answers import (
     namespace_name,
     per_namespace,
 )
+from mockserver.serving.admin.faults import mend_door
 from mockserver.serving.simulator import Simulator
 
 # A century: no test needs more.
@@ -50,6 +51,7 @@ def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
 
     async def reset(request: Request) -> Response:
         namespace(request).reset()
+        await mend_door(request)
         return admin_json({"reset": namespace_name(request)})
 
     return [

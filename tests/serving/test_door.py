@@ -1,0 +1,44 @@
+"""The door: a listener that fails and is mended, at whatever moment."""
+
+import asyncio
+import socket
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from mockserver.serving.door import Door, Failure, listening_socket
+from mockserver.serving.server import Loop
+from tests.serving.test_wire import LOOPS
+
+
+async def listen(listener: socket.socket) -> asyncio.AbstractServer:
+    class Greeter(asyncio.Protocol):
+        def connection_made(self, transport: Any) -> None:
+            transport.write(b"hi")
+            transport.close()
+
+    return await asyncio.get_running_loop().create_server(Greeter, sock=listener)
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("failure", ["refuse", "accept_nothing"])
+def test_a_listener_that_is_mended_while_it_begins_to_fail_serves_again(failure: Failure, loop: Loop) -> None:
+    async def story() -> None:
+        for rounds in range(8):
+            listener = listening_socket(socket.AF_INET, ("127.0.0.1", 0))
+            address, door = listener.getsockname(), Door(listener, listen)
+            await door.open()
+            door.fail(failure, 0.0, 600.0)
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            await door.mend()
+            assert door.state == "open"
+            reader, writer = await asyncio.wait_for(asyncio.open_connection(*address), 5)
+            assert await asyncio.wait_for(reader.read(), 5) == b"hi"
+            writer.close()
+            await door.close()
+
+    new_loop = import_module(loop).new_event_loop
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(story())
