@@ -54,6 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_NAMES] = {}
     path = _told(config, "report")
     if path and worker is None:
+        if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
+            raise pytest.UsageError(f"--mockserver-report {path}: nothing can be written there")
         config.pluginmanager.register(_ReportFile(path), "mockserver-report")
 
 
@@ -92,6 +94,7 @@ def mockserver(
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
     """The test's own namespace of the session's server, to which the clients' environment variables lead."""
+    from mockserver.control.options import from_texts
     from mockserver.control.settings import ConfigError
 
     item, config = request.node, request.config
@@ -101,13 +104,14 @@ def mockserver(
     declared = {name: marked.pop(name) for name in _DECLARED if name in marked}
     own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
     try:
+        strictly = from_texts({"strict": _told(config, "strict") if strict is None else strict}, "setting")["strict"]
         handle.settle(**own)
         handle.declare(**declared)
         variables = handle.environ()
     except (ConfigError, ValueError) as error:
         pytest.fail(f"marker mockserver: {error}", pytrace=False)
     item.stash[_HANDLE] = handle
-    item.stash[_STRICTLY] = bool(_told(config, "strict") if strict is None else strict)
+    item.stash[_STRICTLY] = strictly
     with variables:
         yield handle
     handle.reset()

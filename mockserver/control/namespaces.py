@@ -25,6 +25,10 @@ _KEY = "mock-ns-"
 _MOST_NAMESPACES = 4096
 
 
+# How far a clock is put forward at the most: a century, no test needs more.
+_FURTHEST = 3.2e9
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Namespace:
     """All that a server remembers for one namespace. `shift` is how far its clock has been put forward, in seconds.
@@ -58,6 +62,12 @@ class Namespace:
         self.quotas.reset()
         self.stubs.reset()
         self.retries.reset()
+
+
+def check_advance(seconds: object) -> None:
+    """Raise ValueError unless a clock can be put forward by so much."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= _FURTHEST:
+        raise ValueError(f"advance: is a number of seconds from 0 to {_FURTHEST:g}, and not {seconds!r}")
 
 
 class Namespaces:

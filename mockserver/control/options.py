@@ -170,7 +170,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "unmatched",
         _choice("generate", "refuse"),
-        "how a request is answered that no stub matches, where there are some",
+        "how a request is answered that no stub matches",
         "KIND",
     ),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),

@@ -19,10 +19,11 @@ from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
 from mockserver.control.settings import SEEDS, RouteSettings, Settings
 from mockserver.control.stubs.book import Near
-from mockserver.core.calls import Call
+from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
@@ -38,6 +39,10 @@ from mockserver.latency.pace import instant, pace
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
+# The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.
+_OWN = b"x-mockserver-"
+_WISHES = ("seed", "latency", "fault", "edition", "reply", "namespace")
+_SAID = ("request-id", "seed", "rule", "hint")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
@@ -130,6 +135,7 @@ def hear(
 
 def _hear(visit: Visit) -> Question | Plan:
     call, landing = visit.call, visit.landing
+    _check_wishes(call.headers)
     operation = landing.operation
     if operation is None:
         return _settle(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
@@ -205,6 +211,14 @@ def retold(visit: Visit, model: str, seed: int | None, latency: str | None) -> V
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
     """The plan of a refusal that comes before everything else, such as that of a body too large to be read."""
     return refuse(rejection, _visit(call, landing, settings, 0))
+
+
+def _check_wishes(headers: Headers) -> None:
+    """Raise WishError for a header of our own that means nothing: whoever misspells a wish would wait for it."""
+    for name, _ in headers.raw:
+        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_WISHES, *_SAID):
+            wanted = name.decode("latin-1")
+            raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _WISHES)))
 
 
 def _visit(

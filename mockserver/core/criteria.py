@@ -187,7 +187,7 @@ def said_outright(criteria: Criteria, field: str) -> Iterator[object]:
     """The values that a field is to be equal to, wherever in the criteria that is said."""
     for each in criteria.criteria:
         if each.field == field:
-            yield from _equal_to(each.matcher)
+            yield from equal_to(each.matcher)
     for inner in (*criteria.all, *criteria.any, *criteria.none):
         yield from said_outright(inner, field)
 
@@ -205,7 +205,8 @@ def strange_name(criteria: Criteria, operations: Mapping[str, Iterable[str]]) ->
     return None
 
 
-def _equal_to(matcher: Matcher) -> Sequence[object]:
+def equal_to(matcher: Matcher) -> Sequence[object]:
+    """The values of which one is wanted outright."""
     if isinstance(matcher, Equals):
         return (matcher.value,)
     return matcher.values if isinstance(matcher, OneOf) else ()

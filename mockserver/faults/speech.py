@@ -15,16 +15,20 @@ Item = TypeVar("Item")
 # The id of a line end: those below 256 are the single bytes.
 _LINE_END = 10
 
-Change = Callable[[Choice, Fault], Choice]
+# No choice is made longer than this by a fault, in tokens.
+_LONGEST = 131_072
+
+# What becomes of a choice, which may have so many tokens.
+Change = Callable[[Choice, Fault, int], Choice]
 
 
 def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Generation:
     """The generation with each of its choices changed; none is longer than the request allows."""
-    choices = tuple(_allowed(change(choice, fault), generation.request) for choice in generation.choices)
-    return generation.with_choices(choices)
+    rooms = [(choice, _room(choice, generation.request)) for choice in generation.choices]
+    return generation.with_choices(tuple(_allowed(change(choice, fault, room), room) for choice, room in rooms))
 
 
-def finish(choice: Choice, fault: Fault) -> Choice:
+def finish(choice: Choice, fault: Fault, room: int) -> Choice:
     """The choice ends at the fault's place, for the reason that it names; at its own end without a place.
 
     One that has ended before that keeps its own reason.
@@ -35,12 +39,12 @@ def finish(choice: Choice, fault: Fault) -> Choice:
     return replace(_beginning(choice, kept), finish_reason=fault.settings["reason"], stop=None)
 
 
-def silence(choice: Choice, fault: Fault) -> Choice:
+def silence(choice: Choice, fault: Fault, room: int) -> Choice:
     """The choice says nothing, and calls that a natural end."""
     return replace(_beginning(choice, 0), finish_reason="stop", stop=None)
 
 
-def repeat(choice: Choice, fault: Fault) -> Choice:
+def repeat(choice: Choice, fault: Fault, room: int) -> Choice:
     """From the fault's place on, the choice says one token again and again; in its first call if it has no text."""
     start = fault.place.after_token or 0
     if not choice.ids and choice.calls:
@@ -55,10 +59,10 @@ def repeat(choice: Choice, fault: Fault) -> Choice:
     )
 
 
-def whitespace(choice: Choice, fault: Fault) -> Choice:
+def whitespace(choice: Choice, fault: Fault, room: int) -> Choice:
     """From the fault's place on, line ends and nothing else, until the choice may not be any longer."""
     kept = _beginning(choice, min(fault.place.after_token or 0, len(choice.ids)))
-    count = fault.settings["tokens"]
+    count = max(min(fault.settings["tokens"], room - len(kept.ids), _LONGEST), 0)
     known = choice.positions[:1]
     blanks = [Position(-0.01, ((_LINE_END, "\n", -0.01),) if known[0].top else ())] * count if known else []
     return replace(
@@ -72,12 +76,12 @@ def whitespace(choice: Choice, fault: Fault) -> Choice:
     )
 
 
-def decline(choice: Choice, fault: Fault) -> Choice:
+def decline(choice: Choice, fault: Fault, room: int) -> Choice:
     """The choice refuses to answer; in which words is not for a fault to say."""
     return replace(_beginning(choice, 0), finish_reason="stop", stop=None, refusal=True)
 
 
-def break_calls(choice: Choice, fault: Fault) -> Choice:
+def break_calls(choice: Choice, fault: Fault, room: int) -> Choice:
     """The functions that the choice calls get arguments or names that nobody can use."""
     broken = _BREAKS[fault.settings["how"]]
     return replace(choice, calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
@@ -108,11 +112,15 @@ _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
 }
 
 
-def _allowed(choice: Choice, request: GenerationRequest) -> Choice:
-    """The choice, cut where the request's limit or the context ends it."""
-    most = request.limits.context - choice.prompt.token_count
-    most = most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
-    return choice if choice.steps <= most else replace(_beginning(choice, max(most, 0)), finish_reason="length")
+def _room(choice: Choice, request: GenerationRequest) -> int:
+    """How many tokens the request's limit and the context leave for a choice."""
+    most = max(request.limits.context - choice.prompt.token_count, 0)
+    return most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
+
+
+def _allowed(choice: Choice, room: int) -> Choice:
+    """The choice, cut where it may not be longer."""
+    return choice if choice.steps <= room else replace(_beginning(choice, room), finish_reason="length")
 
 
 def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:

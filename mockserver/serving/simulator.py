@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-from mockserver.control.namespaces import Namespace, Namespaces
+from mockserver.control.namespaces import Namespace, Namespaces, check_advance
 from mockserver.control.options import check_names, check_tiers
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
@@ -84,7 +84,11 @@ class Simulator:
         return clock
 
     def advance(self, namespace: Namespace, seconds: float) -> float:
-        """Put the clock of a namespace forward; the answer is how far it is ahead now, in seconds."""
+        """Put the clock of a namespace forward by so many seconds; the answer is how far it is ahead now.
+
+        Raises ValueError when it cannot be put forward so.
+        """
+        check_advance(seconds)
         clock = self.clock(namespace)
         clock.advance(seconds)
         namespace.shift = clock.shift

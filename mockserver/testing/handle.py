@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from mockserver.control.journal.views import PASSING, View
+from mockserver.control.namespaces import check_advance
 from mockserver.control.verify.verdict import Declaration, Verdict
 from mockserver.control.verify.verifier import (
     all_matched,
@@ -17,7 +18,7 @@ from mockserver.control.verify.verifier import (
 )
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
-from mockserver.testing.stubbing import NEXT, Stubbing
+from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
 from mockserver.testing.verifying import Verify
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Clock:
 
     def advance(self, seconds: float) -> float:
         """Put it forward; the answer is how far it is ahead now. Clients' own clocks stay as they are."""
+        check_advance(seconds)
         return self._link.advance(seconds)
 
     def _read(self) -> Instant:
@@ -62,6 +64,7 @@ class Handle:
         self._link = link
         self._dialect = dialect
         self._passing = count(1)
+        self._unfinished: list[Stubbing] = []
         self._declared: dict[str, Any] = {}
 
     # --- where clients find it ---------------------------------------------------------------------------------
@@ -105,12 +108,12 @@ class Handle:
 
     def on(self, **match: Any) -> Stubbing:
         """A stub for the requests that match; what it answers is said next."""
-        return Stubbing(self._link, match)
+        return Stubbing(self._link, match, self._unfinished)
 
     def next(self, requests: int = 1) -> Stubbing:
         """A stub for the next so many requests, before all others."""
         name = f"{PASSING}{next(self._passing)}"
-        return Stubbing(self._link, {}, name=name, times=requests, priority=NEXT)
+        return Stubbing(self._link, {}, self._unfinished, name=name, times=requests, priority=NEXT)
 
     def script(self, steps: Iterable[Any], **match: Any) -> Stubbing:
         """Answer the requests that match with these steps, one after the other."""
@@ -121,7 +124,7 @@ class Handle:
         return self._link.add_stub(table)
 
     def settle(self, **settings: Any) -> None:
-        """Give the namespace settings of its own: `seed`, `latency`, `edition`, `quota`, ..."""
+        """Give the namespace settings of its own: `seed`, `latency`, `edition`, `quota`, ...; those not named stay."""
         self._link.settle(settings)
 
     @property
@@ -131,6 +134,7 @@ class Handle:
 
     def reset(self) -> None:
         """Forget all that was stubbed, armed, counted and recorded; the settings and the time stay."""
+        self._unfinished.clear()
         self._link.reset()
 
     # --- what clients have done --------------------------------------------------------------------------------
@@ -180,12 +184,12 @@ class Handle:
         return self.verify.verdict()
 
     def problems(self, *, strict: bool = False) -> list[str]:
-        """What went wrong behind the test's back: functions of its own that have failed.
+        """What went wrong behind the test's back: functions of its own that have failed, stubs that answer nothing.
 
         Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
         """
         views = self._link.views()
-        told = [no_trouble(views)]
+        told = [no_trouble(views), *map(complaint_of, self._unfinished)]
         if strict:
             told += [all_matched(views), contract(views), all_used(self._link.stubs())]
         return [problem for problem in told if problem is not None]

@@ -78,7 +78,7 @@ class Link(Protocol):
         """Put the clock forward; the answer is how far it is ahead."""
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own."""
+        """Give the namespace settings of its own, beside those that it has."""
 
     def reset(self) -> None:
         """Forget all that was stubbed, armed, counted and recorded."""
@@ -106,7 +106,8 @@ class LocalLink:
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """Where each exchange differs from a match, by its number."""
-        return self._thread.call(lambda: sift(self._space.journal.exchanges(), match))
+        operations = operations_of(self._thread.simulator.dialects)
+        return self._thread.call(lambda: sift(self._space.journal.exchanges(), match, operations))
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         """Add a stub, or put it in the place of the one of that name."""
@@ -142,12 +143,12 @@ class LocalLink:
         return self._thread.call(lambda: self._thread.simulator.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own."""
+        """Give the namespace settings of its own, beside those that it has."""
         simulator = self._thread.simulator
         own = read_own(settings, simulator.dialects, simulator.setup.settings.traces)
 
         def settle() -> None:
-            self._space.own = own
+            self._space.own = {**self._space.own, **own}
 
         self._thread.call(settle)
 
@@ -210,8 +211,8 @@ class RemoteLink:
         return float(self._ask("POST", "/clock", {"advance": seconds})["ahead"])
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own."""
-        self._ask("PUT", "/settings", settings)
+        """Give the namespace settings of its own, beside those that it has."""
+        self._ask("PUT", "/settings?merge=1", settings)
 
     def reset(self) -> None:
         """Forget all that was stubbed, armed, counted and recorded."""

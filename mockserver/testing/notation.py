@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.control.stubs.notation import StubError
+
 Table = dict[str, Any]
 
 
@@ -102,6 +104,11 @@ def told_reply(*parts: Any, **settings: Any) -> Any:
     in_chunks = any(isinstance(part, Mapping) and "chunks" in part for part in parts)
     told: Table = {}
     for part in parts:
+        if not isinstance(part, str | Mapping):
+            raise StubError(
+                f"{part!r} is no part of a reply: say texts, tool_call(...), chunk(...)s or as_json(...) one after the "
+                "other, or a function alone"
+            )
         text = chunk(part) if in_chunks and isinstance(part, str) else {"text": part}
         _join(told, text if isinstance(part, str) else part)
     return told | settings

@@ -6,6 +6,7 @@ Every word that completes a stub puts it into force at once; further words chang
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from mockserver.control.verify.verifier import asked_for
 from mockserver.testing.links import Link
 from mockserver.testing.notation import told_match, told_reply, told_step
 
@@ -18,10 +19,16 @@ _TURNS = ("tool_result", "last_message", "turn", "number", "any", "all", "not")
 
 
 class Stubbing:
-    """A stub in the making. It is in force from the first word on that says what it answers."""
+    """A stub in the making. It is in force from the first word on that says what it answers.
 
-    def __init__(self, link: Link, match: Mapping[str, Any], **settings: Any) -> None:
+    Until then it is one of the `unfinished` ones.
+    """
+
+    def __init__(self, link: Link, match: Mapping[str, Any], unfinished: "list[Stubbing]", **settings: Any) -> None:
         self._link = link
+        self._match = match
+        self._unfinished = unfinished
+        self._unfinished.append(self)
         self._is_in_force = False
         self._table: dict[str, Any] = {"match": _meant(told_match(match)), **settings}
 
@@ -98,6 +105,8 @@ class Stubbing:
         self._table |= said
         self._table["name"] = self._link.add_stub(self._table)
         self._is_in_force = True
+        if self in self._unfinished:
+            self._unfinished.remove(self)
         return self
 
     def _change(self, **said: Any) -> Self:
@@ -120,3 +129,8 @@ def _meant(match: dict[str, Any]) -> dict[str, Any]:
     if "last_user" in match and not any(turn in match for turn in _TURNS):
         told["tool_result"] = {"exists": False}
     return told
+
+
+def complaint_of(stubbing: Stubbing) -> str:
+    """What to say of a stub in the making, if it stays one."""
+    return f"A stub for requests{asked_for(stubbing._match)} was begun, and nothing was said that it answers."

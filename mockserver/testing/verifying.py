@@ -1,6 +1,7 @@
 """`server.verify`: checks of what came, which raise AssertionError with what was expected, found, and nearest."""
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, Self
 
 from mockserver.control.journal.views import View
@@ -45,6 +46,8 @@ class Verify:
     def spaced_at_least(self, seconds: float) -> Self:
         """So many seconds from the end of each answer to the next request, by the server's clock."""
         __tracebackhide__ = True
+        if not 0 <= seconds < inf:
+            raise ValueError(f"{seconds!r} is no number of seconds")
         self._link.wait(_SETTLING)
         _raise(verify.spaced_at_least(self._views(), seconds))
         return self
@@ -52,6 +55,8 @@ class Verify:
     def in_order(self, *matches: Mapping[str, Any]) -> Self:
         """Requests that match one after the other; others may have come in between."""
         __tracebackhide__ = True
+        if not matches:
+            raise TypeError("In which order? Say matches, such as {'turn': 1}, {'turn': 2}")
         groups = [self._narrowed(match) for match in matches]
         _raise(verify.in_order([(group._asked or " request", group._views()) for group in groups], self._views()))
         return self

@@ -208,6 +208,13 @@ def test_a_fault_whose_place_is_beyond_the_end_changes_nothing_and_is_not_noted(
     assert (struck.body, struck.plan.faults) == (plain.body, ())
 
 
+def test_a_model_that_writes_blanks_without_end_stops_where_the_request_says() -> None:
+    wish = {"x-mockserver-fault": '{ kind = "whitespace", tokens = 1000000000 }'}
+    answer = ask("cerebras", {"model": "m", "prompt": "hello", "max_tokens": 5}, headers=wish)
+    assert answer.json()["usage"]["completion_tokens"] == 5
+    assert answer.json()["choices"][0]["text"] == "\n" * 5
+
+
 def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
     fault = '{ kind = "broken_tool_call", times = 1 }'
     assert strikes(fault, 2) == [False, False]

@@ -255,7 +255,9 @@ def test_unmatched_requests_are_refused_in_the_vendors_shape_when_the_settings_s
     assert answer.status == 404
     assert said in str(answer.json())
     assert answer.plan.nearest is not None
-    assert ask(dialect, body, settings=settings).status == 200
+    without = ask(dialect, body, settings=settings)
+    assert without.status == 404
+    assert "No stub matches this request. There are none." in str(without.json())
 
 
 # --- functions of the user's ---------------------------------------------------------------------------------------

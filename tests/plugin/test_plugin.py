@@ -280,12 +280,30 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
 
         @pytest.mark.mockserver(dialect="cerebra")
         def test_dialect(mockserver): ...
+
+        @pytest.mark.mockserver(strict="perhaps")
+        def test_switch(mockserver): ...
+
+        @pytest.mark.mockserver(strict="off")
+        def test_off(mockserver):
+            mockserver.on(prompt="x").reply("y").once()
     """
     result = run(pytester, test_it=module)
-    result.assert_outcomes(errors=3)
+    result.assert_outcomes(errors=4, passed=1)
     result.stdout.fnmatch_lines(
-        ["*has no setting 'sed'. Did you mean 'seed'*", "*handles: unknown word 'maybe'*", "*Did you mean 'cerebras'*"]
+        [
+            "*has no setting 'sed'. Did you mean 'seed'*",
+            "*handles: unknown word 'maybe'*",
+            "*Did you mean 'cerebras'*",
+            "*'perhaps' is neither true nor false*",
+        ]
     )
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_runs(pytester: pytest.Pytester) -> None:
+    result = run(pytester, "--mockserver-report=/nowhere/report.json", test_it="def test_nothing(): ...")
+    result.stderr.fnmatch_lines(["*--mockserver-report /nowhere/report.json: nothing can be written there*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_the_environment_is_as_before_after_each_test(

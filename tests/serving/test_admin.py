@@ -1,7 +1,9 @@
 """The admin API: what a server says of itself, and to whom."""
 
 import json
+import socket
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -145,3 +147,29 @@ def test_a_rule_has_a_name_of_its_own_beside_all_settings_of_its_kind(server: Mo
     assert json.loads(exchange(server.url, "POST", path, table).body) == {"armed": "wide"}
     [told] = json.loads(exchange(server.url, "GET", path).body)["faults"]
     assert (told["name"], told["settings"]) == ("wide", {"charset": "utf-16-be"})
+
+
+@pytest.mark.parametrize("path", ["journal?limit={}", "journal?after={}", "journal/{}"])
+def test_a_number_of_any_length_is_told_to_be_none(server: MockServer, path: str) -> None:
+    answer = exchange(server.url, "GET", f"/_mockserver/{path.format('9' * 5000)}")
+    assert answer.status in (400, 404)
+
+
+def test_a_stub_that_nobody_could_list_is_refused(server: MockServer) -> None:
+    deep: object = 1
+    for _ in range(260):
+        deep = [deep]
+    answer = exchange(server.url, "POST", "/_mockserver/ns/deep/stubs", {"reply": {"json": deep}})
+    assert answer.status == 400
+    assert "nests deeper" in json.loads(answer.body)["error"]["message"]
+    assert exchange(server.url, "GET", "/_mockserver/ns/deep/stubs").status == 200
+
+
+def test_a_client_of_the_admin_api_may_leave_in_the_middle(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = urlsplit(server.url)
+    with socket.create_connection((place.hostname, place.port)) as client:
+        client.sendall(b"POST /_mockserver/ns/left/stubs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n{")
+    assert exchange(server.url, "GET", "/_mockserver/ns/left/stubs").status == 200
+    assert caplog.records == []

@@ -218,6 +218,14 @@ def test_a_wish_that_cannot_be_obeyed_is_told_what_can(
     assert error["message"].startswith(complaint)
 
 
+def test_a_header_of_ours_that_means_nothing_is_told_what_would(server: MockServer) -> None:
+    answer = exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST, {"x-mockserver-latancy": "slow"})
+    assert answer.status == 400
+    assert "Did you mean 'x-mockserver-latency'?" in json.loads(answer.body)["error"]["message"]
+    told_back = {"x-mockserver-request-id": "7f", "x-mockserver-rule": "weather"}
+    assert exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST, told_back).status == 200
+
+
 def test_a_path_of_nobody_is_told_the_nearest_ones(server: MockServer) -> None:
     answer = exchange(server.url, "POST", "/v1/chat/completion", REQUEST)
     error = json.loads(answer.body)["error"]

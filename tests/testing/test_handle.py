@@ -158,6 +158,16 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
         handle.verify.calls(1, modl="x")
     with pytest.raises((ConfigError, StubError), match=r"has no setting 'sed'. Did you mean 'seed'?"):
         handle.settle(sed=4)
+    with pytest.raises(CriteriaError, match=r"unknown name 'cerebra'. Did you mean 'cerebras'?"):
+        handle.verify.never(dialect="cerebra")
+    with pytest.raises(CriteriaError, match=r"unknown word 'rest'. Did you mean 'reset'?"):
+        handle.verify.never(fault="rest")
+    for pieces in ((None,), (5,), (["a", "b"],), ([chunk("a"), chunk("b")],)):
+        with pytest.raises(StubError, match="is no part of a reply"):
+            handle.on().reply(*pieces)
+    for seconds in (-5, float("nan"), float("inf"), 1e300, "5s"):
+        with pytest.raises(ValueError, match="is a number of seconds from 0 to"):
+            handle.clock.advance(seconds)  # type: ignore[arg-type]
     assert handle.requests == []
     with pytest.raises(LookupError, match="no request yet"):
         _ = handle.last
@@ -193,6 +203,28 @@ def test_settings_and_seeds_are_the_namespaces_own(handle: Handle, server: MockS
     assert handle.last.ttft is not None
     assert handle.last.ttft >= 0.03
     assert Wire(server.in_namespace("other")).ask()[1]["x-mockserver-seed"] == "42"
+
+
+def test_settings_that_are_not_named_again_stay(handle: Handle) -> None:
+    handle.settle(seed=7, strict=True)
+    handle.settle(seed=8)
+    handle.settle(ids="unique")
+    Wire(handle).ask()
+    assert handle.last.seed == 8
+    assert "x-mockserver-seed" not in Wire(handle).ask()[1]
+
+
+def test_a_stub_that_answers_nothing_is_a_problem_of_the_test(handle: Handle) -> None:
+    forgotten = handle.on(prompt="Tell me a story")
+    handle.next(2)
+    handle.on(prompt="Hi").reply("Hello")
+    assert handle.problems() == [
+        "A stub for requests with prompt='Tell me a story' was begun, and nothing was said that it answers.",
+        "A stub for requests was begun, and nothing was said that it answers.",
+    ]
+    handle.reset()
+    assert handle.problems() == []
+    forgotten.reply("Once upon a time")
 
 
 def test_the_clock_goes_forward_for_one_namespace_alone(handle: Handle, server: MockServer) -> None:

@@ -1,21 +1,27 @@
 """Which exchanges of a journal are what a match asks for, and where the others differ."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.stubs.facts import RequestFacts
-from mockserver.core.criteria import Criteria, Facts, decided, differences
+from mockserver.core.criteria import Criteria, Facts, decided, differences, strange_name
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
 
 
-def sift(exchanges: Iterable[Exchange], match: Any) -> dict[int, Sequence[str]]:
+def sift(
+    exchanges: Iterable[Exchange], match: Any, operations: Mapping[str, Iterable[str]]
+) -> dict[int, Sequence[str]]:
     """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
 
-    `match` is a table of criteria. Raises CriteriaError, also where a search that was given up would have to tell: a
+    `match` is a table of criteria, `operations` are the names of each dialect's operations. Raises CriteriaError, also
+    for names that nothing has, also where a search that was given up would have to tell: a
     count of what matches would be a guess. What nobody serves has no fields, and matches only nothing.
     """
     criteria = read_criteria(match)
+    complaint = strange_name(criteria, operations)
+    if complaint is not None:
+        raise CriteriaError(complaint)
     asked = 0
     found: dict[int, Sequence[str]] = {}
     for exchange in exchanges:

@@ -68,7 +68,8 @@ def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, st
         return Chosen(facts, prepared=wish)
     book = namespace.stubs
     if book.is_empty(standing):
-        return Chosen(facts)
+        # Where only stubs may answer, none at all matches nothing either.
+        return Chosen(facts, nearest=() if asks and heard.visit.settings.unmatched == "refuse" else None)
     try:
         found = book.find(facts, standing, None if asks else _fits_body)
         if found is not None:

@@ -62,6 +62,7 @@ from mockserver.core.criteria_notation import CriteriaError, read_criteria
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
 from mockserver.core.timeline import RawHeaders
+from mockserver.dialects.openai_style import is_shallow
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
@@ -502,6 +503,8 @@ def _text(value: object, place: str) -> str:
 
 
 def _json(value: object, place: str) -> str:
+    if not is_shallow(value):
+        raise StubError(f"{place}: nests deeper than anybody reads")
     try:
         return _text(json.dumps(value, ensure_ascii=False, allow_nan=False), place)
     except (TypeError, ValueError, RecursionError) as error:

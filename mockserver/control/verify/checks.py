@@ -14,8 +14,9 @@
 The match says which exchanges are looked at; without it, all in which a model was asked.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import inf
 from typing import Any
 
 from mockserver.control.journal.views import View
@@ -79,15 +80,20 @@ def _run(table: object, place: str, evidence: Evidence) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise CheckError(f"{place}: is a table")
     named = [name for name in table if name in CHECKS]
+    stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
+    if stray is not None:
+        raise CheckError(f"{place}: {unknown('check', stray, (*CHECKS, *_BESIDE) if named else CHECKS)}")
     if len(named) != 1:
-        stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), "")
-        raise CheckError(
-            f"{place}: {unknown('check', stray, CHECKS)}" if stray else f"{place}: has one check: {', '.join(CHECKS)}"
-        )
+        raise CheckError(f"{place}: has one check: {', '.join(CHECKS)}")
+    [name] = named
+    idle = next((key for key in table if key in _BESIDE and name not in _BESIDE[key]), None)
+    if idle is not None:
+        raise CheckError(f"{place}: {name} takes no {idle}")
     match = table.get("match", {})
     if not isinstance(match, Mapping):
         raise CheckError(f"{place}.match: is a table")
-    [name] = named
+    if name in _FLAGS and table[name] is not True:
+        raise CheckError(f"{place}.{name}: is true, or is left out")
     try:
         problem = CHECKS[name](table[name], _Subject(table, match, evidence))
     except (TypeError, AttributeError, KeyError) as error:
@@ -100,7 +106,15 @@ def _calls(wanted: Any, subject: _Subject) -> str | None:
     return verify.calls(subject.sifted, least, most, verify.asked_for(subject.match))
 
 
+def _spaced(wanted: Any, subject: _Subject) -> str | None:
+    if isinstance(wanted, bool) or not 0 <= wanted < inf:
+        raise CheckError(f"{wanted!r} is no number of seconds")
+    return verify.spaced_at_least(subject.views, wanted)
+
+
 def _in_order(wanted: Any, subject: _Subject) -> str | None:
+    if not wanted:
+        raise CheckError("in_order: is a list of matches")
     matches = [{**subject.match, **match} for match in wanted]
     groups = [(verify.asked_for(match) or " request", subject.evidence.sifted(match).matching) for match in matches]
     return verify.in_order(groups, subject.views)
@@ -108,7 +122,13 @@ def _in_order(wanted: Any, subject: _Subject) -> str | None:
 
 def _resilience(wanted: Any, subject: _Subject) -> str | None:
     evidence = subject.evidence
-    declared = Declaration(**(wanted if isinstance(wanted, Mapping) else {}))
+    told = {} if wanted is True else wanted
+    if not isinstance(told, Mapping):
+        raise CheckError(f"resilience: {wanted!r} is neither true nor a table of {', '.join(_DECLARED)}")
+    for name in told:
+        if name not in _DECLARED:
+            raise CheckError(f"resilience: {unknown('key', name, _DECLARED)}")
+    declared = Declaration(**told)
     verdict = judge(subject.views, declared, now=evidence.now, ahead=evidence.ahead)
     return None if verdict.is_clean else verdict.as_text()
 
@@ -116,7 +136,7 @@ def _resilience(wanted: Any, subject: _Subject) -> str | None:
 CHECKS: Mapping[str, Check] = {
     "calls": _calls,
     "never": lambda wanted, subject: verify.never(subject.sifted, verify.asked_for(subject.match)),
-    "spaced_at_least": lambda wanted, subject: verify.spaced_at_least(subject.views, wanted),
+    "spaced_at_least": _spaced,
     "in_order": _in_order,
     "concurrency": lambda wanted, subject: verify.concurrency(subject.views, wanted),
     "tokens": lambda wanted, subject: verify.tokens(subject.views, wanted),
@@ -132,15 +152,31 @@ CHECKS: Mapping[str, Check] = {
     "all_matched": lambda wanted, subject: verify.all_matched(subject.views),
     "resilience": _resilience,
 }
-_BESIDE = ("match", "prices", "arguments", "result")
+# What may stand beside a check, and beside which.
+_BESIDE: Mapping[str, Container[str]] = {
+    "match": CHECKS,
+    "prices": ("cost",),
+    "arguments": ("tool_called",),
+    "result": ("tool_answered",),
+}
+# Checks that are asked for by being named.
+_FLAGS = ("never", "contract", "all_used", "all_matched")
+_DECLARED = tuple(each.name for each in fields(Declaration))
+_BOUNDS = ("at_least", "at_most")
 
 
 def _bounds(wanted: Any) -> tuple[int, int | None]:
     """A number, or a table of `at_least` and `at_most`, as bounds."""
-    if isinstance(wanted, Mapping):
-        return wanted.get("at_least", 0), wanted.get("at_most")
+    if isinstance(wanted, Mapping) and wanted and not wanted.keys() - set(_BOUNDS):
+        least, most = (None if wanted.get(name) is None else _number(wanted[name]) for name in _BOUNDS)
+        return least or 0, most
     if wanted is True:
         return 1, None
-    if isinstance(wanted, bool) or not isinstance(wanted, int):
+    number = _number(wanted)
+    return number, number
+
+
+def _number(wanted: Any) -> int:
+    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
         raise CheckError(f'{wanted!r} is neither a number nor {{"at_least": 1, "at_most": 3}}')
-    return wanted, wanted
+    return wanted

@@ -8,14 +8,17 @@ has three parts: what was expected, what was found, and what came nearest.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import orjson
 
 from mockserver.control.journal.views import View
 from mockserver.control.verify.schemas import Breach, SchemaError, read_schema
-from mockserver.core.criteria import GIVEN_UP, Matcher, holds, wanted
+from mockserver.core.criteria import GIVEN_UP, Matcher, equal_to, holds, wanted
 from mockserver.core.criteria_notation import CriteriaError, read_matcher
+from mockserver.core.generation import FinishReason
+from mockserver.core.naming import unknown
+from mockserver.faults.catalogue import FAULTS
 
 # A sleep may end this much early, in seconds: clocks differ.
 _TICK = 0.001
@@ -29,6 +32,14 @@ ANSWER_FIELDS: Mapping[str, Callable[[View], Sequence[object]]] = {
     "fault": lambda view: tuple(view.faults),
     "closed_by": lambda view: () if view.closed_by is None else (view.closed_by,),
     "finish_reason": lambda view: tuple(view.finish_reasons),
+}
+
+
+# The words that a match may want of them, where there are no others.
+_WORDS: Mapping[str, Sequence[str]] = {
+    "fault": tuple(FAULTS),
+    "closed_by": ("server", "client"),
+    "finish_reason": get_args(FinishReason),
 }
 
 
@@ -47,7 +58,8 @@ def split_match(match: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any
 
 def sift_answers(views: Iterable[View], match: Mapping[str, Any], known: Mapping[int, Sequence[str]]) -> Sifted:
     """The exchanges whose answers are as wanted, among those whose requests are: `known` says where these differ."""
-    told = [(view, (*known.get(view.number, ()), *_answer_differences(view, match))) for view in views]
+    matchers = {name: _answer_matcher(name, value) for name, value in match.items()}
+    told = [(view, (*known.get(view.number, ()), *_answer_differences(view, matchers))) for view in views]
     return Sifted(
         tuple(view for view, different in told if not different),
         tuple(sorted(((view, different) for view, different in told if different), key=lambda each: len(each[1]))),
@@ -313,9 +325,19 @@ def _matcher_text(value: Any) -> str:
     return getattr(value, "__name__", None) or repr(value)
 
 
-def _answer_differences(view: View, match: Mapping[str, Any]) -> Iterable[str]:
-    for name, value in match.items():
-        matcher = read_matcher(value, name)
+def _answer_matcher(name: str, value: Any) -> Matcher:
+    """A matcher for what was answered. CriteriaError where it wants what no answer has."""
+    matcher = read_matcher(value, name)
+    for said in equal_to(matcher):
+        if name in _WORDS and said not in _WORDS[name]:
+            raise CriteriaError(f"{name}: {unknown('word', said, _WORDS[name])}")
+        if name == "status" and (isinstance(said, bool) or not isinstance(said, int)):
+            raise CriteriaError(f"status: {said!r} is no number")
+    return matcher
+
+
+def _answer_differences(view: View, matchers: Mapping[str, Matcher]) -> Iterable[str]:
+    for name, matcher in matchers.items():
         found = ANSWER_FIELDS[name](view)
         if not _is_met(matcher, found):
             yield f"{name}: wanted {wanted(matcher)}, came {', '.join(map(repr, found)) or 'nothing'}"

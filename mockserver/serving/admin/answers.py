@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -54,6 +54,8 @@ async def json_body(request: Request, what: str, example: str) -> dict[str, Any]
     """The JSON object that a request brings. BadRequestError says what is wanted, and shows an example."""
     try:
         value = orjson.loads(await request.body())
+    except ClientDisconnect:
+        raise BadRequestError(f"{what} has not come to its end") from None
     except orjson.JSONDecodeError as error:
         raise BadRequestError(f"{what} is a JSON object such as {example}: {error}") from None
     if not isinstance(value, dict):

@@ -9,6 +9,7 @@ GET     /_mockserver/events              exchanges as they begin and end, as ser
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import orjson
@@ -60,7 +61,7 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
 
     async def one(request: Request) -> Response:
         number = request.path_params["number"]
-        exchange = journal(request).find(number)
+        exchange = journal(request).find(int(number)) if re.fullmatch(r"[0-9]{1,18}", number) else None
         if exchange is None:
             return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
         return admin_json(told_whole(exchange))
@@ -76,7 +77,7 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         *per_namespace("GET", "/journal", guarded(listed)),
         *per_namespace("GET", "/journal.jsonl", guarded(lines)),
         *per_namespace("GET", "/journal.har", guarded(archive)),
-        *per_namespace("GET", "/journal/{number:int}", guarded(one)),
+        *per_namespace("GET", "/journal/{number}", guarded(one)),
         *per_namespace("DELETE", "/journal", guarded(clear)),
         *per_namespace("GET", "/events", guarded(events)),
     ]
@@ -91,8 +92,8 @@ def _asked(journal: Journal, request: Request) -> list[Exchange]:
 
 def _number(request: Request, name: str, otherwise: int) -> int:
     text = request.query_params.get(name)
-    if text is not None and not text.isdecimal():
-        raise BadRequestError(f"{name}: {text!r} is no whole number from 0 on")
+    if text is not None and not re.fullmatch(r"[0-9]{1,18}", text):
+        raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
     return otherwise if text is None else int(text)
 
 

@@ -7,6 +7,7 @@ POST   /_mockserver/reset         forget all that the namespace has armed, count
 """
 
 from functools import partial
+from math import inf
 from typing import Any
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver.control.namespaces import Namespace
+from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import (
     ADMIN,
     BadRequestError,
@@ -26,9 +28,6 @@ from mockserver.serving.admin.answers import (
 )
 from mockserver.serving.admin.faults import mend_door
 from mockserver.serving.simulator import Simulator
-
-# A century: no test needs more.
-_FURTHEST = 3.2e9
 
 
 def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
@@ -44,10 +43,13 @@ def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"ahead": space.shift, "now": simulator.clock(space).now()})
 
     async def advance(request: Request) -> Response:
-        seconds = (await json_body(request, "The body", '{"advance": 60}')).get("advance")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= _FURTHEST:
-            raise BadRequestError('advance: is a number of seconds from 0 on, as in {"advance": 60}')
-        return admin_json({"ahead": simulator.advance(namespace(request), seconds)})
+        told = await json_body(request, "The body", '{"advance": 60}')
+        for name in told.keys() - {"advance"}:
+            raise BadRequestError(unknown("key", name, ("advance",)))
+        try:
+            return admin_json({"ahead": simulator.advance(namespace(request), told.get("advance", inf))})
+        except ValueError as error:
+            raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
 
     async def reset(request: Request) -> Response:
         namespace(request).reset()

@@ -141,6 +141,7 @@ OPERATIONS: Mapping[str, Described] = {
         "settings",
         "Give the namespace settings of its own, instead of those that it has",
         {200: reference("OwnSettings")},
+        query=(Query("merge", TEXT, "`1`: beside those that it has, which stay unless they are named"),),
         takes=reference("OwnSettings"),
         refuses=(400,),
     ),

@@ -20,6 +20,7 @@ from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import told_whole
 from mockserver.control.journal.views import View
 from mockserver.control.own_settings import read_own
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
 from mockserver.control.verify.checks import CheckError, Evidence, run_checks
 from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
@@ -49,6 +50,7 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around waiting, checks, the verdict, and settings of one's own."""
 
     namespace = partial(asked_namespace, simulator)
+    operations = operations_of(simulator.dialects)
 
     async def views(request: Request) -> list[View]:
         return await in_turns(lambda each: View(told_whole(each)), namespace(request).journal.exchanges())
@@ -67,7 +69,7 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         for name in told.keys() - {"match"}:
             raise BadRequestError(unknown("key", name, ("match",)))
         try:
-            found = sift(namespace(request).journal.exchanges(), told.get("match", {}))
+            found = sift(namespace(request).journal.exchanges(), told.get("match", {}), operations)
         except CriteriaError as error:
             raise BadRequestError(str(error)) from None
         matching = [number for number, differences in found.items() if not differences]
@@ -78,7 +80,8 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         space, clock = namespace(request), simulator.clock(namespace(request))
         exchanges = space.journal.exchanges()
         stubs = [_used(stub, used) for stub, used in space.stubs.listed()]
-        evidence = Evidence(await views(request), lambda match: sift(exchanges, match), stubs, clock.now(), space.shift)
+        find = partial(sift, exchanges, operations=operations)
+        evidence = Evidence(await views(request), find, stubs, clock.now(), space.shift)
         try:
             results = run_checks(told.get("checks"), evidence)
         except (CheckError, CriteriaError, DeclarationError) as error:
@@ -101,8 +104,9 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     async def settle(request: Request) -> Response:
         told = await json_body(request, "The settings", '{"seed": 7, "latency": "off"}')
         space = namespace(request)
+        kept = space.own if request.query_params.get("merge") else {}
         try:
-            space.own = read_own(told, simulator.dialects, simulator.setup.settings.traces)
+            space.own = {**kept, **read_own(told, simulator.dialects, simulator.setup.settings.traces)}
         except ConfigError as error:
             raise BadRequestError(str(error)) from None
         return await own_settings(request)
