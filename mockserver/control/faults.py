@@ -15,7 +15,7 @@ from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
-from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.events import goes_on
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
@@ -175,7 +175,7 @@ def wished(heard: Question | Plan) -> tuple[Fault, ...]:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
         if not _fits(fault, heard):
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(FAULTS[fault.kind])}")
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(fault, heard.visit)}")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise WishError(
                 "X-Mockserver-Fault: times, every, skip, share, from, for and match are for rules, not for a request"
@@ -186,7 +186,7 @@ def wished(heard: Question | Plan) -> tuple[Fault, ...]:
 def _fits(fault: Fault, heard: Question | Plan) -> bool:
     """Whether a fault can strike the answer at all: some strike streams alone, some only what a model says."""
     kind = FAULTS[fault.kind]
-    if kind.listens:
+    if kind.listens or not _knows_the_end(fault, heard.visit):
         return False
     if isinstance(heard, Question):
         request = heard.request
@@ -194,8 +194,17 @@ def _fits(fault: Fault, heard: Question | Plan) -> bool:
     return not kind.streams and kind.says is None
 
 
-def _target(kind: Kind) -> str:
-    """What a kind of fault strikes, where it cannot strike a request."""
+def _knows_the_end(fault: Fault, visit: Visit) -> bool:
+    """Whether the vendor has a word for the end that a fault gives to an answer, if it gives it one."""
+    reason = fault.settings.get("reason")
+    return reason is None or reason in visit.landing.dialect.finish_reasons
+
+
+def _target(fault: Fault, visit: Visit) -> str:
+    """What a fault strikes, where it cannot strike a request."""
+    kind, dialect = FAULTS[fault.kind], visit.landing.dialect
+    if not _knows_the_end(fault, visit):
+        return f"what ends by {fault.settings['reason']}; {dialect.name} knows {' and '.join(dialect.finish_reasons)}"
     if kind.listens:
         return "the listener, and so everybody: arm it with --fault, in a config, or by the admin API"
     if kind.streams:

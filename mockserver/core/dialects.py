@@ -8,11 +8,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.generation import FinishReason, Generation, GenerationRequest
 from mockserver.core.quotas import QuotaPolicy, Standing
 from mockserver.core.timeline import Pace, RawHeaders, Reply
 
@@ -149,8 +149,9 @@ class Dialect(NamedTuple):
     the key that a call carries, None when it carries none; a dialect without credentials needs none. `headers` are
     what the vendor puts on every answer, errors included; `realistic` names the latency preset, and `preset_of` that of
     a model, where models differ.
-    `stream_error` is what a stream says, given the status and the body that its refusal would have had. A dialect
-    without `quotas` refuses nobody for asking too much.
+    `stream_error` is what a stream says, given the status and the body that its refusal would have had;
+    `finish_reasons` are the ends of an answer that the vendor has a word for. A dialect without `quotas` refuses nobody
+    for asking too much.
     """
 
     name: str
@@ -167,5 +168,6 @@ class Dialect(NamedTuple):
     quotas: QuotaPolicy | None = None
     clients: Clients = Clients()
     error_schema: str = "ErrorResponse"
+    finish_reasons: tuple[FinishReason, ...] = get_args(FinishReason)
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None

@@ -93,9 +93,14 @@ class Answer:
             self._parts.clear()
 
     def encourage(self) -> None:
-        """Ask for the body, where the client waits to be asked."""
+        """Ask for the body, where the client waits to be asked; one that will be too large is refused unseen."""
         if self._expectant and self.more_body and not self._size:
-            self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            length = self.headers.get("content-length") or ""
+            self.too_large = length.isdecimal() and int(length[:20]) > self.app.max_body
+            if self.too_large:
+                self.keep_alive = False
+            else:
+                self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         self._expectant = False
 
     def start(self) -> None:
@@ -126,6 +131,9 @@ class Answer:
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Prepare the head, which leaves with the first part of the body."""
         lines = [STATUS_LINE[status]]
+        if not self.keep_alive:
+            # What a vendor says of a connection that is kept is not said of one that ends.
+            headers = tuple(header for header in headers if header[0] != b"connection")
         for name, value in headers:
             lines += (name, b": ", value, b"\r\n")
         bodiless = status in _BODILESS
@@ -245,6 +253,8 @@ class DirectProtocol(WireProtocol):
         else:
             self._current = answer
             answer.encourage()
+            if answer.too_large:
+                answer.start()
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body."""

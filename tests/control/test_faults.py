@@ -215,6 +215,17 @@ def test_a_model_that_writes_blanks_without_end_stops_where_the_request_says() -
     assert answer.json()["choices"][0]["text"] == "\n" * 5
 
 
+@pytest.mark.parametrize("dialect, status", [("upstash", 400), ("ovms", 400), ("cerebras", 200), ("yandex", 200)])
+def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) -> None:
+    shape = next(shape for shape in SHAPES if shape.id.startswith(dialect))
+    wish = '{ kind = "finish", reason = "content_filter" }'
+    if status == 400:
+        with pytest.raises(WishError, match=f"{dialect} knows stop and length"):
+            shape.plain("hello", fault=wish)
+    else:
+        assert "content_filter" in shape.plain("hello", fault=wish).body.decode()
+
+
 def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
     fault = '{ kind = "broken_tool_call", times = 1 }'
     assert strikes(fault, 2) == [False, False]

@@ -333,6 +333,8 @@ def test_a_body_may_be_message_pack_alone_or_packed_with_gzip(edition: Edition, 
         pytest.param(b"\xa5mode", id="a text cut short"),
         pytest.param(b"\xdd\xff\xff\xff\xff", id="a list of which nothing comes"),
         pytest.param(b"\x01\x02", id="two values"),
+        pytest.param(b"\x81\xabtemperature\xcb\x7f\xf0\x00\x00\x00\x00\x00\x00", id="infinity"),
+        pytest.param(b"\x81\xabtemperature\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00", id="no number"),
         pytest.param(b"\x91" * 5000 + b"\xc0", id="nested too deeply"),
     ],
 )

@@ -581,11 +581,36 @@ def test_todays_schema_is_an_object_that_is_left_as_it_is() -> None:
         ({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "string"}}, "$ref": "#/$defs/a"}, True),
         ({"properties": {"a/b": {"$ref": "#/properties/c%25"}, "c%": {"$ref": "#/properties/a~1b"}}}, False),
         ({"$defs": {"n": {"properties": {"next": {"anyOf": [{"$ref": "#/$defs/n"}]}}}}}, False),
+        ({"$ref": "#n", "$defs": {"n": {"$anchor": "n", "properties": {"next": {"$ref": "#n"}}}}}, False),
+        ({"$ref": "#n", "$defs": {"n": {"$anchor": "n", "type": "string"}}}, True),
+        ({"$id": "http://x/s", "properties": {"next": {"$ref": "http://x/s"}}}, False),
+        ({"$id": "http://x/s", "properties": {"next": {"$ref": "s"}}}, False),
+        ({"$dynamicAnchor": "n", "properties": {"next": {"$dynamicRef": "#n"}}}, False),
     ],
 )
 def test_a_schema_is_recursive_when_a_definition_leads_back_to_itself(schema: Mapping[str, Any], fine: bool) -> None:
     answer = legacy(response_format={"type": "json_object", "schema": json.dumps(schema)}, max_tokens=1)
     assert answer.status == (200 if fine else 422)
+
+
+def test_todays_objects_have_no_properties_but_those_that_they_name() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "object", "additionalProperties": {"type": "integer"}}, "b": {"type": "integer"}},
+        "required": ["a"],
+        "additionalProperties": True,
+    }
+    for seed in range(5):
+        answer = current(response_format={"type": "json_schema", "json_schema": {"schema": schema}}, seed=seed)
+        said = json.loads(answer.json()["choices"][0]["text"])
+        assert (said["a"], said.keys() <= {"a", "b"}) == ({}, True)
+
+
+def test_a_schema_that_says_nothing_asks_for_an_object_all_the_same() -> None:
+    form = {"type": "json_object", "schema": "{}"}
+    for seed in range(5):
+        answer = legacy(prompt='Answer in JSON with the keys "name" and "age".', response_format=form, seed=seed)
+        assert json.loads(answer.json()["choices"][0]["text"]).keys() == {"name", "age"}
 
 
 @pytest.mark.parametrize(

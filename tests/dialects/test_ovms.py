@@ -262,6 +262,16 @@ def test_the_first_of_equal_keys_counts(edition: Edition) -> None:
     assert (answer.status, answer.json()["usage"]["completion_tokens"]) == (200, 2)
 
 
+def test_the_first_of_equal_keys_counts_within_other_fields_too() -> None:
+    raw = b'{"model":"llama3","prompt":"Hi","max_tokens":2,"stream":true,%b}'
+    options = b'"stream_options":{"include_usage":true,"include_usage":false}'
+    assert b'"usage":{' in ask("ovms", raw % options, edition="observed", headers=JSON).body
+    forms = b'"response_format":{"type":"text"},"response_format":{"type":"json_schema","json_schema":{"schema":{}}}'
+    told = ask("ovms", raw % forms, edition="observed", headers=JSON).plan.request
+    assert told is not None
+    assert told.constraint is None
+
+
 @each_edition
 def test_brackets_within_texts_are_no_nesting(edition: Edition) -> None:
     assert complete(edition, prompt='[[{{"\\' * 100, max_tokens=2).status == 200

@@ -370,6 +370,7 @@ def test_at_temperature_0_all_choices_are_the_same() -> None:
         {"logit_bias": {"42": -100, "word": 100}},
         {"prediction": {"type": "content", "content": "Harbours"}},
         {"prediction": {"type": "content", "content": [{"type": "text", "text": "Harbours"}]}},
+        {"prediction": {"type": "content", "content": {"type": "text", "text": "Harbours"}}},
         {"parallel_tool_calls": False},
         {"response_format": {"type": "text"}},
         {"top_k": 40, "user": "u", "metadata": {"a": "b"}, "service_tier": "auto"},

@@ -175,6 +175,23 @@ def test_a_body_beyond_the_bound_gets_the_vendors_413() -> None:
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (413, "request_too_large")
 
 
+def test_who_asks_before_sending_too_much_is_told_at_once() -> None:
+    with MockServer(Settings(port=0, latency="off", max_body=1000)) as server, connected(server) as client:
+        lines = ("POST /cerebras/v1/completions HTTP/1.1", "host: localhost", "content-length: 99999999999")
+        client.sendall("\r\n".join((*lines, "expect: 100-continue", "", "")).encode())
+        answer = b"".join(iter(lambda: client.recv(65_536), b""))
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"connection: close\r\n" in answer
+
+
+def test_a_connection_that_ends_is_not_said_to_be_kept(server: MockServer) -> None:
+    with connected(server) as client:
+        body = {"model": "llama3", "prompt": "a", "max_tokens": 2, "stream": True}
+        client.sendall(post("/ovms/v3/completions", body, "connection: close"))
+        head = read_all(client).partition(b"\r\n\r\n")[0]
+    assert [line for line in head.split(b"\r\n") if line.startswith(b"connection")] == [b"connection: close"]
+
+
 def test_a_body_of_a_megabyte_is_answered(server: MockServer) -> None:
     body = {"model": "qwen-3-235b-a22b-instruct-2507", "prompt": "word " * 100_000, "max_tokens": 2}
     answer = exchange(server.url, "POST", "/cerebras/v1/completions", body)

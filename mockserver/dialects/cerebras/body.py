@@ -1,6 +1,7 @@
 """The body of a request: JSON or MessagePack, and either of them packed with gzip ("alone or together", note A1)."""
 
 import gzip
+import json
 import zlib
 from io import BytesIO
 from typing import Any
@@ -49,7 +50,10 @@ def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
     from msgpack import unpackb  # few clients pack their bodies
 
     try:
-        return json_object(orjson.dumps(unpackb(data)))
+        value = unpackb(data)
+        # NaN and infinity, which MessagePack can say, are an error here; orjson would make null of them.
+        json.dumps(value, allow_nan=False)
+        return json_object(orjson.dumps(value))
     except (ValueError, TypeError, RecursionError):
         # No MessagePack, or something in it that JSON does not have.
         return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")

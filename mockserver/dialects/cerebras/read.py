@@ -90,7 +90,7 @@ def _output(body: Body) -> Output:
 def _limits(body: Body, context: int) -> Limits:
     least = whole(body.get("min_tokens")) or 0
     # "If -1, sets to max sequence length."
-    return Limits(whole(body.get("max_tokens")), max(least, 0), ignore_eos=least < 0, context=context)
+    return Limits(whole(body.get("max_tokens")), context if least < 0 else least, context=context)
 
 
 def _sampling(body: Body) -> Sampling:

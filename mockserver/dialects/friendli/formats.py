@@ -9,11 +9,20 @@ import orjson
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.core.generation import Constraint
-from mockserver.dialects.friendli.json_schemas import fault_of_schema, is_recursive, opens_with_an_optional_property
+from mockserver.dialects.friendli.json_schemas import (
+    as_obeyed,
+    fault_of_schema,
+    is_recursive,
+    opens_with_an_optional_property,
+)
 from mockserver.dialects.friendli.patterns import fault_of
 
 _SCHEMA = ("response_format", "schema")
 _JSON_SCHEMA = ("response_format", "json_schema", "schema")
+# A schema without any of these says nothing of what a value is.
+_SHAPING = frozenset(
+    ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
+)
 # Schemas come again and again; those of more characters are not worth the room.
 _LONGEST_REMEMBERED = 16_384
 
@@ -27,11 +36,15 @@ def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
     if kind == "regex":
         return Constraint("regex", written)
     if kind == "json_schema":
-        return Constraint("json_schema", wanted["json_schema"]["schema"])
+        return Constraint("json_schema", as_obeyed(wanted["json_schema"]["schema"]))
     if edition == "observed" or written is None:
         return Constraint("json_object")
+    schema = orjson.loads(written)
+    if not schema.keys() & _SHAPING:
+        # What allows any value at all is an object all the same: that is what the form is called.
+        return Constraint("json_object")
     # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
-    return Constraint("json_complete", orjson.loads(written))
+    return Constraint("json_complete", schema)
 
 
 def documented_format(body: Mapping[str, Any]) -> Iterator[Violation]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urljoin
 
 from mockserver.dialects.openai_style import is_shallow
 from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema
@@ -16,6 +16,31 @@ _SINGLE = (
     "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
     "unevaluatedProperties",
 )  # fmt: skip
+
+
+_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+def as_obeyed(schema: Any) -> Any:
+    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless nothing would be left."""
+    closed = _closed(schema)
+    return schema if fault_of_schema(closed) else closed
+
+
+def _closed(schema: Any) -> Any:
+    """A schema whose objects have no properties but those that they name."""
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _each_closed(key, value) for key, value in schema.items()}
+    return made | {"additionalProperties": False} if made.get("additionalProperties") else made
+
+
+def _each_closed(key: str, value: Any) -> Any:
+    if key in _NAMED and isinstance(value, dict):
+        return {name: _closed(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_closed(part) for part in value] if key in (*_LISTED, "items") else value
+    return _closed(value) if key in _SINGLE else value
 
 
 def fault_of_schema(value: object) -> str:
@@ -33,7 +58,8 @@ def fault_of_schema(value: object) -> str:
 
 def is_recursive(schema: Schema) -> bool:
     """Whether a definition leads back to itself: what is left when those that lead nowhere are taken away."""
-    targets = {place: _references(_at(schema, place)) for place in _references(schema)}
+    named = _named(schema)
+    targets = {place: _references(_at(schema, place, named)) for place in _references(schema)}
     while targets:
         ends = [place for place, further in targets.items() if not further & targets.keys()]
         if not ends:
@@ -75,11 +101,30 @@ def _held(schema: Schema) -> Iterable[object]:
 
 
 def _references(schema: object) -> set[str]:
-    return {part["$ref"] for part in _parts(schema) if "$ref" in part}
+    return {part[key] for part in _parts(schema) for key in _REFERRING if isinstance(part.get(key), str)}
 
 
-def _at(schema: Schema, place: str) -> object:
-    """What a local reference (`#/$defs/node`) leads to; None when nothing is there."""
+def _named(schema: Schema) -> dict[str, object]:
+    """The schemas that have names of their own, by what a reference calls them: `#anchor`, or a whole address."""
+    named: dict[str, object] = {}
+    for part in _parts(schema):
+        for key in ("$anchor", "$dynamicAnchor"):
+            if isinstance(part.get(key), str):
+                named[f"#{part[key]}"] = part
+        if isinstance(part.get("$id"), str):
+            named[urljoin(_base(schema), part["$id"])] = part
+    return named
+
+
+def _base(schema: Schema) -> str:
+    return str(schema.get("$id", ""))
+
+
+def _at(schema: Schema, place: str, named: Mapping[str, object]) -> object:
+    """What a reference (`#/$defs/node`, `#node`, `https://example.com/node`) leads to; None when nothing is there."""
+    found_by_name = named.get(place) or named.get(urljoin(_base(schema), place).removesuffix("#"))
+    if found_by_name is not None:
+        return found_by_name
     start, *names = place.split("/")
     found: object = schema if start == "#" else None
     for name in names:

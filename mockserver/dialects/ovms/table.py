@@ -120,4 +120,5 @@ OVMS = Dialect(
     stream_error=stream_error,
     realistic="ovms",
     clients=Clients(native="/v3", openai="/v3"),
+    finish_reasons=("stop", "length"),
 )

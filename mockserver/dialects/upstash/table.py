@@ -35,4 +35,5 @@ UPSTASH = Dialect(
     realistic="upstash",
     clients=Clients(openai="/llm/v1", urls=("QSTASH_URL",), keys=("QSTASH_TOKEN",)),
     quotas=QUOTAS,
+    finish_reasons=("stop", "length"),
 )

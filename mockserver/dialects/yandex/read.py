@@ -109,7 +109,9 @@ def _output(body: Body, backend: Backend) -> Output:
 def _prediction(predicted: Body | None) -> str | None:
     """The text that is expected, "such as the content of a text file that is being regenerated"."""
     content = None if predicted is None else predicted["content"]
-    return "".join(part["text"] for part in content) if isinstance(content, list) else content
+    # The page has one part of text, its clients a list of them.
+    parts = [content] if isinstance(content, dict) else content
+    return "".join(part["text"] for part in parts) if isinstance(parts, list) else parts
 
 
 def _max_tokens(body: Body) -> int | None:

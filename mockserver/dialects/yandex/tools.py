@@ -11,10 +11,10 @@ Body = Mapping[str, Any]
 
 
 class _Choice(NamedTuple):
-    """What a request says of its tools; `names` are those that may be called, None for all."""
+    """What a request says of its tools; `named` are those that may be called, by kind and name, None for all."""
 
     mode: Literal["none", "auto", "required"]
-    names: tuple[str, ...] | None = None
+    named: tuple[tuple[str, str], ...] | None = None
 
 
 _MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
@@ -73,16 +73,17 @@ def read_tools(body: Body) -> tuple[Tool, ...]:
 def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
     """What `tool_choice` or the older `function_call` says; `parallel`: whether one answer may call several tools."""
     legacy = not body.get("tools") and bool(body.get("functions"))
-    field = "function_call" if legacy or "tool_choice" not in body else "tool_choice"
-    mode, names = _CHOICES[field](body.get(field, "auto"))
-    known = [tool.name for tool in read_tools(body)]
-    allowed = known if names is None else names
-    unknown = next((name for name in allowed if name not in known), None)
+    # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
+    field = "tool_choice" if "tool_choice" in body else "function_call"
+    mode, named = _CHOICES[field](body.get(field, "auto"))
+    known = [(tool.kind, tool.name) for tool in read_tools(body)]
+    allowed = known if named is None else named
+    unknown = next((name for kind, name in allowed if (kind, name) not in known), None)
     if unknown is not None:
         return fault(field, f"names a tool that is not there: {unknown!r}")
     if mode == "required" and not allowed:
         return fault(field, "asks for a call, but there is no tool to call")
-    return ToolChoice(mode if allowed else "none", names or (), parallel, legacy)
+    return ToolChoice(mode if allowed else "none", tuple(name for _, name in named or ()), parallel, legacy)
 
 
 def _tool(item: Body) -> Tool:
@@ -105,14 +106,19 @@ def _tool_choice(value: Any) -> _Choice:
         return _MODES[value]
     if value["type"] == "allowed_tools":
         allowed = value["allowed_tools"]
-        names = ((item.get("function") or item.get("custom"))["name"] for item in allowed["tools"])
-        return _Choice(allowed["mode"], tuple(names))
-    return _Choice("required", (value[value["type"]]["name"],))
+        return _Choice(allowed["mode"], tuple(map(_named, allowed["tools"])))
+    return _Choice("required", (_named(value),))
+
+
+def _named(item: Body) -> tuple[str, str]:
+    """A tool by its kind and name."""
+    kind = "function" if item.get("function") else "custom"
+    return kind, item[kind]["name"]
 
 
 def _function_call(value: Any) -> _Choice:
     """A word, or a function by name."""
-    return _MODES[value] if isinstance(value, str) else _Choice("required", (value["name"],))
+    return _MODES[value] if isinstance(value, str) else _Choice("required", (("function", value["name"]),))
 
 
 _CHOICES = {"tool_choice": _tool_choice, "function_call": _function_call}
