@@ -16,7 +16,10 @@ LAYERS = (
     {"cli", "pytest_plugin"},
 )
 PURE = {"core", "generation", "latency", "faults", "dialects", "control"}
-WORLD = {"asyncio", "time", "random", "os", "socket", "starlette", "uvicorn", "threading.Thread"}
+WORLD = {
+    *("asyncio", "time", "random", "os", "socket", "subprocess", "tempfile", "secrets", "uuid"),
+    *("starlette", "uvicorn", "anyio"),
+}
 
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name not in ("__init__.py", "__main__.py")]
 

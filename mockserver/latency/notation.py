@@ -179,6 +179,8 @@ def _normal(given: _Arguments) -> Distribution:
     mean, deviation = given.amount("mean"), given.amount("sd")
     made = Normal(mean, deviation, given.amount("min", 0.0), given.amount("max", float("inf")))
     given.end()
+    if made.least > made.most:
+        raise given.fault("the least is more than the most")
     return made
 
 

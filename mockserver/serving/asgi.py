@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.serving.player import Call, Performance
+from mockserver.serving.player import Performance, Then
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,7 +22,7 @@ class AsgiSink:
     def __init__(self) -> None:
         self._messages: deque[Message] = deque()
         self._news = asyncio.Event()
-        self._resume: Call | None = None
+        self._resume: Then | None = None
         self._aborted = False
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
@@ -35,12 +35,12 @@ class AsgiSink:
         """The message that goes on with it."""
         self._put({"type": "http.response.body", "body": data, "more_body": not last})
 
-    def blocked(self, resume: Call) -> bool:
+    def blocked(self, resume: Then) -> bool:
         """Whether messages wait to be sent."""
         self._resume = resume if self._messages else None
         return bool(self._messages)
 
-    def break_off(self, ending: Ending, ended: Call) -> None:
+    def break_off(self, ending: Ending, ended: Then) -> None:
         """Impossible without a wire: who plays such a timeline has one."""
         raise NotImplementedError(f"{ending.how} needs a socket")
 

@@ -15,7 +15,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.calls import Headers
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.serving.player import Call, Performance
+from mockserver.serving.player import Performance, Then
 from mockserver.serving.reception import Incoming
 from mockserver.serving.wire import WireProtocol
 
@@ -77,8 +77,8 @@ class Answer:
         self._head = b""
         self._chunked = False
         self._bodiless = method == "HEAD"
-        self._resume: Call | None = None
-        self._gone: Call | None = None
+        self._resume: Then | None = None
+        self._gone: Then | None = None
         self._taken = False
         self._expectant = protocol.expect_100_continue
 
@@ -168,14 +168,14 @@ class Answer:
         if last:
             self._complete()
 
-    def blocked(self, resume: Call) -> bool:
+    def blocked(self, resume: Then) -> bool:
         """Whether the client is slow to take what has been written."""
         if not self._protocol.flow.write_paused:
             return False
         self._resume = resume
         return True
 
-    def break_off(self, ending: Ending, ended: Call) -> None:
+    def break_off(self, ending: Ending, ended: Then) -> None:
         """End the answer badly, once what has been written is on its way."""
         task = asyncio.ensure_future(self._break_off(ending, ended))
         self._protocol.tasks.add(task)
@@ -197,7 +197,7 @@ class Answer:
         if self._gone is not None:
             self._gone()
 
-    async def _break_off(self, ending: Ending, ended: Call) -> None:
+    async def _break_off(self, ending: Ending, ended: Then) -> None:
         wire = self._protocol.wire
         if self._head:
             self._protocol.transport.write(self._head)

@@ -24,7 +24,8 @@ _HASTE = 1 / 64
 # So many frames of a long answer are written before others get their turn.
 _TURN = 256
 
-Call = Callable[[], None]
+# What is called when something has come about.
+Then = Callable[[], None]
 
 
 class Sink(Protocol):
@@ -40,10 +41,10 @@ class Sink(Protocol):
     def write(self, data: bytes, *, last: bool) -> None:
         """Send a part of the body; with `last` nothing follows."""
 
-    def blocked(self, resume: Call) -> bool:
+    def blocked(self, resume: Then) -> bool:
         """Whether the client takes no more for now; then `resume` will be called when it does."""
 
-    def break_off(self, ending: Ending, ended: Call) -> None:
+    def break_off(self, ending: Ending, ended: Then) -> None:
         """End the answer badly; `ended` is called when nothing more will be sent, unless the client leaves first."""
 
     def abort(self) -> None:
@@ -68,7 +69,7 @@ class Performance:
         clock: Clock,
         arrived: float,
         record: Record,
-        ended: Call = lambda: None,
+        ended: Then = lambda: None,
         *,
         joined: bool = True,
     ) -> None:

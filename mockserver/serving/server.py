@@ -139,10 +139,12 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         await self._all_have_left(self.grace)
-        self._break_off()
-        await self._all_have_left(_LAST_WORDS)
+        # Whoever waits for something is told first that it will not come.
         for task in list(self.server_state.tasks):
             task.cancel()
+        await asyncio.sleep(_LOOK)
+        self._break_off()
+        await self._all_have_left(_LAST_WORDS)
         # Whoever closes the loop waits for its threads: for what they are at, and not for all that has been asked.
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self.lifespan.shutdown()
@@ -189,7 +191,6 @@ def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
             log_config=None,
             ws="none",
             timeout_keep_alive=75,
-            timeout_graceful_shutdown=1,
         ),
         [fault for fault in settings.fault if FAULTS[fault.kind].listens],
     )

@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlsplit
 
 import pytest
@@ -173,3 +174,13 @@ def test_a_client_of_the_admin_api_may_leave_in_the_middle(
         client.sendall(b"POST /_mockserver/ns/left/stubs HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n{")
     assert exchange(server.url, "GET", "/_mockserver/ns/left/stubs").status == 200
     assert caplog.records == []
+
+
+def test_who_waits_for_something_when_the_server_stops_is_told_that_it_will_not_come() -> None:
+    with ThreadPoolExecutor() as threads:
+        with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+            wanted = "/_mockserver/wait?requests=100&seconds=60"
+            waiting = threads.submit(exchange, server.url, "GET", wanted)
+            # By then it waits; were it not so, it would be refused, which is no answer either.
+            time.sleep(0.3)
+        assert waiting.result(timeout=10).status == 503

@@ -10,7 +10,7 @@ import pytest
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
 from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
 from mockserver.serving.clock import LoopClock
-from mockserver.serving.player import Call, Performance
+from mockserver.serving.player import Performance, Then
 from tests.support.virtual import be_busy, run_virtually
 
 
@@ -84,10 +84,10 @@ class Reader:
     def write(self, data: bytes, *, last: bool) -> None:
         self._heard.append((round(asyncio.get_running_loop().time(), 6), self._name, data))
 
-    def blocked(self, resume: Call) -> bool:
+    def blocked(self, resume: Then) -> bool:
         return False
 
-    def break_off(self, ending: Ending, ended: Call) -> None:
+    def break_off(self, ending: Ending, ended: Then) -> None:
         raise NotImplementedError
 
     def abort(self) -> None:

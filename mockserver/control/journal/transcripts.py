@@ -9,6 +9,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
+from urllib.parse import parse_qsl
 
 import orjson
 
@@ -209,7 +210,9 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
             "method": call.method,
             "url": _url(exchange, call),
             "headers": _pairs(masked(call.headers)),
-            "queryString": [],
+            "queryString": [
+                {"name": name, "value": value} for name, value in parse_qsl(call.query, keep_blank_values=True)
+            ],
             "bodySize": len(call.body),
             "postData": {
                 "mimeType": call.headers.get("content-type") or "",

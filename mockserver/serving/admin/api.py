@@ -1,5 +1,6 @@
 """The admin API under `/_mockserver/`, and each dialect's OpenAPI document. Its `health` is the application's own."""
 
+import asyncio
 import hmac
 from dataclasses import asdict, replace
 from functools import cache
@@ -124,7 +125,11 @@ def _guard(simulator: Simulator) -> Guard:
                 return admin_error(403, _FOREIGN)
             else:
                 allowed = settings.host in _LOOPBACK
-            return await endpoint(request) if allowed else admin_error(401, _CLOSED)
+            try:
+                return await endpoint(request) if allowed else admin_error(401, _CLOSED)
+            except asyncio.CancelledError:
+                # The server stops while somebody waits: that is no fault of anybody's.
+                return admin_error(503, "The server stops")
 
         return guarded
 
