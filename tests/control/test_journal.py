@@ -119,7 +119,7 @@ def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
     assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
     [entry] = har([har_entry(one)])["log"]["entries"]
-    assert entry["request"]["queryString"] == []
+    assert entry["request"]["queryString"] == [{"name": "a", "value": "1"}]
     assert entry["request"]["url"] == "http://localhost/cerebras/v1/completions?a=1"
     assert json.loads(entry["response"]["content"]["text"])["object"] == "text_completion"
 
