@@ -109,7 +109,7 @@ def mockserver(
         handle.declare(**declared)
         variables = handle.environ()
     except (ConfigError, ValueError) as error:
-        pytest.fail(f"marker mockserver: {error}", pytrace=False)
+        raise pytest.fail.Exception(f"mockserver, by its marker or an option: {error}", pytrace=False) from None
     item.stash[_HANDLE] = handle
     item.stash[_STRICTLY] = strictly
     with variables:

@@ -19,6 +19,8 @@ from mockserver.core.calls import Headers
 
 DEFAULT = ""
 
+BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
+
 _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"

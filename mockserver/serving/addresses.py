@@ -4,6 +4,8 @@ import socket
 
 ADMIN = "/_mockserver"
 HEALTH = ADMIN + "/health"
+# Hosts that only this machine reaches: there the admin API needs no token.
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def url_of(listener: socket.socket, *, secure: bool = False) -> str:

@@ -12,7 +12,7 @@ from mockserver.control.quotas.rules import Quota
 from mockserver.control.settings import Settings
 from mockserver.core.criteria import ANYTHING, in_words
 from mockserver.faults.rules import Chance, Fault
-from mockserver.serving.addresses import ADMIN
+from mockserver.serving.addresses import ADMIN, LOOPBACK
 
 # The words of the config for a chance's fields that are called otherwise.
 _WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
@@ -71,6 +71,10 @@ class Greeting:
             yield f"Config: {self.config}, whose changes are taken up"
         yield from (f"Fault: {fault}" for fault in _faults(settings))
         yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
+        if settings.stubs:
+            yield f"Stubs: those in {settings.stubs}, as they are now"
+        if settings.host not in LOOPBACK and not settings.admin_token:
+            yield "Admin API and live page: closed beyond loopback; --admin-token opens them to who knows the token"
         if settings.workers > 1:
             yield _WORKERS.format(settings.workers)
 

@@ -14,7 +14,7 @@ import orjson
 
 from mockserver.control.decision import Decision, decide, recall, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
-from mockserver.control.namespaces import DEFAULT, Namespace, is_name, namespace_of
+from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusal
 from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
@@ -39,7 +39,6 @@ _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
 # So many bytes are hashed in a fraction of a millisecond.
 _HASHED = 131_072
-_BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
 
 
 class Incoming(NamedTuple):
@@ -130,7 +129,7 @@ class Reception:
         if allowed is not None:
             return Staged(visitor, allowed=allowed)
         if not well_named:
-            return self._denied(visitor, Denial(400, "bad_namespace", _BAD_NAME))
+            return self._denied(visitor, Denial(400, "bad_namespace", BAD_NAME))
         landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
             return self._denied(visitor, self._lost(visitor))
@@ -228,7 +227,7 @@ class Reception:
             return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
         if plan.request is not None:
             visitor.namespace.retries.note(plan)
-        if plan.visit.landing.operation is None and not visitor.setup.settings.strict:
+        if _leads_nowhere(plan) and not visitor.setup.settings.strict:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
         return self._noted(visitor, call, plan, ticket)
 
@@ -290,6 +289,12 @@ def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
     """The timeline, such that the page of another origin that asked for it can read it."""
     origin = visitor.incoming.headers.get("origin")
     return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
+
+
+def _leads_nowhere(plan: Plan) -> bool:
+    """Whether nothing is served at the path of a request, or not by its method."""
+    refused = plan.rejection is not None and plan.rejection.kind is FailureKind.UNKNOWN_PATH
+    return refused or plan.visit.landing.operation is None
 
 
 def _with_hint(made: Plan, nearest: list[str]) -> Plan:

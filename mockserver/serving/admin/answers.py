@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver.control.namespaces import Namespace
+from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.simulator import Simulator
 
@@ -46,8 +46,11 @@ def namespace_name(request: Request) -> str:
 
 
 def asked_namespace(simulator: Simulator, request: Request) -> Namespace:
-    """The namespace that the path of a request names."""
-    return simulator.namespaces.get(namespace_name(request))
+    """The namespace that the path of a request names. BadRequestError where no request could reach one of that name."""
+    name = namespace_name(request)
+    if not is_name(name):
+        raise BadRequestError(BAD_NAME)
+    return simulator.namespaces.get(name)
 
 
 async def json_body(request: Request, what: str, example: str) -> dict[str, Any]:

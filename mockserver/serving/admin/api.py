@@ -17,6 +17,7 @@ from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.traces import NO_TRACES
+from mockserver.serving.addresses import LOOPBACK
 from mockserver.serving.admin.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
 from mockserver.serving.admin.catalogue import catalogue_routes
 from mockserver.serving.admin.faults import fault_routes
@@ -42,7 +43,6 @@ _KNOWN = (
     *("faults", "stubs", "journal", "journal/unmatched", "journal/sift", "events", "clock", "reset"),
     *("wait", "verify", "report"),
 )
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def admin_api(simulator: Simulator) -> Starlette:
@@ -124,7 +124,7 @@ def _guard(simulator: Simulator) -> Guard:
             elif _is_foreign(request):
                 return admin_error(403, _FOREIGN)
             else:
-                allowed = settings.host in _LOOPBACK
+                allowed = settings.host in LOOPBACK
             try:
                 return await endpoint(request) if allowed else admin_error(401, _CLOSED)
             except asyncio.CancelledError:

@@ -383,7 +383,7 @@ def _operation(place: Place, described: Described) -> dict[str, Any]:
                 for it in described.query
             ),
         ],
-        "responses": _responses(described),
+        "responses": _responses(described, named="namespace" in variables),
     }
     if described.takes is not None:
         written["requestBody"] = {"required": True, "content": {"application/json": {"schema": described.takes}}}
@@ -395,9 +395,12 @@ def _variable(name: str) -> Schema:
     return known.get(name, TEXT)
 
 
-def _responses(described: Described) -> dict[str, Any]:
+def _responses(described: Described, *, named: bool) -> dict[str, Any]:
     found = {str(status): _answer(schema) for status, schema in described.gives.items()}
-    refusals = described.refuses if described.opens else (*described.refuses, 401)
+    refusals = set(described.refuses if described.opens else (*described.refuses, 401))
+    if named:
+        # Not everything that a path can hold is a namespace's name.
+        refusals.add(400)
     error = {"description": "Why not, and what would have been valid.", "content": _json(reference("Error"))}
     return found | {str(status): error for status in sorted(refusals)}
 
