@@ -197,7 +197,8 @@ def strange_name(criteria: Criteria, operations: Mapping[str, Iterable[str]]) ->
 
     `operations` are the names of a dialect's operations, by its name.
     """
-    known = {"dialect": operations, "operation": dict.fromkeys(name for each in operations.values() for name in each)}
+    every = dict.fromkeys(name for each in operations.values() for name in each)
+    known = {"dialect": [*operations], "operation": [*every]}
     for field, names in known.items():
         for name in said_outright(criteria, field):
             if name not in names:

@@ -97,8 +97,9 @@ def test_a_scenario_is_taken_back_by_its_name(server: MockServer) -> None:
 
 
 @pytest.mark.parametrize("path", ["faults", "settings"])
-def test_a_fault_for_what_does_not_exist_is_not_armed(server: MockServer, path: str) -> None:
-    fault = {"kind": "cut", "match": {"dialect": "cerebra"}}
+@pytest.mark.parametrize("dialect", ["cerebra", {"equals": "cerebra"}, {"one_of": ["ovms", "cerebra"]}])
+def test_a_fault_for_what_does_not_exist_is_not_armed(server: MockServer, path: str, dialect: object) -> None:
+    fault = {"kind": "cut", "match": {"dialect": dialect}}
     method, body = ("POST", fault) if path == "faults" else ("PUT", {"fault": [fault]})
     answer = exchange(server.url, method, f"/_mockserver/ns/nowhere/{path}", body)
     assert answer.status == 400

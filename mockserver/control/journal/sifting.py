@@ -14,9 +14,9 @@ def sift(
 ) -> dict[int, Sequence[str]]:
     """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
 
-    `match` is a table of criteria, `operations` are the names of each dialect's operations. Raises CriteriaError, also
-    for names that nothing has, also where a search that was given up would have to tell: a
-    count of what matches would be a guess. What nobody serves has no fields, and matches only nothing.
+    `match` is a table of criteria, `operations` are the names of each dialect's operations. Raises CriteriaError for
+    names that nothing has, and where a search that was given up would have to tell: a count of what matches would be a
+    guess. What nobody serves has no fields, and matches only nothing.
     """
     criteria = read_criteria(match)
     complaint = strange_name(criteria, operations)
