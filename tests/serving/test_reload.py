@@ -19,6 +19,14 @@ def read(path: Path) -> Callable[[], Settings]:
     return lambda: settle(from_toml(path.read_text(), path.name), {"latency": "off"})
 
 
+def started(folder: Path) -> tuple[Path, ConfigFile, App]:
+    """An application that has been started with a config, and the file that may change."""
+    path = folder / "mock.toml"
+    path.write_text("seed = 1")
+    config = ConfigFile(path, read(path))
+    return path, config, App(config.read(), load_dialects())
+
+
 async def ready(app: App) -> tuple[int, Any]:
     """The status and the body of the application's own word on whether it is ready."""
     said: list[Any] = []
@@ -36,10 +44,7 @@ async def ready(app: App) -> tuple[int, Any]:
 
 
 def test_a_changed_file_is_in_force_for_the_next_request_and_a_bad_one_leaves_the_old_one(tmp_path: Path) -> None:
-    path = tmp_path / "mock.toml"
-    path.write_text("seed = 1")
-    config = ConfigFile(path, read(path))
-    app = App(config.read(), load_dialects())
+    path, config, app = started(tmp_path)
 
     async def story() -> None:
         assert app.settings.seed == 1
@@ -61,10 +66,7 @@ def test_a_changed_file_is_in_force_for_the_next_request_and_a_bad_one_leaves_th
 
 
 def test_a_change_that_a_running_server_cannot_make_is_refused_whole(tmp_path: Path) -> None:
-    path = tmp_path / "mock.toml"
-    path.write_text("seed = 1")
-    config = ConfigFile(path, read(path))
-    app = App(config.read(), load_dialects())
+    path, config, app = started(tmp_path)
     path.write_text("seed = 2\nport = 9000")
     asyncio.run(take_up(config, app.simulator))
     assert app.settings.seed == 1
@@ -83,20 +85,14 @@ def test_a_file_is_told_from_its_next_version_even_while_it_is_away(tmp_path: Pa
 
 @pytest.mark.parametrize("name, value", [("log_level", "debug"), ("log_format", "json"), ("workers", 2)])
 def test_what_is_settled_at_the_start_is_not_said_to_be_in_force(tmp_path: Path, name: str, value: object) -> None:
-    path = tmp_path / "mock.toml"
-    path.write_text("seed = 1")
-    config = ConfigFile(path, read(path))
-    app = App(config.read(), load_dialects())
+    path, config, app = started(tmp_path)
     path.write_text(f"{name} = {value!r}")
     asyncio.run(take_up(config, app.simulator))
     assert app.simulator.config_fault == f"{name}: cannot change while the server runs"
 
 
 def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(tmp_path: Path) -> None:
-    path = tmp_path / "mock.toml"
-    path.write_text("seed = 1")
-    config = ConfigFile(path, read(path))
-    app = App(config.read(), load_dialects())
+    path, config, app = started(tmp_path)
     path.write_text(f"seed = {'[' * 5000}")
     asyncio.run(take_up(config, app.simulator))
     assert "RecursionError" in str(app.simulator.config_fault)
