@@ -21,7 +21,7 @@ WORLD = {
     *("starlette", "uvicorn", "anyio"),
 }
 
-MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.name not in ("__init__.py", "__main__.py")]
+MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE or path.stem[0] != "_"]
 
 
 def imports(tree: ast.AST) -> set[str]:

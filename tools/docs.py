@@ -176,7 +176,8 @@ def _strikes(kind: Kind) -> str:
 
 def _key(name: str, setting: Setting) -> str:
     default = code(json.dumps(setting.default)) if setting.default not in (None, "") else "none"
-    return f"`{name}` ({default}): {setting.summary}"
+    words = f" ({codes(setting.choices)})" if 0 < len(setting.choices) < 5 else ""
+    return f"`{name}` ({default}): {setting.summary}{words}"
 
 
 def scenarios() -> str:
@@ -350,8 +351,8 @@ def _labels(text: str, name: str) -> list[str]:
 @cache
 def _told_metrics() -> str:
     with MockServer(quota="concurrent=9", latency="ttft=1ms, slots=4") as server:
-        for body in ({"stream": True}, {"stream": False}, {"prompt": 7}):
-            _ask(server, {"model": "llama3.1-8b", "prompt": "hi", "max_tokens": 3, **body})
+        for more in ({"stream": True}, {"stream": False}, {"prompt": 7}):
+            _ask(server, {"model": "llama3.1-8b", "prompt": "hi", "max_tokens": 3, **more})
         server.next().error("rate_limit")
         _ask(server, {"model": "llama3.1-8b", "prompt": "hi"})
         # One that is still being answered: what counts the present tells of it.

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import ceil
 from typing import NamedTuple
 
 import orjson
@@ -303,7 +304,8 @@ def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None
         row = row.streamed
     body = row.body(rejection, rejection.message or row.message)
     data = body if isinstance(body, bytes) else orjson.dumps(body)
-    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *rejection.headers)
+    resets = tuple((name, b"%d" % ceil(visit.site.now + seconds)) for name, seconds in row.resets)
+    headers: RawHeaders = ((b"content-type", row.content_type), *row.headers, *resets, *rejection.headers)
     if row.status == 405:
         headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)

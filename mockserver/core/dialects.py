@@ -103,7 +103,8 @@ class Refusal(NamedTuple):
     """A row of an error table: the HTTP status, the wording when the rejection brings none, and the body's shape.
 
     `body` gives a JSON value, or bytes that go out as they are under `content_type`. `streamed` is the row for a
-    request that asked for a stream, where the vendor answers that one otherwise.
+    request that asked for a stream, where the vendor answers that one otherwise; `amid` the wording within a stream
+    that has begun, where it is another. `resets` are headers that state a Unix time, so many seconds from now.
     """
 
     status: int
@@ -112,6 +113,8 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
     streamed: "Refusal | None" = None
+    amid: str = ""
+    resets: tuple[tuple[bytes, int], ...] = ()
 
 
 ErrorTable = Mapping[FailureKind, Refusal]

@@ -6,8 +6,10 @@ dialect's own words for a failure are given to them; all others know no vendor.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
+from mockserver.core.failures import FailureKind
+from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
 from mockserver.faults import answers, connections, fields, streams
 from mockserver.faults.events import Words
@@ -21,11 +23,16 @@ PLACES = ("after_event", "after_token", "after_bytes", "at")
 
 
 class Setting(NamedTuple):
-    """Something that a kind can be told: its type, its value when untold, and what it means."""
+    """Something that a kind can be told: its type, its value when untold, and what it means.
+
+    A text may be one of the `choices`, where there are any; a number is `least` or more.
+    """
 
     type: type | tuple[type, ...]
     default: Any
     summary: str
+    choices: tuple[str, ...] = ()
+    least: float = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +61,9 @@ class Kind:
 
 
 _SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
+_FAILURES = tuple(FailureKind)
 _FAILURE = {
-    "error": Setting(str, "server_error", "what has failed, by its neutral name"),
+    "error": Setting(str, "server_error", "what has failed, by its neutral name", _FAILURES),
     "message": Setting(str, "", "other words than the vendor's"),
 }
 
@@ -65,9 +73,9 @@ FAULTS: dict[str, Kind] = {
         "the vendor's own error instead of an answer",
         _FAILURE
         | {
-            "error": Setting(str, "server_error", "rate_limit, overloaded, unauthorized, ... in any vendor's shape"),
+            "error": Setting(str, "server_error", "what has failed, in any vendor's shape", _FAILURES),
             "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
-            "retry_after_as": Setting(str, "seconds", "how it is said: seconds, ms or date"),
+            "retry_after_as": Setting(str, "seconds", "how it is said", ("seconds", "ms", "date")),
         },
         harm="none",
     ),
@@ -154,7 +162,7 @@ FAULTS: dict[str, Kind] = {
         "nothing but comment lines for a while",
         {
             "seconds": Setting((int, float), 1.0, "seconds from one to the next"),
-            "count": Setting(int, 3, "how many of them"),
+            "count": Setting(int, 3, "how many of them", least=1),
             "text": Setting(str, "keep-alive", "the comment"),
         },
         streams=True,
@@ -165,7 +173,7 @@ FAULTS: dict[str, Kind] = {
     "burst": Kind(
         streams.over(streams.burst),
         "several events in one write",
-        {"events": Setting(int, 4, "how many events leave together, with the last of them")},
+        {"events": Setting(int, 4, "how many events leave together, with the last of them", least=2)},
         streams=True,
         harm="none",
     ),
@@ -173,7 +181,7 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.split),
         "events in pieces, within a character where there is one to cut",
         {
-            "pieces": Setting(int, 3, "how many pieces an event is cut in"),
+            "pieces": Setting(int, 3, "how many pieces an event is cut in", least=2),
             "gap": Setting((int, float), 0.002, "seconds between them"),
         },
         streams=True,
@@ -239,7 +247,7 @@ FAULTS: dict[str, Kind] = {
     "half_head": Kind(
         connections.half_head,
         "half a head, and then nothing",
-        {"then": Setting(str, "hang", "what comes then: hang, reset or close")},
+        {"then": Setting(str, "hang", "what comes then", ("hang", "reset", "close"))},
         harm="truncates",
     ),
     "two_lengths": Kind(
@@ -255,7 +263,7 @@ FAULTS: dict[str, Kind] = {
     "finish": Kind(
         None,
         "the model ends early, for a reason",
-        {"reason": Setting(str, "length", "length, content_filter or stop")},
+        {"reason": Setting(str, "length", "for which", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
         harm="none",
@@ -274,7 +282,14 @@ FAULTS: dict[str, Kind] = {
     "broken_tool_call": Kind(
         None,
         "the model calls a tool in a way that nobody can use",
-        {"how": Setting(str, "json", "json: it breaks off; name: no such tool; schema: a list, not an object")},
+        {
+            "how": Setting(
+                str,
+                "json",
+                "json: it breaks off; name: no such tool; schema: a list, not an object",
+                ("json", "name", "schema"),
+            )
+        },
         says=break_calls,
         calls=True,
         harm="none",
@@ -283,15 +298,15 @@ FAULTS: dict[str, Kind] = {
         streams.over(connections.bandwidth),
         "a slow line, in small pieces",
         {
-            "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second"),
-            "piece": Setting(int, 16, "how many bytes leave at a time"),
+            "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second", least=1),
+            "piece": Setting(int, 16, "how many bytes leave at a time", least=1),
         },
         harm="none",
     ),
     "drip": Kind(
         streams.over(connections.drip),
         "an answer byte by byte",
-        {"bytes_per_second": Setting((int, float), 100, "how many bytes leave in a second")},
+        {"bytes_per_second": Setting((int, float), 100, "how many bytes leave in a second", least=1)},
         harm="none",
     ),
     "refuse": Kind(None, "connections are refused: nobody listens", listens=True, harm="none"),

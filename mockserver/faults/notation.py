@@ -5,21 +5,20 @@
     { kind = "html", from = 10, for = 30, share = [0, 0.5] }
     { scenario = "outage", for = 30 }
 
-A bare name stands for a table with that kind alone, `scenario:` and a name for one with that scenario. A mistake raises
-`FaultError`, which names the key.
+A bare name stands for a table with that kind alone, `scenario:` and a name for one with that scenario; a table may be
+written in JSON too. A mistake raises `FaultError`, which names the key.
 """
 
+import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from mockserver.core.criteria import Criteria, Criterion, Equals, Exists
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
-from mockserver.core.failures import FailureKind
-from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
-from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.catalogue import FAULTS, Kind, Setting
 from mockserver.faults.rules import Chance, Fault, Place
 from mockserver.faults.scenarios import SCENARIOS, acts
 
@@ -30,14 +29,6 @@ _CHANCE = {"times": int, "every": int, "skip": int, **_WINDOW}
 
 # Another word for a failure, as its status is called.
 _OTHER_WORDS = {"not_found": "unknown_model"}
-# What some numbers are at the least; any other is from 0 on.
-_LEAST = {"pieces": 2, "events": 2, "count": 1, "piece": 1, "bytes_per_second": 1}
-_CHOICES = {
-    "retry_after_as": ("seconds", "ms", "date"),
-    "then": ("hang", "reset", "close"),
-    "how": ("json", "name", "schema"),
-    "reason": get_args(FinishReason)[:3],
-}
 # How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
 _LISTENER_FAILS = 5.0
 # No count, time or rate that is meant goes beyond this.
@@ -53,12 +44,20 @@ def read_faults(text: str) -> tuple[Fault, ...]:
     stripped = text.strip()
     if not stripped.startswith(("{", "[")):
         return tuple(fault for name in stripped.split(",") for fault in read_table(_named(name.strip())))
-    try:
-        value = tomllib.loads(f"fault = {stripped}")["fault"]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise FaultError(f"{text!r} is no TOML table: {error}") from None
+    value = _value(stripped)
     tables = value if isinstance(value, list) else [value]
     return tuple(fault for table in tables for fault in read_table(table))
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"fault = {text}")["fault"]
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        complaint = f"{text!r} is no TOML table: {error}"
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise FaultError(complaint) from None
 
 
 def read_table(table: object) -> tuple[Fault, ...]:
@@ -91,12 +90,9 @@ def read_fault(table: object) -> Fault:
     )
 
 
-def choices(setting: str) -> tuple[str, ...]:
-    """The words that a setting of that name may be; none where it may be anything of its type."""
-    return _CHOICES.get(setting, ())
-
-
 def _named(name: str) -> dict[str, str]:
+    if "=" in name:
+        raise FaultError(f'{name!r} is no name: whoever tells more writes a table, {{ kind = "cut", after_event = 5 }}')
     word, colon, rest = name.partition(":")
     return {"scenario": rest.strip()} if colon and word.strip() == "scenario" else {"kind": name}
 
@@ -121,30 +117,27 @@ def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> No
 
 def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]:
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
+    if "error" in given:
+        given["error"] = _OTHER_WORDS.get(given["error"], given["error"])
+    for key, value in given.items():
+        _check_setting(f"{name}.{key}", key, kind.settings[key], value)
     settings = {key: setting.default for key, setting in kind.settings.items()} | given
-    if "error" in settings:
-        settings["error"] = _OTHER_WORDS.get(settings["error"], settings["error"])
-        if settings["error"] not in list(FailureKind):
-            raise FaultError(f"{name}.error: {unknown('failure', settings['error'], list(FailureKind))}")
     if not 200 <= settings.get("status", 200) < 600:
         raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
     if settings.get("status") in (204, 304) and settings["body"]:
         raise FaultError(f"{name}.body: an answer of status {settings['status']} has none")
-    if "charset" in settings:
-        _check_encoding(name, settings["charset"])
-    for key, value in settings.items():
-        _check_setting(f"{name}.{key}", key, value)
+    if "charset" in given:
+        _check_encoding(name, given["charset"])
     return settings
 
 
-def _check_setting(place: str, key: str, value: Any) -> None:
+def _check_setting(place: str, key: str, setting: Setting, value: Any) -> None:
     if isinstance(value, str) and key != "body" and not value.isprintable():
         raise FaultError(f"{place}: {value!r} holds more than one line")
-    if key in _CHOICES and value not in _CHOICES[key]:
-        *others, last = _CHOICES[key]
-        raise FaultError(f"{place}: is {', '.join(others)} or {last}")
-    if key in _LEAST and value < _LEAST[key]:
-        raise FaultError(f"{place}: is a number from {_LEAST[key]} on")
+    if setting.choices and value not in setting.choices:
+        raise FaultError(f"{place}: {unknown(key, value, setting.choices)}")
+    if isinstance(value, int | float) and value < setting.least:
+        raise FaultError(f"{place}: is a number from {setting.least} on")
 
 
 def _check_encoding(name: str, encoding: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mockserver.serving.admin.answers import ADMIN
+from mockserver.serving.addresses import ADMIN
 
 
 @dataclass(frozen=True, slots=True)

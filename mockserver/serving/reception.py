@@ -244,7 +244,8 @@ class Reception:
     def _lost(self, visitor: _Visitor) -> Denial:
         said = (
             f"Nothing is served at {visitor.incoming.method} {visitor.path}. Put a dialect's name in front "
-            f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes."
+            f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes, "
+            f"or the live page: {ADMIN}/ui/."
         )
         return Denial(404, "no_route", said)
 

@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from mockserver.serving.admin.answers import ADMIN, admin_error
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.admin.answers import admin_error
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -39,12 +40,13 @@ def ui_routes() -> list[Route]:
     """The routes of the page and its files."""
     return [
         Route(f"{ADMIN}/ui", _page, methods=["GET"]),
+        *(Route(path, _page, methods=["GET"], include_in_schema=False) for path in (ADMIN, f"{ADMIN}/")),
         Route(f"{ADMIN}/ui/{{path:path}}", _file, methods=["GET"]),
     ]
 
 
 async def _page(request: Request) -> Response:
-    """The page's own files are named beside it, so its address ends in a slash."""
+    """Where people look for the page. Its own files are named beside it, so its address ends in a slash."""
     return RedirectResponse(f"{ADMIN}/ui/", 307)
 
 

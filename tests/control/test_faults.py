@@ -164,7 +164,11 @@ def test_a_failing_stream_says_so_in_the_vendors_shape() -> None:
     captured = {"status_code": 500, "error": error | {"id": ""}}
     assert json.loads(said["cerebras"].removeprefix(b"data: ")) == captured
     assert said["cerebras-observed"] == said["cerebras"]
-    assert said["ovms"] == b'{"error":"Internal server error"}'
+    broken = (
+        "Mediapipe execution failed. MP status - INTERNAL: CalculatorGraph::Run() failed: \n"
+        'Calculator::Process() for node "LLMExecutor" failed: Response generation failed'
+    )
+    assert json.loads(said["ovms"]) == {"error": broken}
     assert json.loads(said["yandex-d2"].removeprefix(b"data: "))["error"]["type"] == "server_error"
     assert json.loads(said["upstash"].removeprefix(b"data: "))["error"]
 

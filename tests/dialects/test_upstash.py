@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 import orjson
@@ -346,6 +347,16 @@ def test_each_rate_limit_is_told_by_its_headers(kind: FailureKind, telling: byte
     names = {name for name, _ in row.headers}
     known = {b"x-ratelimit-limit-requests", b"ratelimit-limit", b"burst-ratelimit-limit"}
     assert (row.status, names & known) == (429, {telling})
+
+
+@pytest.mark.parametrize(
+    "error, window, seconds",
+    [("payment_required", "ratelimit", 86_400), ("overloaded", "burst-ratelimit", 1)],
+)
+def test_a_fault_that_names_a_limit_says_when_it_is_whole_again(error: str, window: str, seconds: int) -> None:
+    answer = ask("upstash", BODY, headers={"x-mockserver-fault": f'{{ kind = "error", error = "{error}" }}'})
+    assert (answer.status, answer.headers[f"{window}-remaining"]) == (429, "0")
+    assert answer.headers[f"{window}-reset"] == str(ceil(FROZEN + seconds))
 
 
 # --- who asks ----------------------------------------------------------------------------------------------------

@@ -28,6 +28,11 @@ def test_names_alone_and_lists_are_faults_too() -> None:
     assert [fault.kind for fault in read_faults('[{ kind = "bom" }, { kind = "cut" }]')] == ["bom", "cut"]
 
 
+def test_a_table_may_be_written_in_json_too() -> None:
+    assert read_faults('{"kind": "cut", "after_event": 5}') == read_faults('{ kind = "cut", after_event = 5 }')
+    assert read_faults('[{"scenario": "outage"}, {"kind": "bom"}]') == read_faults("scenario:outage, bom")
+
+
 def test_a_window_and_a_share_that_moves_are_said_in_the_same_table() -> None:
     [fault] = read_faults('{ kind = "html", from = 10, for = 30, share = [0, 0.5] }')
     assert fault.chance == Chance(start=10, seconds=30, share=0, share_end=0.5)
@@ -90,15 +95,18 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ('{ kind = "cut", match = 3 }', 'cut.match: is a table, such as { dialect = "cerebras" }'),
         (
             '{ kind = "error", error = "rate_limt" }',
-            "error.error: unknown failure 'rate_limt'. Did you mean 'rate_limit'?",
+            "error.error: unknown error 'rate_limt'. Did you mean 'rate_limit'?",
         ),
-        ('{ kind = "error", retry_after_as = "hours" }', "error.retry_after_as: is seconds, ms or date"),
+        (
+            '{ kind = "error", retry_after_as = "hours" }',
+            "unknown retry_after_as 'hours'. Known: seconds, ms, date",
+        ),
         ('{ kind = "status", status = 99 }', "status.status: 99 is no status from 200 to 599"),
         ('{ kind = "status", status = 204, body = "x" }', "status.body: an answer of status 204 has none"),
         ('{ kind = "encoding", charset = "klingon" }', "encoding.charset: Python knows no encoding 'klingon'"),
         ('{ kind = "split", pieces = 0 }', "split.pieces: is a number from 2 on"),
-        ('{ kind = "half_head", then = "cry" }', "half_head.then: is hang, reset or close"),
-        ('{ kind = "finish", reason = "x" }', "finish.reason: is stop, length or content_filter"),
+        ('{ kind = "half_head", then = "cry" }', "half_head.then: unknown then 'cry'. Known: hang, reset, close"),
+        ('{ kind = "finish", reason = "x" }', "finish.reason: unknown reason 'x'. Known: stop, length, content_filter"),
         ('{ kind = "burst", events = 1 }', "burst.events: is a number from 2 on"),
         ('{ kind = "drip", bytes_per_second = 0 }', "drip.bytes_per_second: is a number from 1 on"),
         ('{ kind = "html", share = [0, 0.5] }', "html.share: to move from 0 to 0.5 it needs a time: for = 30"),
@@ -120,6 +128,8 @@ def test_every_kind_can_be_written_by_its_name(kind: str) -> None:
         ("[" * 3000, "is no TOML table"),
         ("[3]", "3 is no table, such as { kind"),
         ("", "kind: unknown fault ''"),
+        ("error, error=rate_limit", "'error=rate_limit' is no name: whoever tells more writes a table, { kind ="),
+        ('{"kind": "cutt"}', "kind: unknown fault 'cutt'. Did you mean 'cut'?"),
     ],
 )
 def test_a_mistake_names_its_key_and_what_would_be_valid(text: str, complaint: str) -> None:

@@ -42,6 +42,18 @@ def test_an_unknown_admin_path_is_told_the_known_ones(server: MockServer) -> Non
     assert "routes" in json.loads(answer.body)["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [("PUT", "/faults", "DELETE, GET, HEAD, POST"), ("POST", "/routes", "GET, HEAD"), ("GET", "/verify", "POST")],
+)
+def test_an_admin_path_names_the_methods_that_it_takes(
+    server: MockServer, method: str, path: str, allowed: str
+) -> None:
+    answer = exchange(server.url, method, f"/_mockserver{path}")
+    assert (answer.status, dict(answer.headers)["allow"]) == (405, allowed)
+    assert f"takes {allowed}, and no {method}" in json.loads(answer.body)["error"]["message"]
+
+
 @pytest.mark.parametrize("dialect", ["cerebras", "friendli", "ovms", "upstash", "yandex"])
 def test_every_dialect_serves_its_openapi_document(server: MockServer, dialect: str) -> None:
     document = json.loads(exchange(server.url, "GET", f"/{dialect}/openapi.json").body)

@@ -29,8 +29,9 @@ def test_every_file_is_served_with_its_type_and_a_policy_that_allows_this_server
 
 
 def test_the_page_has_one_address_and_no_files_but_its_own(server: MockServer) -> None:
-    moved = exchange(server.url, "GET", "/_mockserver/ui")
-    assert (moved.status, dict(moved.headers)["location"]) == (307, "/_mockserver/ui/")
+    for path in ("", "/", "/ui"):
+        moved = exchange(server.url, "GET", f"/_mockserver{path}")
+        assert (moved.status, dict(moved.headers)["location"]) == (307, "/_mockserver/ui/")
     for path in ("none.js", "../serving/ui.py", "%2e%2e/cli.py"):
         assert exchange(server.url, "GET", f"/_mockserver/ui/{path}").status == 404
 

@@ -56,7 +56,8 @@ _ROWS: dict[FailureKind, _Row] = {
         "invalid_request_error",
         "messages",
         "context_length_exceeded",
-        "Please reduce the length of the messages or completion.",
+        # By a token too long for its smallest model: clients look for the figures.
+        "Please reduce the length of the messages or completion. Current length is 8193 while limit is 8192",
     ),
     FailureKind.CONTENT_FILTER: _Row(
         400, "invalid_request_error", "prompt", "content_filter", "The request was refused by a content filter."

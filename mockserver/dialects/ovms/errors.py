@@ -11,6 +11,7 @@ _GRAPH = (
     "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
     'Calculator::Process() for node "LLMExecutor" failed: '
 )
+_FAILED = _GRAPH + "Response generation failed"
 _NOT_JSON = "The file is not valid json - "
 
 
@@ -61,13 +62,16 @@ _COMMON: ErrorTable = {
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
     # "from the HTTP library", which closes the connection and says no more.
     FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda rejection, said: b"", content_type=b"text/html; charset=utf-8"),
-    FailureKind.CONTENT_FILTER: _row(400, _GRAPH + "Response generation failed"),
+    FailureKind.CONTENT_FILTER: _row(400, _FAILED),
     FailureKind.FORBIDDEN: _row(403, "Forbidden"),
     FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),
     FailureKind.RATE_LIMIT: _row(429, "Too many requests"),
     FailureKind.OVERLOADED: _row(503, "Server is not ready"),
     FailureKind.TIMEOUT: _row(408, "Request timeout"),
-    FailureKind.SERVER_ERROR: _row(500, "Internal server error"),
+    # Once a stream has begun it is the graph that fails: of class INTERNAL, unless the request is at fault.
+    FailureKind.SERVER_ERROR: _row(500, "Internal server error")._replace(
+        amid=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
+    ),
 }
 _KEY = "Unauthorized request due to invalid or missing api-key"
 

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.upstash.headers import BURST_LIMIT, CHAT_LIMIT, DAILY_LIMIT
+from mockserver.dialects.upstash.headers import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 
 # --- the table ---------------------------------------------------------------------------------------------------
 
 
-def _qstash(status: int, message: str, headers: RawHeaders = ()) -> Refusal:
-    return Refusal(status, message, lambda rejection, said: {"error": said}, headers)
+def _qstash(status: int, message: str, headers: RawHeaders = (), resets: tuple[tuple[bytes, int], ...] = ()) -> Refusal:
+    return Refusal(status, message, lambda rejection, said: {"error": said}, headers, resets=resets)
 
 
 def _vllm(status: int, type: str, message: str) -> Refusal:
@@ -38,12 +38,18 @@ _TABLE: ErrorTable = {
     FailureKind.WRONG_METHOD: _qstash(405, "method not allowed"),
     # Three kinds of 429, which the SDKs tell apart by the headers alone: the chat's, the day's, the second's.
     FailureKind.RATE_LIMIT: _qstash(429, "rate limit exceeded", CHAT_LIMIT),
-    FailureKind.PAYMENT_REQUIRED: _qstash(429, "daily message limit exceeded", DAILY_LIMIT),
-    FailureKind.OVERLOADED: _qstash(429, "burst rate limit exceeded", BURST_LIMIT),
+    FailureKind.PAYMENT_REQUIRED: _qstash(429, "daily message limit exceeded", DAILY_LIMIT, DAILY_RESET),
+    FailureKind.OVERLOADED: _qstash(429, "burst rate limit exceeded", BURST_LIMIT, BURST_RESET),
     FailureKind.TIMEOUT: _qstash(504, "request timed out"),
     FailureKind.SERVER_ERROR: _qstash(500, "internal server error"),
     FailureKind.INVALID_REQUEST: _vllm(400, "BadRequestError", "The request is not valid."),
-    FailureKind.CONTEXT_LENGTH: _vllm(400, "BadRequestError", "The request is longer than the model's context."),
+    # By a token too long for the Llama: clients look for these words.
+    FailureKind.CONTEXT_LENGTH: _vllm(
+        400,
+        "BadRequestError",
+        "This model's maximum context length is 8192 tokens. However, you requested 8193 tokens (8192 in the messages, "
+        "1 in the completion). Please reduce the length of the messages or completion.",
+    ),
     FailureKind.CONTENT_FILTER: _vllm(400, "BadRequestError", "The request was refused by a content filter."),
     FailureKind.UNKNOWN_MODEL: _vllm(404, "NotFoundError", "The model does not exist."),
 }

@@ -28,6 +28,9 @@ _NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKEN
 CHAT_LIMIT = chat_limits(_NONE_LEFT)
 DAILY_LIMIT = left(b"ratelimit-", MESSAGES_PER_DAY.amount, 0)
 BURST_LIMIT = left(b"burst-ratelimit-", BURST.amount, 0)
+# In seconds from now; the chat API's stand on every answer.
+DAILY_RESET = ((b"ratelimit-reset", 86_400),)
+BURST_RESET = ((b"burst-ratelimit-reset", 1),)
 
 
 def within_limits(site: Site) -> RawHeaders:

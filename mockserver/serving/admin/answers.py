@@ -12,8 +12,6 @@ from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.simulator import Simulator
 
-__all__ = ["ADMIN"]
-
 Endpoint = Callable[[Request], Awaitable[Response]]
 Guard = Callable[[Endpoint], Endpoint]
 

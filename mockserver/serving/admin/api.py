@@ -11,14 +11,14 @@ import orjson
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Match, Route
 
 from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.traces import NO_TRACES
-from mockserver.serving.addresses import LOOPBACK
-from mockserver.serving.admin.answers import ADMIN, BadRequestError, Endpoint, Guard, admin_error, admin_json
+from mockserver.serving.addresses import ADMIN, LOOPBACK
+from mockserver.serving.admin.answers import BadRequestError, Endpoint, Guard, admin_error, admin_json
 from mockserver.serving.admin.catalogue import catalogue_routes
 from mockserver.serving.admin.faults import fault_routes
 from mockserver.serving.admin.journal import journal_routes
@@ -107,7 +107,7 @@ def admin_api(simulator: Simulator) -> Starlette:
             *openapi_routes(),
             Route("/{dialect}/openapi.json", openapi),
         ],
-        exception_handlers={404: _not_found, 405: _not_found, BadRequestError: _bad_request},
+        exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
 
 
@@ -144,6 +144,15 @@ def _is_foreign(request: Request) -> bool:
 
 async def _bad_request(request: Request, error: Exception) -> Response:
     return admin_error(400, str(error))
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    path = request.url.path
+    matching = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    allowed = ", ".join(sorted({method for route in matching for method in route.methods}))
+    refusal = admin_error(405, f"{path} takes {allowed}, and no {request.method}.")
+    refusal.headers["allow"] = allowed
+    return refusal
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

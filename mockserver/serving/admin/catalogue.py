@@ -22,14 +22,13 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.naming import unknown
 from mockserver.core.seeding import derive
 from mockserver.faults.catalogue import FAULTS, Kind, Setting
-from mockserver.faults.notation import choices
 from mockserver.faults.scenarios import SCENARIOS
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
 from mockserver.latency.traces import Traces
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import (
-    ADMIN,
     BadRequestError,
     Guard,
     admin_json,
@@ -134,8 +133,8 @@ def _kind(name: str, kind: Kind) -> dict[str, Any]:
 def _setting(name: str, setting: Setting) -> dict[str, Any]:
     words = {str: "text", int: "whole number"}
     type_name = words.get(setting.type, "number") if isinstance(setting.type, type) else "number"
-    known = tuple(FailureKind) if name == "error" else choices(name)
-    return {"name": name, "type": type_name, "default": setting.default, "summary": setting.summary, "choices": known}
+    own = {"name": name, "type": type_name, "default": setting.default, "summary": setting.summary}
+    return {**own, "choices": setting.choices}
 
 
 def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:

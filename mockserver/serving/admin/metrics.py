@@ -13,7 +13,8 @@ from starlette.routing import Route
 
 from mockserver import __version__
 from mockserver.control.recall import recalled
-from mockserver.serving.admin.answers import ADMIN, Guard
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.admin.answers import Guard
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
 from mockserver.serving.simulator import Simulator

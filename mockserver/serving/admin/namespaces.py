@@ -16,8 +16,8 @@ from starlette.routing import Route
 
 from mockserver.control.namespaces import Namespace
 from mockserver.core.naming import unknown
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import (
-    ADMIN,
     BadRequestError,
     Guard,
     admin_json,

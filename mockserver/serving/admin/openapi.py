@@ -355,7 +355,7 @@ def places(routes: Iterable[BaseRoute]) -> Iterator[Place]:
     """Every method and path of the routes, and `health`, which the application answers itself. HEAD goes with GET."""
     yield Place("GET", _key("GET", HEALTH), HEALTH)
     for route in routes:
-        if isinstance(route, Route):
+        if isinstance(route, Route) and route.include_in_schema:
             path = _VARIABLE.sub(r"{\1}", route.path)
             for method in sorted((route.methods or set()) - {"HEAD"}):
                 yield Place(method, _key(method, path), path)

@@ -1,4 +1,4 @@
-"""The JSON of the admin API as JSON Schemas, by name: what `admin_openapi` refers to.
+"""The JSON of the admin API as JSON Schemas, by name: what the document of `openapi` refers to.
 
 What lives in tables (options, kinds of faults, fields of a match, keys of a stub) is taken from there; the rest is
 written by hand, and a test holds the server's answers to it.
@@ -17,7 +17,7 @@ from mockserver.control.verify.verdict import JUDGES
 from mockserver.core.criteria_notation import FIELDS, MATCHERS
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
-from mockserver.faults.catalogue import FAULTS, PLACES
+from mockserver.faults.catalogue import FAULTS, PLACES, Setting
 from mockserver.faults.scenarios import SCENARIOS
 from mockserver.serving.admin.catalogue import CHANGEABLE
 
@@ -83,13 +83,19 @@ def _fault() -> Schema:
     keys["scenario"] = one_of(SCENARIOS)
     for kind in FAULTS.values():
         for key, setting in kind.settings.items():
-            keys.setdefault(key, {"description": setting.summary})
+            keys.setdefault(key, said(_setting(setting), setting.summary))
     keys |= dict.fromkeys(PLACES, NUMBER)
     keys |= {key: said(NUMBER, "a count") for key in ("times", "every", "skip")}
     keys |= {key: said(NUMBER, "in seconds") for key in ("from", "for")}
     keys["share"] = {"description": "a probability, or two between which it moves"}
     keys["match"] = reference("Match")
     return {"type": "object", "properties": keys, "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
+
+
+def _setting(setting: Setting) -> Schema:
+    if setting.choices:
+        return one_of(setting.choices)
+    return {str: TEXT, int: WHOLE}.get(setting.type, NUMBER) if isinstance(setting.type, type) else NUMBER
 
 
 def _match() -> Schema:

@@ -26,8 +26,8 @@ from mockserver.control.verify.checks import CheckError, Evidence, run_checks
 from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.core.naming import unknown
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import (
-    ADMIN,
     BadRequestError,
     Guard,
     admin_json,
