@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 from mockserver.control.faults import wished
 from mockserver.control.load import Counter
+from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, WishError
 from mockserver.control.quotas.admission import admit
 from mockserver.control.quotas.desk import Ticket
-from mockserver.control.recall import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub

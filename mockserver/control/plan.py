@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import orjson
 
-from mockserver.control import recall
+from mockserver.control import memory
 from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
 from mockserver.control.settings import SEEDS, RouteSettings, Settings
@@ -31,6 +31,7 @@ from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
+from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, delayed, speak
 from mockserver.generation.refusals import in_words
 from mockserver.generation.subject import brief
@@ -86,10 +87,14 @@ class Plan(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A call whose body has been read and accepted: what remains is to answer it."""
+    """A call whose body has been read and accepted: what remains is to answer it.
+
+    Where it is `kept`, an equal call will ask with the same request, as an object.
+    """
 
     visit: Visit
     request: GenerationRequest
+    kept: bool = False
 
     def again(self, call: Call) -> "Question":
         """The same question, asked by another call that differs in nothing but its time."""
@@ -111,7 +116,7 @@ class Question(NamedTuple):
 
 
 # Calls heard lately, by all that may differ between equal ones but the time.
-_heard: recall.Memory[tuple[object, ...], Question] = recall.Memory("heard")
+_heard: memory.Memory[tuple[object, ...], Question] = memory.Memory("heard")
 
 
 def hear(
@@ -122,15 +127,17 @@ def hear(
     `salt` sets apart the ids of equal calls, where the settings want them unique; `standings` are the caller's quotas.
     Raises WishError when a header of our own cannot be obeyed.
     """
-    if salt or standings or len(call.body) > recall.LONGEST_CALL:
+    if salt or standings or len(call.body) > memory.LONGEST_CALL:
         return _hear(_visit(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
     if known is not None and known.visit.landing is landing and known.visit.settings is settings:
         return known.again(call)
     heard = _hear(_visit(call, landing, settings))
-    if isinstance(heard, Question):
-        _heard.keep(key, heard)
+    if not isinstance(heard, Question):
+        return heard
+    heard = heard._replace(kept=True)
+    _heard.keep(key, heard)
     return heard
 
 
@@ -161,7 +168,10 @@ def answer(
     """
     visit, request = question.visit, question.request
     seed = visit.site.seed
-    generation = recall.said(request, seed) if speech is None else speak(request, speech, seed)
+    if speech is not None:
+        generation = speak(request, speech, seed)
+    else:
+        generation = memory.generated(request, seed) if question.kept else generate(request, seed)
     for fault in faults:
         says = FAULTS[fault.kind].says
         if says is not None:

@@ -209,14 +209,21 @@ class Template(NamedTuple):
     after: bytes
 
 
+# Longer texts come from stubs, and hardly ever again.
+_LONGEST_TOKEN = 64
+
+
 class JsonTexts(dict[str, bytes]):
-    """Texts as JSON strings, each written once; begins anew when it is full, since a prompt may hold any text."""
+    """Texts as JSON strings, those of tokens written once each; begins anew when it is full, since a prompt may hold
+    any text."""
 
     def __init__(self, write: Callable[[str], bytes]) -> None:
         super().__init__()
         self._write = write
 
     def __missing__(self, text: str) -> bytes:
+        if len(text) > _LONGEST_TOKEN:
+            return self._write(text)
         if len(self) >= 65_536:
             self.clear()
         written = self[text] = self._write(text)

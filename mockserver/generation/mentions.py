@@ -62,11 +62,14 @@ class Name(NamedTuple):
     end: int
 
 
-@lru_cache(maxsize=256)
 def names(topic: str, about: frozenset[str] = frozenset()) -> tuple[Name, ...]:
     """The names in a prompt, in order. Words that say what is asked (`about`, as terms) are none, nor are stopwords."""
-    stretch = topic[:_STRETCH]
-    stopwords = frozenset(corpus.language(brief(topic).language).get("stopwords", ()))
+    return _names(topic[:_STRETCH], brief(topic).language, about)
+
+
+@lru_cache(maxsize=256)
+def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ...]:
+    stopwords = frozenset(corpus.language(language).get("stopwords", ()))
     found = [Name(_ENDING.sub("", m[0]), m.start(), m.end()) for m in _NAME.finditer(stretch)]
     found = [
         name

@@ -16,6 +16,8 @@ from mockserver.generation.prose import write_prose
 
 _KEPT_STORIES = 256
 _LONGEST_KEPT = 4096
+# In characters.
+_LONGEST_PROMPT = 16_384
 # So many tokens are told at a time.
 _STRETCH = 1024
 
@@ -78,18 +80,21 @@ def beginning(
 
     It does not end before it has `least` of them. The key stands for the prompt and the constraint too.
     """
-    return heard(key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
+    return heard(prompt, key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
 
 
 def heard(
-    key: int, write: Callable[[], Iterator[Phrase | None]], *, limit: int, least: int
+    prompt: Prompt, key: int, write: Callable[[], Iterator[Phrase | None]], *, limit: int, least: int
 ) -> tuple[list[int], list[str], bool]:
     """The same of the story that somebody writes, if it is not known by its key."""
     story = _kept.get(key)
     if story is None:
-        if len(_kept) >= _KEPT_STORIES:
-            _kept.clear()
-        story = _kept[key] = Story(write())
+        story = Story(write())
+        # Who writes it holds on to the prompt.
+        if len(prompt.text) <= _LONGEST_PROMPT:
+            if len(_kept) >= _KEPT_STORIES:
+                _kept.clear()
+            _kept[key] = story
     end = story.tell(limit, least)
     if len(story.ids) > _LONGEST_KEPT:
         _kept.pop(key, None)

@@ -68,7 +68,7 @@ def tell(
             return phrases
         return revoiced(phrases, prompt, sampling, _draws(derive(key, "voice"), derive(likeliest, "voice"), free))
 
-    return heard(derive(key, "controls", repr(_controls(sampling, free))), write, limit=limit, least=least)
+    return heard(prompt, derive(key, "controls", repr(_controls(sampling, free))), write, limit=limit, least=least)
 
 
 def _draws(own: int, likeliest: int, free: float) -> Draws:

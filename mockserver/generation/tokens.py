@@ -44,6 +44,7 @@ _LOOKAHEAD = 64
 _PREFIX = 3
 _WINDOW = 1 << 11
 _REMEMBERED_PRETOKENS = 1 << 13
+_LONGEST_WORD = 64
 _REPLACEMENT = "\ufffd"
 
 
@@ -108,9 +109,14 @@ def _vocabulary() -> _Vocabulary:
 
 
 class _Splits(dict[str, tuple[int, ...]]):
-    """The ids of each pretoken met lately; begins anew when it is full, so that hostile text cannot fill the memory."""
+    """The ids of each pretoken met lately, unless it is so long that it is no word.
+
+    Begins anew when it is full, so that hostile text cannot fill the memory.
+    """
 
     def __missing__(self, pretoken: str) -> tuple[int, ...]:
+        if len(pretoken) > _LONGEST_WORD:
+            return _split(pretoken)
         if len(self) >= _REMEMBERED_PRETOKENS:
             self.clear()
         split = self[pretoken] = _split(pretoken)

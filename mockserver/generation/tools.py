@@ -114,7 +114,7 @@ def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
 
 
 def _match(tool: Tool, topic: str) -> _Match:
-    own = _tool_terms(tool.name, tool.description, _parameter_names(tool))
+    own = _terms_of(tool)
     points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
     if re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", topic, re.IGNORECASE):
         points[f"={tool.name}"] = _NEEDED
@@ -128,18 +128,26 @@ def _points(term: str, own: _Terms) -> int:
     return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
 
 
+def _terms_of(tool: Tool) -> _Terms:
+    return _tool_terms(tool.name, tool.description[:_DESCRIPTION], _parameter_names(tool))
+
+
 @lru_cache(maxsize=1024)
 def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> _Terms:
     own = terms(name) - _GENERIC or terms(name) - _VERBS
-    first_sentence = re.split(r"[.!?。！？\n]", description[:_DESCRIPTION], maxsplit=1)[0]
+    first_sentence = re.split(r"[.!?。！？\n]", description, maxsplit=1)[0]
     rest = terms(first_sentence) - _GENERIC - _WEAK
     return _Terms((own - _WEAK) or own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
 
 
-@lru_cache(maxsize=256)
 def _topic_terms(topic: str) -> frozenset[str]:
     stretch = topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}"
-    return terms(stretch, frozenset(corpus.language(brief(topic).language).get("stopwords", ())))
+    return _stretch_terms(stretch, brief(topic).language)
+
+
+@lru_cache(maxsize=256)
+def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
+    return terms(stretch, frozenset(corpus.language(language).get("stopwords", ())))
 
 
 def _parameter_names(tool: Tool) -> tuple[str, ...]:
@@ -152,7 +160,7 @@ def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
     own = derive(key, "call", tool.name)
     if tool.kind == "custom":
         return [_call(tool, write_input(tool, prompt, own))]
-    about = frozenset().union(*_tool_terms(tool.name, tool.description, _parameter_names(tool)))
+    about = frozenset().union(*_terms_of(tool))
     things = listed(prompt.topic, names(prompt.topic, about))
     return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, things)]
 

@@ -456,7 +456,7 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         ({"headers": {"a b": "c"}}, "stub.headers: 'a b' is no name of a header"),
         ({"headers": {"content-length": "5"}}, "stub.headers: content-length is the server's own to say"),
         ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' holds characters beyond Latin-1"),
-        ({"error": "rate_limits"}, "stub.error: error.error: unknown failure 'rate_limits'. Did you mean 'rate_limit'"),
+        ({"error": "rate_limits"}, "stub.error: error.error: unknown error 'rate_limits'. Did you mean 'rate_limit'"),
         ({"error": {"retry_after": 1}}, "stub.error: is a failure by its name, or"),
         ({"faults": [{"kind": "rst"}]}, "stub.faults: kind: unknown fault 'rst'"),
         ({"faults": [{"kind": "cut", "times": 1}]}, "stub.faults: which requests are struck is the stub's to say"),

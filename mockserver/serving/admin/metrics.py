@@ -12,7 +12,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mockserver import __version__
-from mockserver.control.recall import recalled
+from mockserver.control.memory import counts
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import Guard
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
@@ -135,7 +135,7 @@ def _state(simulator: Simulator) -> Iterator[Family]:
 
 def _memories() -> Iterable[Family]:
     """What is remembered instead of being worked out again."""
-    counted = recalled().items()
+    counted = counts().items()
     for key, text in (("hits", "found what was asked for"), ("misses", "did not have it")):
         samples = [Sample({"memory": name}, count[key]) for name, count in counted]
         yield Family(f"mockserver_memory_{key}_total", "counter", f"How often a memory {text}.", samples)

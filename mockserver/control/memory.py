@@ -1,4 +1,4 @@
-"""What has been asked lately, and what was said to it.
+"""What is remembered: calls heard lately, what was generated for them, and the plans made of it.
 
 Test suites and load tests ask the same things again and again. Reading and generating are pure, so remembering them
 changes no answer; every memory is bounded.
@@ -54,21 +54,21 @@ class Memory(Generic[Key, Value]):
 
 
 # A request is told from another by being the same object, which the memory keeps alive.
-_said: Memory[tuple[int, int], tuple[GenerationRequest, Generation]] = Memory("said")
+_generated: Memory[tuple[int, int], tuple[GenerationRequest, Generation]] = Memory("generated")
 
 
-def said(request: GenerationRequest, seed: int) -> Generation:
+def generated(request: GenerationRequest, seed: int) -> Generation:
     """What is generated for a request under a seed."""
     key = (id(request), seed)
-    known = _said.find(key)
+    known = _generated.find(key)
     if known is not None and known[0] is request:
         return known[1]
     generation = generate(request, seed)
     if generation.usage.completion_tokens <= LONGEST_ANSWER:
-        _said.keep(key, (request, generation))
+        _generated.keep(key, (request, generation))
     return generation
 
 
-def recalled() -> dict[str, dict[str, int]]:
+def counts() -> dict[str, dict[str, int]]:
     """How often each memory was asked, for the metrics."""
     return {name: {"hits": memory.hits, "misses": memory.misses} for name, memory in _memories.items()}
