@@ -32,12 +32,12 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
 from mockserver.generation.generate import generate
-from mockserver.generation.prepared import Speech, delayed, speak
+from mockserver.generation.prepared import Speech, speak
 from mockserver.generation.refusals import in_words
 from mockserver.generation.subject import brief
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
-from mockserver.latency.pace import instant, pace
+from mockserver.latency.pace import delayed, instant, pace
 from mockserver.latency.profiles import OFF, REALISTIC, Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
@@ -182,7 +182,7 @@ def answer(
     thinking = unseen.reasoning if unseen is not None else 0
     timing, seat = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
     if speech is not None:
-        timing = delayed(timing, speech, generation)
+        timing = delayed(timing, speech.delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
     if counter is not None:
         taken = counter.take(timing)
         if isinstance(taken, Rejection):

@@ -21,9 +21,9 @@ from mockserver.core.generation import (
     Usage,
 )
 from mockserver.core.seeding import derive
-from mockserver.generation import tokens
 from mockserver.generation.beams import ranked
-from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.echo import echo_of
+from mockserver.generation.logprobs import asked_positions, positions, scale
 from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
@@ -39,7 +39,10 @@ _LONGEST = 131_072
 
 
 class _Draft(NamedTuple):
-    """A choice before it has its place. `seed` is what it states, `key` decides how likely its tokens are."""
+    """A choice before it has its place. `seed` is what it states, `key` decides how likely its tokens are.
+
+    The `likeliest` is the one that greedy sampling gives.
+    """
 
     seed: int
     key: int
@@ -49,6 +52,7 @@ class _Draft(NamedTuple):
     stop: str | int | None
     reasoning: int = 0
     calls: tuple[ToolCall, ...] = ()
+    likeliest: bool = False
 
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
@@ -92,8 +96,8 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
-        # The beams of a search without chance are the same whatever the seed.
-        owns = _choice_seeds(request._replace(sampling=Sampling()), likely, time)
+        # The beams of a search without chance are the same whatever the seed; the first is what greed would find.
+        owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling()), likely, time)[1:]]
     elif searched and request.sampling.beams > 1:
         # What beams draw follows from one seed.
         owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
@@ -129,11 +133,12 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
         return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, reasoning, cut.calls)
     least = limit if limits.ignore_eos else limits.min_tokens
     ids, texts, ended = tell(prompt, request.constraint, sampling, source, own, limit=limit, least=least)
-    key = derive(source.content, "likeliest") if source.free == 0 and not source.searched else own
+    likeliest = source.free == 0 and own == LIKELIEST
+    key = derive(source.content, "likeliest") if likeliest else own
     stopped = cut_at_stop(ids, texts, request.stops, limits.min_tokens)
     if stopped is not None:
-        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, reasoning)
-    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, reasoning)
+        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, reasoning, likeliest=likeliest)
+    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, reasoning, likeliest=likeliest)
 
 
 def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
@@ -156,16 +161,16 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
     """The `n` likeliest of the candidates, best first; all of them where there is nothing to choose."""
     if request.best_of == 1:
         return drafts
-    likely = scale(request.sampling, brief(prompt.topic).language, searched=True)
-    scored = [positions(draft.ids, draft.texts, 0, draft.key, likely) for draft in drafts]
+    language = brief(prompt.topic).language
+    scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
+    scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]
     places = ranked(scored, request.sampling)[: request.n]
     # A search states the seed that it began with.
     return [drafts[place]._replace(seed=drafts[index].seed) for index, place in enumerate(places)]
 
 
 def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
-    echo: Sequence[int] = (prompt.ids or tokens.encode(prompt.text)) if request.output.echo else ()
-    echo_texts = tokens.texts(echo) if echo else ()
+    echo = echo_of(request, prompt, echo_key)
     return Choice(
         index=index,
         seed=draft.seed,
@@ -175,18 +180,13 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         prompt=prompt,
         stop=draft.stop,
         calls=draft.calls,
-        positions=_positions(draft.ids, draft.texts, draft.key, request, prompt, request.sampling),
-        echo_ids=echo,
-        echo_texts=echo_texts,
-        echo_positions=_positions(echo, echo_texts, echo_key, request, prompt, Sampling()) if echo else (),
+        positions=_positions(draft, request, prompt),
+        echo_ids=echo.ids,
+        echo_texts=echo.texts,
+        echo_positions=echo.positions,
     )
 
 
-def _positions(
-    ids: Sequence[int], texts: Sequence[str], key: int, request: GenerationRequest, prompt: Prompt, sampling: Sampling
-) -> Sequence[Position]:
-    alternatives = request.output.logprobs
-    if alternatives is None:
-        return ()
-    likely = scale(sampling, brief(prompt.topic).language, searched=request.best_of > 1)
-    return positions(ids, texts, alternatives, key, likely)
+def _positions(draft: _Draft, request: GenerationRequest, prompt: Prompt) -> Sequence[Position]:
+    found = request.best_of > 1 and not draft.likeliest
+    return asked_positions(request, prompt, draft.ids, draft.texts, draft.key, request.sampling, found=found)

@@ -12,17 +12,20 @@ from itertools import accumulate
 from math import exp, floor, log
 from typing import NamedTuple
 
-from mockserver.core.generation import Position, Sampling
+from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus, tokens
 from mockserver.generation.bans import NEVER, Bans, bans
 from mockserver.generation.sampling import freedom, straying
+from mockserver.generation.subject import brief
 from mockserver.generation.tokens import token_bytes
 from mockserver.generation.voice import UNEXPECTED
 
 RANKS = 21
 _SHAPES = 64
 _LEAST_DOUBT = -0.000_001
+# How warm tokens are that a search has found: it passes an unlikely one only for likelier ones behind it.
+_FOUND = 0.1
 
 Row = tuple[int, str, float]
 
@@ -59,11 +62,33 @@ def positions(
     return tuple(rows)
 
 
-def scale(sampling: Sampling, language: str, *, searched: bool = False) -> Scale:
-    """The scale of a request's choices. What was searched for, and not drawn, is told as the model would draw it."""
+def asked_positions(
+    request: GenerationRequest,
+    prompt: Prompt,
+    ids: Sequence[int],
+    texts: Sequence[str],
+    key: int,
+    sampling: Sampling,
+    *,
+    found: bool = False,
+) -> Sequence[Position]:
+    """The positions of tokens that follow a prompt, where the request asks for any."""
+    alternatives = request.output.logprobs
+    if alternatives is None:
+        return ()
+    return positions(ids, texts, alternatives, key, scale(sampling, brief(prompt.topic).language, found=found))
+
+
+def scale(sampling: Sampling, language: str, *, found: bool = False) -> Scale:
+    """The scale of a choice. One that a search without chance has `found` strays from the likeliest now and then."""
     greedy = freedom(sampling) == 0
-    if searched and greedy:
-        model = Sampling(logit_bias=sampling.logit_bias, bad_words=sampling.bad_words, bad_tokens=sampling.bad_tokens)
+    if found and greedy:
+        model = Sampling(
+            temperature=_FOUND,
+            logit_bias=sampling.logit_bias,
+            bad_words=sampling.bad_words,
+            bad_tokens=sampling.bad_tokens,
+        )
         return Scale(model, False, language)
     return Scale(sampling, greedy, language)
 

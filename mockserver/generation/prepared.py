@@ -5,25 +5,21 @@ Neither limits nor stops shorten it. Log-probabilities, token ids and usage are 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 
 from mockserver.core.generation import (
     Choice,
     FinishReason,
     Generation,
     GenerationRequest,
-    Position,
     Prompt,
-    Sampling,
     ToolCall,
     Unseen,
     Usage,
 )
 from mockserver.core.seeding import derive
-from mockserver.core.timeline import Pace
 from mockserver.generation import tokens
-from mockserver.generation.logprobs import positions, scale
-from mockserver.generation.subject import brief
+from mockserver.generation.echo import echo_of
+from mockserver.generation.logprobs import asked_positions
 from mockserver.generation.unseen import unseen
 
 
@@ -66,36 +62,11 @@ def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
     return Generation(request, choices, _usage(request, choices, speech), key, prepared=True)
 
 
-def delayed(timing: Pace, speech: Speech, generation: Generation) -> Pace:
-    """The pace with the delays of the pieces: each for its own when streamed, all of them before a whole answer."""
-    if all(delay is None for delay in speech.delays):
-        return timing
-    natural = timing.schedule or (0.0,) * max(generation.steps, 1)
-    if generation.request.output.stream and speech.pieces:
-        due = _streamed(natural, speech.delays)
-    else:
-        extra = sum(delay for delay in speech.delays if delay is not None)
-        due = [instant + extra for instant in natural]
-    first, last = due[0], due[-1]
-    if not first:
-        return Pace(timing.queue, timing.prefill, last, due)
-    queue = min(timing.queue, first)
-    return Pace(queue, first - queue, last - first, due)
-
-
-def _streamed(natural: Sequence[float], delays: Sequence[float | None]) -> list[float]:
-    gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
-    told = [*delays, *[None] * len(gaps)]
-    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, told, strict=False)))
-
-
 def _choice(
     number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
 ) -> Choice:
     ids, texts = _told(speech, streamed=request.output.stream)
-    echo: Sequence[int] = (prompt.ids or tokens.encode(prompt.text)) if request.output.echo else ()
-    echo_texts = tokens.texts(echo)
-    language = brief(prompt.topic).language if request.output.logprobs is not None else ""
+    echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
         index=number,
@@ -106,10 +77,10 @@ def _choice(
         prompt=prompt,
         calls=calls,
         refusal=speech.refusal,
-        positions=_positions(ids, texts, seed, request, request.sampling, language),
-        echo_ids=echo,
-        echo_texts=echo_texts,
-        echo_positions=_positions(echo, echo_texts, derive(seed, "echo"), request, Sampling(), language),
+        positions=asked_positions(request, prompt, ids, texts, seed, request.sampling),
+        echo_ids=echo.ids,
+        echo_texts=echo.texts,
+        echo_positions=echo.positions,
     )
 
 
@@ -129,18 +100,6 @@ def _call(name: str, arguments: str) -> ToolCall:
 def _seed(request: GenerationRequest, key: int, index: int) -> int:
     given = request.sampling.seeds
     return given[min(index, len(given) - 1)] if given else derive(key, "seed", index) >> 33
-
-
-def _positions(
-    ids: Sequence[int],
-    texts: Sequence[str],
-    key: int,
-    request: GenerationRequest,
-    sampling: Sampling,
-    language: str,
-) -> Sequence[Position]:
-    alternatives = request.output.logprobs
-    return () if alternatives is None else positions(ids, texts, alternatives, key, scale(sampling, language))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:

@@ -6,7 +6,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
 from mockserver.generation.corpus import phrase
-from mockserver.generation.logprobs import positions, scale
+from mockserver.generation.logprobs import asked_positions
 from mockserver.generation.subject import brief
 
 
@@ -27,12 +27,10 @@ def _worded(choice: Choice, request: GenerationRequest) -> Choice:
     said = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
     limit = request.limits.max_tokens
     ids, texts = said.ids[:limit], said.texts[:limit]
-    alternatives = request.output.logprobs
-    likely = scale(request.sampling, language)
     return replace(
         choice,
         ids=ids,
         texts=texts,
         finish_reason="stop" if len(ids) == len(said.ids) else "length",
-        positions=() if alternatives is None else positions(ids, texts, alternatives, choice.seed, likely),
+        positions=asked_positions(request, choice.prompt, ids, texts, choice.seed, request.sampling),
     )

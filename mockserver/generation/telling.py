@@ -22,13 +22,15 @@ Told = tuple[list[int], list[str], bool]
 # depends on no seed at all, not even the server's.
 LIKELIEST = 0
 WEIGHTS = 42
+# How free a search without chance looks around: what it finds differs from the greedy story in half of its turns.
+_ASIDE = 0.5
 
 
 class Source(NamedTuple):
     """What the stories of a prompt come from: `content` for those that are drawn, `likely` for the greedy one.
 
     `free` is how free the sampling leaves them. Where beams are `searched`, they differ from each other however greedy
-    they are.
+    they are: by a little without chance, but for the one that is greedy itself.
     """
 
     content: int
@@ -52,8 +54,7 @@ def tell(
     It does not end before it has `least` of them.
     """
     key = derive(source.content, "text", own)
-    # A greedy story is the likely one already, and candidates are told apart by their own seeds alone.
-    free = 1.0 if source.searched else source.free or 1.0
+    free = _freedom(source, own)
     plain = is_plain(sampling)
     if free == 1 and (plain or constraint is not None):
         return beginning(prompt, key, constraint, limit=limit, least=least)
@@ -69,6 +70,14 @@ def tell(
         return revoiced(phrases, prompt, sampling, _draws(derive(key, "voice"), derive(likeliest, "voice"), free))
 
     return heard(prompt, derive(key, "controls", repr(_controls(sampling, free))), write, limit=limit, least=least)
+
+
+def _freedom(source: Source, own: int) -> float:
+    """How many of its turns a story decides by itself; one that is likely by its key needs no blending."""
+    if source.free == 0:
+        return _ASIDE if source.searched and own != LIKELIEST else 1.0
+    # Candidates are told apart by their own seeds alone.
+    return 1.0 if source.searched else source.free
 
 
 def _draws(own: int, likeliest: int, free: float) -> Draws:

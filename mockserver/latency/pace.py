@@ -1,7 +1,7 @@
 """The pace of one generation: a profile's distributions, drawn once for a request."""
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import Pace
@@ -44,6 +44,32 @@ def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thin
     schedule = _chunked(schedule, profile.chunk, draws)
     made = Pace(queue, prefill, schedule[-1] - first, schedule)
     return made if profile.speed == 1 else _faster(made, profile.speed)
+
+
+def delayed(pace: Pace, delays: Sequence[float | None], steps: int, *, apart: bool) -> Pace:
+    """The pace with so many seconds of silence before each step, or the engine's own gap where a delay is None.
+
+    Where the steps do not leave `apart` all the silence comes before the first of them.
+    """
+    if all(delay is None for delay in delays):
+        return pace
+    natural = pace.schedule or (0.0,) * max(steps, 1)
+    if apart:
+        due = _apart(natural, delays)
+    else:
+        silence = sum(delay for delay in delays if delay is not None)
+        due = [instant + silence for instant in natural]
+    first, last = due[0], due[-1]
+    if not first:
+        return Pace(pace.queue, pace.prefill, last, due)
+    queue = min(pace.queue, first)
+    return Pace(queue, first - queue, last - first, due)
+
+
+def _apart(natural: Sequence[float], delays: Sequence[float | None]) -> list[float]:
+    gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
+    told = [*delays, *[None] * len(gaps)]
+    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, told, strict=False)))
 
 
 def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
