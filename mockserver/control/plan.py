@@ -35,6 +35,7 @@ from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
 from mockserver.generation.refusals import in_words
 from mockserver.generation.subject import brief
+from mockserver.generation.unseen import foreseen_anew
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import delayed, instant, pace
@@ -175,7 +176,7 @@ def answer(
     for fault in faults:
         says = FAULTS[fault.kind].says
         if says is not None:
-            generation = said_otherwise(generation, fault, says)
+            generation = foreseen_anew(said_otherwise(generation, fault, says))
     generation = in_words(generation)
     key = derive(seed, "pace", generation.fingerprint)
     unseen = generation.usage.unseen

@@ -154,7 +154,7 @@ class Dialect(NamedTuple):
     a model, where models differ.
     `stream_error` is what a stream says, given the status and the body that its refusal would have had;
     `finish_reasons` are the ends of an answer that the vendor has a word for. A dialect without `quotas` refuses nobody
-    for asking too much.
+    for asking too much. `unpacked` reads the object of a body that may be packed, where the vendor takes such bodies.
     """
 
     name: str
@@ -174,3 +174,4 @@ class Dialect(NamedTuple):
     finish_reasons: tuple[FinishReason, ...] = get_args(FinishReason)
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None
+    unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None

@@ -203,8 +203,8 @@ class Choice:
     """One answer. `texts[k]` is what token `ids[k]` adds; joined they are `text`. Its tool `calls` come after its text.
 
     `refusal` says that the text declines to answer. `stop` is the text or the token id that ended it, None when it
-    ended by itself or at its limit. `positions` has one entry per token when log-probabilities are asked for. `echo` is
-    the prompt, given back before the text.
+    ended by itself or at its limit. `positions` has one entry per token when log-probabilities are asked for. The echo
+    is the prompt, given back before the text, in tokens. So many tokens of `reasoning` went before all that.
     """
 
     index: int
@@ -220,6 +220,7 @@ class Choice:
     echo_ids: Sequence[int] = ()
     echo_texts: Sequence[str] = ()
     echo_positions: Sequence[Position] = ()
+    reasoning: int = 0
 
     @property
     def text(self) -> str:

@@ -18,17 +18,19 @@ _LINE_END = 10
 # No choice is made longer than this by a fault, in tokens.
 _LONGEST = 131_072
 
-# What becomes of a choice, which may have so many tokens.
-Change = Callable[[Choice, Fault, int], Choice]
+# What becomes of a choice.
+Change = Callable[[Choice, Fault, GenerationRequest], Choice]
 
 
 def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Generation:
     """The generation with each of its choices changed; none is longer than the request allows."""
-    rooms = [(choice, _room(choice, generation.request)) for choice in generation.choices]
-    return generation.with_choices(tuple(_allowed(change(choice, fault, room), room) for choice, room in rooms))
+    request = generation.request
+    return generation.with_choices(
+        tuple(_allowed(change(choice, fault, request), _room(choice, request)) for choice in generation.choices)
+    )
 
 
-def finish(choice: Choice, fault: Fault, room: int) -> Choice:
+def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice ends at the fault's place, for the reason that it names; at its own end without a place.
 
     One that has ended before that keeps its own reason.
@@ -39,12 +41,12 @@ def finish(choice: Choice, fault: Fault, room: int) -> Choice:
     return replace(_beginning(choice, kept), finish_reason=fault.settings["reason"], stop=None)
 
 
-def silence(choice: Choice, fault: Fault, room: int) -> Choice:
+def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice says nothing, and calls that a natural end."""
     return replace(_beginning(choice, 0), finish_reason="stop", stop=None)
 
 
-def repeat(choice: Choice, fault: Fault, room: int) -> Choice:
+def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """From the fault's place on, the choice says one token again and again; in its first call if it has no text."""
     start = fault.place.after_token or 0
     if not choice.ids and choice.calls:
@@ -59,12 +61,13 @@ def repeat(choice: Choice, fault: Fault, room: int) -> Choice:
     )
 
 
-def whitespace(choice: Choice, fault: Fault, room: int) -> Choice:
+def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """From the fault's place on, line ends and nothing else, until the choice may not be any longer."""
     kept = _beginning(choice, min(fault.place.after_token or 0, len(choice.ids)))
-    count = max(min(fault.settings["tokens"], room - len(kept.ids), _LONGEST), 0)
-    known = choice.positions[:1]
-    blanks = [Position(-0.01, ((_LINE_END, "\n", -0.01),) if known[0].top else ())] * count if known else []
+    count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), _LONGEST), 0)
+    alternatives = request.output.logprobs
+    top = ((_LINE_END, "\n", -0.01),) if alternatives else ()
+    blanks = [] if alternatives is None else [Position(-0.01, top)] * count
     return replace(
         kept,
         ids=[*kept.ids, *[_LINE_END] * count],
@@ -76,12 +79,12 @@ def whitespace(choice: Choice, fault: Fault, room: int) -> Choice:
     )
 
 
-def decline(choice: Choice, fault: Fault, room: int) -> Choice:
+def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice refuses to answer; in which words is not for a fault to say."""
     return replace(_beginning(choice, 0), finish_reason="stop", stop=None, refusal=True)
 
 
-def break_calls(choice: Choice, fault: Fault, room: int) -> Choice:
+def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The functions that the choice calls get arguments or names that nobody can use."""
     broken = _BREAKS[fault.settings["how"]]
     return replace(choice, calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
@@ -113,9 +116,10 @@ _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
 
 
 def _room(choice: Choice, request: GenerationRequest) -> int:
-    """How many tokens the request's limit and the context leave for a choice."""
+    """How many tokens the request's limit and the context leave for what a choice says."""
     most = max(request.limits.context - choice.prompt.token_count, 0)
-    return most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
+    limit = most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
+    return max(limit - choice.reasoning, 0)
 
 
 def _allowed(choice: Choice, room: int) -> Choice:

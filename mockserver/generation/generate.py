@@ -62,7 +62,6 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     form = repr(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
-    reasoning = 0
     asked: Counter[str] = Counter()
     for prompt, name in zip(request.prompts, names, strict=True):
         drafts = _drafts(request, prompt, (form, name), asked[name], seed)
@@ -71,18 +70,15 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
-            reasoning += draft.reasoning
     own_seeds = (str(number) for number in request.sampling.seeds)
-    return Generation(request, tuple(choices), _usage(request, choices, reasoning), derive(stated, *own_seeds))
+    return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *own_seeds))
 
 
-def _usage(request: GenerationRequest, choices: Sequence[Choice], reasoning: int) -> Usage:
+def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
     said = sum(choice.steps for choice in choices)
     if request.effort is None and request.prediction is None:
         return Usage(request.prompt_tokens, said)
-    most = request.limits.max_tokens
-    room = None if most is None else most * len(choices) - said - reasoning
-    more = unseen(reasoning, request.prediction, [choice.ids for choice in choices], room)
+    more = unseen(request, choices)
     return Usage(request.prompt_tokens, said + more.reasoning + more.rejected, unseen=more)
 
 
@@ -184,6 +180,7 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         echo_ids=echo.ids,
         echo_texts=echo.texts,
         echo_positions=echo.positions,
+        reasoning=draft.reasoning,
     )
 
 

@@ -20,7 +20,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.echo import echo_of
 from mockserver.generation.logprobs import asked_positions
-from mockserver.generation.unseen import unseen
+from mockserver.generation.unseen import foreseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,9 @@ class Speech:
 def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
     """The generation in which every choice for every prompt says the same."""
     key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
-    calls = tuple(_call(name, arguments) for name, arguments in speech.calls)
+    # The older form knows one function and no more.
+    told = speech.calls[:1] if request.tool_choice.legacy else speech.calls
+    calls = tuple(_call(name, arguments) for name, arguments in told)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), speech, calls, request)
@@ -108,7 +110,8 @@ def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech
     completion = (len(said) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
     more: Unseen | None = None
     if request.effort is not None or request.prediction is not None or counts.reasoning_tokens is not None:
-        more = unseen(counts.reasoning_tokens or 0, request.prediction, [said] * len(choices), None)
+        more = Unseen() if request.prediction is None else foreseen(request.prediction, [said] * len(choices))
+        more = more._replace(reasoning=counts.reasoning_tokens or 0)
         completion += more.reasoning + more.rejected
     return Usage(
         _or(counts.prompt_tokens, request.prompt_tokens),

@@ -25,7 +25,8 @@ def _is_silent(choice: Choice) -> bool:
 def _worded(choice: Choice, request: GenerationRequest) -> Choice:
     language = brief(choice.prompt.topic).language
     said = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
-    limit = request.limits.max_tokens
+    most = request.limits.max_tokens
+    limit = None if most is None else max(most - choice.reasoning, 0)
     ids, texts = said.ids[:limit], said.texts[:limit]
     return replace(
         choice,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mockserver.core.generation import Effort, Unseen
+from mockserver.core.generation import Choice, Effort, Generation, GenerationRequest, Unseen
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import tokens
 
@@ -26,14 +26,33 @@ def thinking(effort: Effort | None, content: int, own: int) -> int:
     return least + Draws(derive(content, "thinking", own)).below(most - least)
 
 
-def unseen(reasoning: int, prediction: str | None, answers: Sequence[Sequence[int]], room: int | None) -> Unseen:
-    """What is not shown of all answers together; not more than `room` tokens of a prediction are rejected."""
-    if prediction is None:
+def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
+    """What is not shown of all choices together; no more of a prediction is rejected than the limit has room for."""
+    reasoning = sum(choice.reasoning for choice in choices)
+    if request.prediction is None:
         return Unseen(reasoning)
+    most = request.limits.max_tokens
+    said = sum(choice.steps for choice in choices)
+    room = None if most is None else most * len(choices) - said - reasoning
+    return foreseen(request.prediction, [choice.ids for choice in choices], room)._replace(reasoning=reasoning)
+
+
+def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None = None) -> Unseen:
+    """How much of a prediction came true in the answers; not more than `room` tokens of it are rejected."""
     expected = tokens.encode(prediction)
     accepted = sum(_came_true(expected, said) for said in answers)
     rejected = len(expected) * len(answers) - accepted
-    return Unseen(reasoning, accepted, rejected if room is None else max(min(rejected, room), 0))
+    return Unseen(0, accepted, rejected if room is None else max(min(rejected, room), 0))
+
+
+def foreseen_anew(generation: Generation) -> Generation:
+    """The generation, whose choices have been changed, with what came true of the prediction in these."""
+    old, prediction = generation.usage.unseen, generation.request.prediction
+    if old is None or prediction is None:
+        return generation
+    more = unseen(generation.request, generation.choices)._replace(reasoning=old.reasoning)
+    completion = generation.usage.completion_tokens + more.rejected - old.rejected
+    return generation._replace(usage=generation.usage._replace(completion_tokens=completion, unseen=more))
 
 
 def _came_true(expected: Sequence[int], said: Sequence[int]) -> int:

@@ -245,3 +245,47 @@ def test_a_failure_of_a_streamed_request_is_told_as_the_vendor_tells_it() -> Non
         struck = ask("ovms", {"model": "llama3", "prompt": "a", "stream": stream}, headers=wish)
         assert struck.status == refused.status
         assert struck.headers["content-type"] == refused.headers["content-type"]
+
+
+YANDEX = {"model": "gpt://f/q", "messages": [{"role": "user", "content": "The weather in Rome?"}]}
+TOOLS = [{"type": "function", "function": {"name": "get_weather"}}]
+
+
+def struck(body: dict[str, Any], fault: str, dialect: str = "yandex") -> Any:
+    answer = ask(dialect, body, headers={"x-mockserver-fault": fault})
+    assert answer.status == 200
+    return answer.json()
+
+
+@pytest.mark.parametrize("dialect", ["yandex", "cerebras", "upstash", "ovms"])
+def test_a_model_that_writes_line_ends_alone_tells_how_likely_they_are(dialect: str) -> None:
+    # No text goes before them: the model would have called a tool, or have stopped at once.
+    bodies: dict[str, dict[str, Any]] = {
+        "yandex": YANDEX | {"tools": TOOLS, "tool_choice": "required", "logprobs": True},
+        "cerebras": {"model": "m", "prompt": "x", "stop": [",", " ", "a", "e"], "logprobs": 2},
+        "upstash": {"model": "m", "messages": YANDEX["messages"], "stop": [",", " ", "a", "e"], "logprobs": True},
+        "ovms": {"model": "m", "prompt": "x", "stop": [",", " ", "a", "e"], "logprobs": 1},
+    }
+    [choice] = struck(bodies[dialect] | {"max_tokens": 5}, "whitespace", dialect)["choices"]
+    told = choice["logprobs"]
+    assert len(told.get("content") or told["tokens"]) == 5
+
+
+@pytest.mark.parametrize("fault", ["refusal", "whitespace"])
+def test_what_was_thought_before_counts_against_the_limit_of_a_struck_answer(fault: str) -> None:
+    usage = struck(YANDEX | {"max_completion_tokens": 5, "reasoning_effort": "high"}, fault)["usage"]
+    assert usage["completion_tokens"] == usage["completion_tokens_details"]["reasoning_tokens"] == 5
+
+
+@pytest.mark.parametrize(("fault", "accepted"), [("silence", 0), ('{ kind = "finish", after_token = 2 }', 2)])
+def test_of_a_prediction_only_what_a_struck_answer_says_came_true(fault: str, accepted: int) -> None:
+    said = ask("yandex", YANDEX | {"max_tokens": 30}).json()["choices"][0]["message"]["content"]
+    prediction = {"type": "content", "content": said}
+    details = struck(YANDEX | {"prediction": prediction}, fault)["usage"]["completion_tokens_details"]
+    assert details["accepted_prediction_tokens"] == accepted
+    assert details["rejected_prediction_tokens"] == 30 - accepted
+
+
+def test_friendli_has_no_word_for_a_content_filter() -> None:
+    with pytest.raises(WishError, match="friendli knows stop and length"):
+        struck({"model": "m", "prompt": "x"}, '{ kind = "finish", reason = "content_filter" }', "friendli")

@@ -1,10 +1,13 @@
 """Stubs: how their tables are read, which of them answers a request, and what is told when none does."""
 
 import asyncio
+import gzip
 from collections.abc import Callable
 from threading import Thread
 from typing import Any
 
+import msgpack
+import orjson
 import pytest
 
 from mockserver.control.namespaces import Namespace
@@ -168,6 +171,44 @@ def test_faults_of_a_stub_strike_its_answers_and_one_that_cannot_is_an_error() -
     assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
     with pytest.raises(WishError, match="stub 'stub-1': 'cut' strikes streams, and this request asks for none"):
         cerebras(here)
+
+
+@pytest.mark.parametrize("packing", ["plain", "gzip", "msgpack"])
+def test_a_body_is_matched_and_quoted_whatever_it_is_packed_in(packing: str) -> None:
+    here = space({"match": {"body": {"$.user": "bob"}}, "reply": {"text": "to {{ body.user }}", "template": True}})
+    body = {"model": "llama3.1-8b", "prompt": "hi", "user": "bob"}
+    sent = {
+        "plain": (orjson.dumps(body), {}),
+        "gzip": (gzip.compress(orjson.dumps(body)), {"content-encoding": "gzip"}),
+        "msgpack": (msgpack.packb(body), {"content-type": "application/vnd.msgpack"}),
+    }
+    data, headers = sent[packing]
+    answer = ask("cerebras", data, headers=headers, namespace=here)
+    assert answer.json()["choices"][0]["text"] == "to bob"
+
+
+def test_the_older_form_of_a_call_knows_one_function_plain_and_streamed() -> None:
+    calls = [{"name": "get_weather", "arguments": {"city": "Oslo"}}, {"name": "sum", "arguments": {"a": 1}}]
+    body = {
+        "model": "gpt://f/q",
+        "messages": [{"role": "user", "content": "hi"}],
+        "functions": [{"name": "get_weather"}, {"name": "sum"}],
+    }
+    plain, stream = (
+        ask("yandex", body | {"stream": stream}, namespace=space({"reply": {"tool_calls": calls}}))
+        for stream in (False, True)
+    )
+    told = plain.json()["choices"][0]["message"]["function_call"]
+    parts = [
+        choice["delta"]["function_call"]
+        for event in stream.events()
+        if event != "[DONE]"
+        for choice in event["choices"]
+        if choice["delta"].get("function_call")
+    ]
+    joined = {key: "".join(part.get(key) or "" for part in parts) for key in ("name", "arguments")}
+    assert joined == told
+    assert told["name"] == "get_weather"
 
 
 def test_the_header_goes_before_every_stub() -> None:

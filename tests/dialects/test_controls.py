@@ -342,7 +342,7 @@ def the_likeliest_candidates_come_first(shape: Shape) -> None:
 def more_beams_find_nothing_worse(shape: Shape) -> None:
     better = 0
     for prompt in (QUESTION, HARBOUR, "List three fruits", "Explain rain to a child"):
-        asked = {"max_tokens": 40, "include_output_logprobs": True}
+        asked: dict[str, Any] = {"max_tokens": 40, "include_output_logprobs": True}
         (greedy,) = shape.plain(prompt, temperature=0, **asked).json()["choices"]
         found = [shape.plain(prompt, num_beams=beams, **asked).json()["choices"] for beams in (2, 5, 20)]
         scores = [_mean(greedy), *(_mean(choice) for (choice,) in found)]

@@ -8,6 +8,7 @@ import orjson
 
 from mockserver.control.plan import Plan, Question
 from mockserver.core.calls import Call
+from mockserver.core.failures import Rejection
 from mockserver.core.generation import Message, Prompt
 from mockserver.core.json_paths import Path, values_at
 
@@ -74,11 +75,13 @@ class RequestFacts:
 
     @cached_property
     def body(self) -> Any:
-        """The body as JSON; None where it is none."""
+        """The body as JSON, whatever it was packed in; None where it is none."""
         try:
             return orjson.loads(self.call.body)
         except orjson.JSONDecodeError:
-            return None
+            unpacked = self._landing.dialect.unpacked
+            value = unpacked(self.call) if unpacked is not None else None
+            return None if isinstance(value, Rejection) else value
 
     @property
     def prompt(self) -> str | None:

@@ -57,7 +57,7 @@ _ROWS: dict[FailureKind, _Row] = {
         "messages",
         "context_length_exceeded",
         # By a token too long for its smallest model: clients look for the figures.
-        "Please reduce the length of the messages or completion. Current length is 8193 while limit is 8192",
+        "Please reduce the length of the messages or completion. Current length is 32769 while limit is 32768",
     ),
     FailureKind.CONTENT_FILTER: _Row(
         400, "invalid_request_error", "prompt", "content_filter", "The request was refused by a content filter."

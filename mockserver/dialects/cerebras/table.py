@@ -1,6 +1,7 @@
 """Cerebras Inference: `POST /v1/completions` and what every client asks for beside it (vendor note, part A)."""
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
+from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
 from mockserver.dialects.cerebras.models import get_model, list_models, preset_of, warm_up
@@ -52,4 +53,5 @@ CEREBRAS = Dialect(
     preset_of=preset_of,
     clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",)),
     quotas=QUOTAS,
+    unpacked=sent_object,
 )

@@ -73,4 +73,5 @@ FRIENDLI = Dialect(
     realistic="friendli",
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
+    finish_reasons=("stop", "length"),
 )
