@@ -586,6 +586,10 @@ def test_todays_schema_is_an_object_that_is_left_as_it_is() -> None:
         ({"$id": "http://x/s", "properties": {"next": {"$ref": "http://x/s"}}}, False),
         ({"$id": "http://x/s", "properties": {"next": {"$ref": "s"}}}, False),
         ({"$dynamicAnchor": "n", "properties": {"next": {"$dynamicRef": "#n"}}}, False),
+        ({"$id": "http://x/s", "properties": {"b": {"$ref": "http://x/s#/properties/b"}}}, False),
+        ({"$id": "http://x/", "$defs": {"a": {"$id": "y", "properties": {"b": {"$ref": "y#/properties/b"}}}}}, False),
+        ({"dependencies": {"a": {"$ref": "#"}, "b": ["a"]}}, False),
+        ({"$defs": {"ab": {"$ref": "#/$defs/a"}, "a": {"type": "string"}}, "$ref": "#/$defs/ab"}, True),
     ],
 )
 def test_a_schema_is_recursive_when_a_definition_leads_back_to_itself(schema: Mapping[str, Any], fine: bool) -> None:

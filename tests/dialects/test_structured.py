@@ -136,6 +136,35 @@ def test_a_schema_that_no_answer_could_keep_to_is_refused_in_the_vendors_words_o
         assert "schema" in answer.body.decode()
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"$schema": "https://spec.openapis.org/oas/3.1/dialect/base"},
+        {"$schema": "https://json-schema.org/draft/2020-12"},
+        {"$schema": ""},
+        {"dependentSchemas": ["b"]},
+        {"dependentSchemas": {"kind": 5}},
+        {"dependentRequired": {"kind": None}},
+        {"$dynamicRef": 5},
+        {"$defs": "x"},
+        {"prefixItems": 5},
+    ],
+    ids=str,
+)
+@every_door
+def test_what_the_older_drafts_know_nothing_of_breaks_no_schema(door: Door, odd: dict[str, Any]) -> None:
+    # It is no schema of the newest draft, so that it counts as one of an older, where the odd part means nothing.
+    schema = {"type": "object", "properties": {"kind": {"enum": ["x", "y"]}}, "required": ["kind"], **odd}
+    said, _ = door.plain(schema)
+    assert json.loads(said)["kind"] in ("x", "y")
+
+
+@every_door
+def test_an_address_that_is_none_makes_no_schema(door: Door) -> None:
+    answer = door.ask({"$id": "http://[", "enum": ["x"]})
+    assert answer.status == (door.refusal or 200)
+
+
 def test_yandex_names_the_field_that_holds_the_schema() -> None:
     for form, field in ((named, "response_format.json_schema.schema"), (bare, "response_format.json_schema")):
         answer = Door("", "yandex", form, model=D1).ask({"type": "object", "required": ["a"], "propertyNames": False})

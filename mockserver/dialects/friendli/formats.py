@@ -12,10 +12,10 @@ from mockserver.core.generation import Constraint
 from mockserver.dialects.friendli.json_schemas import (
     as_obeyed,
     fault_of_schema,
-    is_recursive,
     opens_with_an_optional_property,
 )
 from mockserver.dialects.friendli.patterns import fault_of
+from mockserver.generation.schemas import is_recursive
 
 _SCHEMA = ("response_format", "schema")
 _JSON_SCHEMA = ("response_format", "json_schema", "schema")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote, urljoin
 
 from mockserver.dialects.openai_style import is_shallow
 from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema
@@ -10,15 +9,12 @@ from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchem
 Schema = Mapping[str, Any]
 
 # The keywords that hold schemas: by name, in a list, or one.
-_NAMED = ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+_NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = (
     "items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames", "unevaluatedItems",
     "unevaluatedProperties",
 )  # fmt: skip
-
-
-_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 def as_obeyed(schema: Any) -> Any:
@@ -56,19 +52,6 @@ def fault_of_schema(value: object) -> str:
     return ""
 
 
-def is_recursive(schema: Schema) -> bool:
-    """Whether a definition leads back to itself: what is left when those that lead nowhere are taken away."""
-    named = _named(schema)
-    targets = {place: _references(_at(schema, place, named)) for place in _references(schema)}
-    while targets:
-        ends = [place for place, further in targets.items() if not further & targets.keys()]
-        if not ends:
-            return True
-        for place in ends:
-            del targets[place]
-    return False
-
-
 def opens_with_an_optional_property(schema: Schema) -> bool:
     """Whether the first property of any object in the schema may be left out."""
     return any(_first_is_optional(part) for part in _parts(schema))
@@ -91,43 +74,12 @@ def _parts(schema: object) -> Iterator[Schema]:
 
 def _held(schema: Schema) -> Iterable[object]:
     for key in _NAMED:
-        yield from schema.get(key, {}).values()
+        named = schema.get(key)
+        yield from named.values() if isinstance(named, dict) else ()
     for key in _LISTED:
-        yield from schema.get(key, [])
+        listed = schema.get(key)
+        yield from listed if isinstance(listed, list) else ()
     for key in _SINGLE:
         held = schema.get(key, ())
         # Before draft 2020-12 `items` was a list for a tuple.
         yield from held if isinstance(held, list) else [held]
-
-
-def _references(schema: object) -> set[str]:
-    return {part[key] for part in _parts(schema) for key in _REFERRING if isinstance(part.get(key), str)}
-
-
-def _named(schema: Schema) -> dict[str, object]:
-    """The schemas that have names of their own, by what a reference calls them: `#anchor`, or a whole address."""
-    named: dict[str, object] = {}
-    for part in _parts(schema):
-        for key in ("$anchor", "$dynamicAnchor"):
-            if isinstance(part.get(key), str):
-                named[f"#{part[key]}"] = part
-        if isinstance(part.get("$id"), str):
-            named[urljoin(_base(schema), part["$id"])] = part
-    return named
-
-
-def _base(schema: Schema) -> str:
-    return str(schema.get("$id", ""))
-
-
-def _at(schema: Schema, place: str, named: Mapping[str, object]) -> object:
-    """What a reference (`#/$defs/node`, `#node`, `https://example.com/node`) leads to; None when nothing is there."""
-    found_by_name = named.get(place) or named.get(urljoin(_base(schema), place).removesuffix("#"))
-    if found_by_name is not None:
-        return found_by_name
-    start, *names = place.split("/")
-    found: object = schema if start == "#" else None
-    for name in names:
-        key = unquote(name).replace("~1", "/").replace("~0", "~")
-        found = found.get(key) if isinstance(found, dict) else None
-    return found

@@ -5,7 +5,7 @@ What solves them is loaded with the first schema that comes: most servers never 
 
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 
-__all__ = ["InvalidSchemaError", "UnsatisfiableSchemaError", "check_schema", "write_instance"]
+__all__ = ["InvalidSchemaError", "UnsatisfiableSchemaError", "check_schema", "is_recursive", "write_instance"]
 
 
 def check_schema(schema: object) -> None:
@@ -24,3 +24,10 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     from mockserver.generation.schemas import instances
 
     return instances.write_instance(schema, key, language, subject, complete=complete)
+
+
+def is_recursive(schema: object) -> bool:
+    """Whether a schema refers to one that it is a part of, if only by way of others. Raises InvalidSchemaError."""
+    from mockserver.generation.schemas.documents import Document
+
+    return Document(schema).is_recursive

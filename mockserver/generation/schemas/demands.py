@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.generation.schemas.documents import Node
+from mockserver.generation.schemas.documents import DRAFTS, Node
 from mockserver.generation.schemas.made import (
     EXCLUDED,
     EXTRA,
@@ -131,8 +131,9 @@ class Demand:
         if "$ref" in schema and node.document.draft <= 7:
             _reference(self, node, schema["$ref"], scopes)
             return
+        rules = _RULES_OF[node.document.draft]
         for keyword, value in schema.items():
-            rule = RULES.get(keyword)
+            rule = rules.get(keyword)
             if rule is not None:
                 rule(self, node, value, scopes)
         if not _OBJECT_SHAPE.isdisjoint(schema):
@@ -537,4 +538,17 @@ RULES: dict[str, Rule] = {
     NAME: _listed("name_demands"),
     TWINS: _twins,
     WHOLE: _whole,
+}
+
+# The drafts in which keywords came up; in those before they mean nothing, whatever they hold.
+_SINCE = {
+    "dependentRequired": 2019,
+    "dependentSchemas": 2019,
+    "unevaluatedProperties": 2019,
+    "unevaluatedItems": 2019,
+    "$recursiveRef": 2019,
+    "$dynamicRef": 2020,
+}
+_RULES_OF = {
+    draft: {keyword: rule for keyword, rule in RULES.items() if _SINCE.get(keyword, draft) <= draft} for draft in DRAFTS
 }

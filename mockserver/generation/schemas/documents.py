@@ -25,7 +25,9 @@ _BY_DRAFT: dict[int, Any] = {
     2019: jsonschema_rs.Draft201909Validator,
     2020: jsonschema_rs.Draft202012Validator,
 }
+DRAFTS = tuple(_BY_DRAFT)
 _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
+_REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 # What may stand in a schema without being one.
 _VALUES = ("enum", "const", "default", "examples")
 
@@ -96,12 +98,18 @@ class Document:
         self._places: dict[str, str] = {}
         self._bases: dict[str, str] = {}
         self._dynamic: dict[str, list[str]] = {}
-        self.base = self._index()
+        try:
+            self.base = self._index()
+        except ValueError as error:
+            raise InvalidSchemaError(f"an address in it is none: {error}") from None
         self._cls = _BY_DRAFT[self.draft]
         self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
-        self.accepts = self._validator(schema, formats=False)
-        self.accepts_formats = self._validator(schema, formats=True)
+        # The draft is decided: the schema's own name for it may be one that nobody knows.
+        named = isinstance(schema, dict) and "$schema" in schema
+        self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
+        self.accepts = self._validator(self._plain, formats=False)
+        self.accepts_formats = self._validator(self._plain, formats=True)
 
     def node(self, schema: Any, place: str, base: str) -> Node:
         """The node at a place, made when it is first asked for."""
@@ -120,17 +128,40 @@ class Document:
         other = _metaschema(uri)
         return None if other is None or other is self else other.resolve(f"#{fragment}", other.base)
 
+    @property
+    def is_recursive(self) -> bool:
+        """Whether a schema in it refers to one that it is a part of, if only by way of others."""
+        leads = [(place, target) for place, target in self._references() if target is not None]
+        targets = {target: {to for place, to in leads if f"{place}/".startswith(f"{target}/")} for _, target in leads}
+        while targets:
+            # What leads nowhere leads to no circle.
+            ends = [target for target, further in targets.items() if not further & targets.keys()]
+            if not ends:
+                return True
+            for target in ends:
+                del targets[target]
+        return False
+
+    def _references(self) -> Iterator[tuple[str, str | None]]:
+        """Where something is referred to, and the place that is meant; None for one of another document."""
+        for place, schema, base in self._walk(self.base):
+            for keyword in _REFERRING:
+                reference = schema.get(keyword)
+                if isinstance(reference, str):
+                    found = self.resolve(reference, base)
+                    yield place, None if found is None or found.document is not self else found.place
+
     def dynamic(self, name: str) -> list[Node]:
         """The schemas that bear a dynamic anchor, the outermost first."""
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
         """A check against the schema at a place of the document."""
-        if self._registry is None:
-            self._registry = Registry([(self.base, self.schema)], retriever=_unknown)
         try:
+            if self._registry is None:
+                self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
             return self._validator({"$ref": f"{self.base}#{_quoted(place)}"}, formats=False, registry=self._registry)
-        except InvalidSchemaError:
+        except (InvalidSchemaError, ValueError):
             return lambda value: True
 
     def _at(self, place: str) -> Node | None:
