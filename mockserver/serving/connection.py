@@ -194,8 +194,10 @@ class Answer:
     def leave(self) -> None:
         """The client has left."""
         self.disconnected = True
-        if self._gone is not None:
-            self._gone()
+        gone, self._gone, self._resume = self._gone, None, None
+        self._parts.clear()
+        if gone is not None:
+            gone()
 
     async def _break_off(self, ending: Ending, ended: Then) -> None:
         wire = self._protocol.wire
@@ -278,8 +280,11 @@ class DirectProtocol(WireProtocol):
         """Tell the answer that is being played; those that wait for their turn will have none."""
         super().connection_lost(exc)
         self.pipeline.clear()
-        if self._current is not None and not self._current.response_complete:
-            self._current.leave()
+        current, self._current = self._current, None
+        # Whoever is named here names the connection: nobody would let go of the other but the garbage collector.
+        self.cycle = None
+        if current is not None and not current.response_complete:
+            current.leave()
 
     def resume_writing(self) -> None:
         """Go on with the answer that waited for the client to read."""

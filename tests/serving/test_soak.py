@@ -1,5 +1,6 @@
 """A crowd of clients with every kind of trouble leaves nothing behind: no connection, no task, no open file."""
 
+import gc
 import os
 import sys
 import time
@@ -11,6 +12,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
+from mockserver.serving.connection import Answer
+from mockserver.serving.player import Performance
 from tests.serving.test_wire import connected, post
 
 CLIENTS = 500
@@ -54,3 +57,28 @@ def test_a_crowd_with_every_fault_leaves_nothing_behind() -> None:
             time.sleep(0.01)
         assert (len(state.connections), len(state.tasks)) == (0, 0)
         assert open_files() <= before
+
+
+@pytest.mark.parametrize("sent", ["half a request", "a stream"])
+def test_who_leaves_is_let_go_of_before_the_garbage_collector_comes(sent: str) -> None:
+    with MockServer(Settings(port=0, latency="ttft=0, rate=10 tok/s", log_level="warning")) as server:
+        request = post("/cerebras/v1/completions", {"model": "m", "prompt": "hi", "stream": True, "max_tokens": 200})
+        known = alive()
+        gc.disable()
+        try:
+            for _ in range(10):
+                with connected(server) as client:
+                    client.sendall(request if sent == "a stream" else request[:-1])
+                    if sent == "a stream":
+                        assert client.recv(100)
+            deadline = time.monotonic() + 5
+            while alive() > known and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert alive() <= known
+        finally:
+            gc.enable()
+
+
+def alive() -> int:
+    """How many answers and performances there are, whether anybody needs them or not."""
+    return sum(isinstance(it, Answer | Performance) for it in gc.get_objects())
