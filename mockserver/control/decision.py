@@ -25,7 +25,7 @@ from mockserver.core.timeline import Lazy
 from mockserver.faults.rules import Fault
 
 # An answer of so many tokens takes some milliseconds.
-_LONG_ANSWER = 4_096
+_LONG_ANSWER = 2_048
 
 
 class Decision(NamedTuple):

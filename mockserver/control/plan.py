@@ -36,6 +36,7 @@ from mockserver.generation.prepared import Speech, speak
 from mockserver.generation.refusals import in_words
 from mockserver.generation.subject import brief
 from mockserver.generation.unseen import foreseen_anew
+from mockserver.generation.voice import is_plain
 from mockserver.latency.assemble import assemble
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import delayed, instant, pace
@@ -49,6 +50,8 @@ _SAID = ("request-id", "seed", "rule", "hint")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
+# How many times as long a word takes that is weighed against those before it.
+_CARE = 4
 
 
 class WishError(Exception):
@@ -106,14 +109,16 @@ class Question(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How much there may be to say, in tokens, each of them counted once more for every rival that is told."""
+        """How much there may be to say, in tokens, each of them counted once more for every rival that is told, and
+        several times where controls of sampling touch the words."""
         request, limits = self.request, self.request.limits
         most = limits.max_tokens
         if most is None:
             words = max((brief(prompt.topic).words or 0 for prompt in request.prompts), default=0)
             most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words))
         choices = max(request.n, request.best_of) * len(request.prompts)
-        return max(most, limits.min_tokens) * choices * (1 + (request.output.logprobs or 0))
+        care = 1 if is_plain(request.sampling) else _CARE
+        return max(most, limits.min_tokens) * choices * (care + (request.output.logprobs or 0))
 
 
 # Calls heard lately, by all that may differ between equal ones but the time.

@@ -5,7 +5,7 @@ reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edi
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import islice
 from pkgutil import get_data
@@ -62,11 +62,32 @@ class Contract:
         when it keeps to it."""
         if self.accepts(value):
             return ()
-        from jsonschema import Draft202012Validator  # slow to import, and seldom needed
-
-        errors = islice(Draft202012Validator(self.schema).iter_errors(value), _MOST_ERRORS)
+        errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
         return tuple(violation for error in found for violation in _violations(error))
+
+
+@cache
+def _explainer() -> Any:
+    """A validator that names what is wrong, and looks for no more errors in the branches of a choice than it needs."""
+    from jsonschema import Draft202012Validator, ValidationError  # slow to import, and seldom needed
+    from jsonschema.validators import extend
+
+    def fits(validator: Any, instance: object, branch: object) -> bool:
+        return next(validator.descend(instance, branch), None) is None
+
+    def any_of(validator: Any, branches: Sequence[object], instance: object, schema: object) -> Iterator[Any]:
+        if not any(fits(validator, instance, branch) for branch in branches):
+            yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
+
+    def one_of(validator: Any, branches: Sequence[object], instance: object, schema: object) -> Iterator[Any]:
+        fitting = [branch for branch in branches if fits(validator, instance, branch)]
+        if not fitting:
+            yield ValidationError(f"{instance!r} is not valid under any of the given schemas")
+        elif len(fitting) > 1:
+            yield ValidationError(f"{instance!r} is valid under each of {', '.join(map(repr, fitting))}")
+
+    return extend(Draft202012Validator, {"anyOf": any_of, "oneOf": one_of})  # type: ignore[no-untyped-call]
 
 
 def _violations(error: "ValidationError") -> Iterator[Violation]:

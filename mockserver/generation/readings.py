@@ -14,10 +14,12 @@ from mockserver.core.seeding import fingerprint, fingerprinting
 from mockserver.generation import tokens
 
 # Texts of so many characters are short, and go by their own name up to so many.
-SHORT = 8_192
+_SHORT = 8_192
 _LONGEST_NAME = 65_536
 # So many characters are counted, or hashed, at a time: a fraction of a millisecond's work.
 _COUNTED = 4_096
+# Beyond ASCII there may be a piece for each character: that takes so many times as long.
+_DENSE = 8
 _HASHED = 131_072
 # Long texts of so many characters together are remembered, and always the latest.
 _MOST_CHARACTERS = 8_000_000
@@ -55,12 +57,17 @@ class _Readings:
 _readings = _Readings()
 
 
+def is_short(text: str) -> bool:
+    """Whether a text is read in a fraction of a millisecond."""
+    return len(text) <= (_SHORT if text.isascii() else _SHORT // _DENSE)
+
+
 def token_count(text: str) -> int:
     """How many tokens a text has."""
-    if len(text) <= SHORT:
-        return _remembered(text)
-    known = _readings.find(text)
-    return tokens.count(text) if known is None else known.tokens
+    known = None if is_short(text) else _readings.find(text)
+    if known is not None:
+        return known.tokens
+    return _remembered(text) if len(text) <= _SHORT else tokens.count(text)
 
 
 def name_of(text: str) -> str:
@@ -76,7 +83,7 @@ def read_ahead(text: str) -> Iterator[None]:
     if _readings.find(text) is not None:
         return
     count = 0
-    for counted in tokens.count_slices(text, _COUNTED):
+    for counted in tokens.count_slices(text, _COUNTED if text.isascii() else _COUNTED // _DENSE):
         count += counted
         yield
     name = fingerprinting()

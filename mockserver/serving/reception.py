@@ -23,7 +23,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import fingerprinting
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.generation.readings import SHORT, read_ahead
+from mockserver.generation.readings import is_short, read_ahead
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
@@ -37,6 +37,9 @@ from mockserver.serving.turns import in_turns
 # so many in a thread, and an answer that takes long is planned in one.
 _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
+# Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
+_LARGE_DENSE_BODY = 4_096
+_LARGE_PACKED_BODY = 2_048
 # So many bytes are hashed in a fraction of a millisecond.
 _HASHED = 131_072
 
@@ -135,7 +138,7 @@ class Reception:
             return self._denied(visitor, self._lost(visitor))
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
-        if len(incoming.body) > _LARGE_BODY:
+        if _is_large(incoming):
             return self._receive_large(visitor, landing)
         return self._guarded(visitor, landing)
 
@@ -154,11 +157,10 @@ class Reception:
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
         """The same for a large body, by turns with everybody else."""
         call = visitor.call(landing.path)
-        huge = len(call.body) > _HUGE_BODY
         try:
             call = call._replace(digest=await _digest(call.body))
-            if landing.operation is not None:
-                await _read_ahead(call.body)
+            read = landing.operation is None or await _read_ahead(call.body)
+            huge = len(call.body) > _HUGE_BODY or not read
             heard = await asyncio.to_thread(self._hearing(visitor, landing, call)) if huge else None
         except Exception as error:
             return self._failed(visitor, landing, error)
@@ -269,12 +271,25 @@ async def _digest(body: bytes) -> str:
     return digest.hexdigest()
 
 
-async def _read_ahead(body: bytes) -> None:
-    """Read the long texts in a body, by turns with everybody else: a thread would hold up the loop."""
+def _is_large(incoming: Incoming) -> bool:
+    """Whether a body may take more than a millisecond to be read."""
+    body = incoming.body
+    if len(body) <= _LARGE_PACKED_BODY:
+        return False
+    if len(body) > _LARGE_BODY or incoming.headers.get("content-encoding"):
+        return True
+    return len(body) > _LARGE_DENSE_BODY and (not body.isascii() or b"\\u" in body)
+
+
+async def _read_ahead(body: bytes) -> bool:
+    """Read the long texts in a body, by turns with everybody else: a thread would hold up the loop.
+
+    False where it is no JSON, such as one that is packed, so that nobody knows how long it takes.
+    """
     try:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
-        return
+        return False
     await asyncio.sleep(0)
     while waiting:
         part = waiting.pop()
@@ -282,8 +297,9 @@ async def _read_ahead(body: bytes) -> None:
             waiting += part.values()
         elif isinstance(part, list):
             waiting += part
-        elif isinstance(part, str) and len(part) > SHORT and not part.startswith("data:"):
+        elif isinstance(part, str) and not is_short(part) and not part.startswith("data:"):
             await in_turns(lambda done: done, read_ahead(part))
+    return True
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:

@@ -3,13 +3,14 @@
 import pytest
 
 from mockserver.generation import readings, tokens
-from mockserver.generation.readings import SHORT, name_of, read_ahead, token_count
+from mockserver.generation.readings import is_short, name_of, read_ahead, token_count
 
 TEXTS = {
     "short": "Where is the bridge?",
-    "just short": "x" * SHORT,
+    "just short": "x" * 8_192,
     "words": "The bridge carries its load, doesn't it? " * 2_000,
     "marks": "…—🙂!" * 5_000,
+    "dense": "桥承受着它的重量，不是吗？" * 100,
     "one word": "abc" * 20_000,
 }
 
@@ -19,7 +20,7 @@ def test_a_text_read_ahead_has_the_tokens_and_the_name_that_it_has(name: str) ->
     text = TEXTS[name]
     wanted = tokens.count(text), name_of(text)
     assert (token_count(text), name_of(text)) == wanted
-    assert len(list(read_ahead(text))) <= len(text) // 1_000 + 2
+    assert len(list(read_ahead(text))) <= len(text) // (1_000 if text.isascii() else 200) + 2
     assert (token_count(text), name_of(text)) == wanted
 
 
@@ -46,3 +47,9 @@ def test_the_latest_long_texts_are_remembered_in_bounded_room(monkeypatch: pytes
     for text in texts:
         list(read_ahead(text))
     assert [readings._readings.find(text) is not None for text in texts] == [False, False, False, True]
+
+
+def test_beyond_ascii_less_text_is_short_and_less_is_read_at_a_time() -> None:
+    assert is_short("x" * 8_192)
+    assert not is_short("桥" * 8_192)
+    assert len(list(read_ahead("桥承受" * 4_000))) > 4 * len(list(read_ahead("abc" * 4_000)))

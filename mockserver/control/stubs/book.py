@@ -117,51 +117,44 @@ class StubBook:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._added: tuple[Stub, ...] = ()
+        self._added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
-        self._ordered: tuple[tuple[Stub, ...], Sequence[Stub], tuple[Stub, ...]] = ((), (), ())
+        # The stubs of the settings for which an order was made, and that order; none since the last change.
+        self._ordered: tuple[Sequence[Stub], tuple[Stub, ...]] | None = None
 
     def add(self, stub: Stub) -> str:
         """Add a stub, or put it in the place of its namesake, and count from nothing; the answer is its name."""
         with self._lock:
-            if not stub.name:
-                self._made += 1
-                stub = replace(stub, name=f"stub-{self._made}")
-            others = [each for each in self._added if each.name != stub.name]
-            place = next((at for at, each in enumerate(self._added) if each.name == stub.name), len(others))
-            self._added = (*others[:place], stub, *others[place:])
-            self._used.pop(stub.name, None)
-            return stub.name
+            return self._add(stub)
 
     def remove(self, name: str) -> bool:
         """Take a stub back; False when none of that name was added."""
         with self._lock:
-            left = tuple(each for each in self._added if each.name != name)
-            found = len(left) < len(self._added)
-            self._added = left
-            if found:
-                self._used.pop(name, None)
-            return found
+            if self._added.pop(name, None) is None:
+                return False
+            self._used.pop(name, None)
+            self._ordered = None
+            return True
 
     def put(self, stubs: Sequence[Stub]) -> list[str]:
         """These stubs instead of all that were added; the answer is their names."""
         with self._lock:
-            for each in self._added:
-                self._used.pop(each.name, None)
-            self._added = ()
-        return [self.add(stub) for stub in stubs]
+            for name in self._added:
+                self._used.pop(name, None)
+            self._added.clear()
+            self._ordered = None
+            return [self._add(stub) for stub in stubs]
 
     def reset(self) -> None:
         """Forget all that was added and counted."""
         with self._lock:
-            self._added, self._used, self._made = (), {}, 0
+            self._added, self._used, self._made, self._ordered = {}, {}, 0, None
 
     def recount(self) -> None:
         """Count the stubs of the settings from nothing: they have changed."""
         with self._lock:
-            added = {each.name for each in self._added}
-            self._used = {name: count for name, count in self._used.items() if name in added}
+            self._used = {name: count for name, count in self._used.items() if name in self._added}
 
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are asked, each with the number of its uses."""
@@ -209,13 +202,22 @@ class StubBook:
             self._used[name] = used + 1
             return True
 
+    def _add(self, stub: Stub) -> str:
+        if not stub.name:
+            self._made += 1
+            stub = replace(stub, name=f"stub-{self._made}")
+        self._added[stub.name] = stub
+        self._used.pop(stub.name, None)
+        self._ordered = None
+        return stub.name
+
     def _order(self, standing: Sequence[Stub]) -> tuple[Stub, ...]:
-        added, kept = self._added, self._ordered
-        if kept[0] is not added or kept[1] is not standing:
-            names = {each.name for each in added}
-            both = [*added, *(stub for stub in standing if stub.name not in names)]
-            kept = self._ordered = (added, standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
-        return kept[2]
+        kept = self._ordered
+        if kept is None or kept[0] is not standing:
+            with self._lock:
+                both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
+                kept = self._ordered = (standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
+        return kept[1]
 
     def _distance(self, stub: Stub, facts: Facts) -> int:
         step = stub.step(self._used.get(stub.name, 0))

@@ -10,7 +10,6 @@ GET     /_mockserver/events              exchanges as they begin and end, as ser
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
 
 import orjson
 from starlette.requests import Request
@@ -27,17 +26,14 @@ from mockserver.serving.admin.answers import (
     asked_namespace,
     per_namespace,
 )
+from mockserver.serving.feed import Feeds
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.turns import in_turns
-
-# A reader that lags behind by more than this many events is told so, and misses some.
-_LONGEST_QUEUE = 1000
-# A word now and then, so that neither side takes the silence for a broken line.
-_HEARTBEAT_SECONDS = 15.0
 
 
 def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the journals."""
+    feeds = Feeds()
 
     def journal(request: Request) -> Journal:
         return asked_namespace(simulator, request).journal
@@ -71,7 +67,7 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"exchanges": []})
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(_events(journal(request)), media_type="text/event-stream")
+        return StreamingResponse(feeds.listen(journal(request)), media_type="text/event-stream")
 
     return [
         *per_namespace("GET", "/journal", guarded(listed)),
@@ -95,33 +91,3 @@ def _number(request: Request, name: str, otherwise: int) -> int:
     if text is not None and not re.fullmatch(r"[0-9]{1,18}", text):
         raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
     return otherwise if text is None else int(text)
-
-
-async def _events(journal: Journal) -> AsyncIterator[bytes]:
-    """The lines of exchanges as they begin and end, for as long as somebody listens."""
-    queue: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
-    missed = 0
-
-    def put(exchange: Exchange) -> None:
-        nonlocal missed
-        try:
-            # Told now: an exchange that begins is not yet what it will be when somebody reads of it.
-            queue.put_nowait(orjson.dumps(told(exchange)))
-        except asyncio.QueueFull:
-            missed += 1
-
-    stop = journal.watch(put)
-    try:
-        yield b": listening\n\n"
-        while True:
-            try:
-                line = await asyncio.wait_for(queue.get(), _HEARTBEAT_SECONDS)
-            except TimeoutError:
-                yield b": still here\n\n"
-                continue
-            if missed:
-                yield b'event: missed\ndata: {"count": %d}\n\n' % missed
-                missed = 0
-            yield b"event: exchange\ndata: " + line + b"\n\n"
-    finally:
-        stop()

@@ -1,0 +1,78 @@
+"""The live feed of a journal: exchanges as they begin and end, as server-sent events to whoever listens.
+
+An exchange is told once, in the same bytes for all listeners. One that reads too slowly misses some, and is told so.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import orjson
+
+from mockserver.control.journal.exchanges import Exchange, Journal
+from mockserver.control.journal.transcripts import told
+
+# A listener that lags behind by more than this many events misses what follows.
+_LONGEST_QUEUE = 1000
+# A word now and then, so that neither side takes the silence for a broken line.
+_HEARTBEAT_SECONDS = 15.0
+
+
+class _Listener:
+    """The events that one listener has not read yet, and how many it has missed."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
+        self.missed = 0
+
+    def put(self, event: bytes) -> None:
+        if self.events.full():
+            self.missed += 1
+        else:
+            self.events.put_nowait(event)
+
+
+class _Feed:
+    """All that listen to one journal."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.listeners: list[_Listener] = []
+        # It holds the journal, whose identity the feeds are kept by.
+        self.journal = journal
+        self.stop: Callable[[], None] = journal.watch(self._tell)
+
+    def _tell(self, exchange: Exchange) -> None:
+        # Told now: an exchange that begins is not yet what it will be when somebody reads of it.
+        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(told(exchange))
+        for listener in self.listeners:
+            listener.put(event)
+
+
+class Feeds:
+    """The feeds of the journals that anybody listens to."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[int, _Feed] = {}
+
+    async def listen(self, journal: Journal) -> AsyncIterator[bytes]:
+        """The events of a journal, for as long as somebody takes them."""
+        listener, feed = _Listener(), self._feeds.get(id(journal))
+        if feed is None:
+            feed = self._feeds[id(journal)] = _Feed(journal)
+        feed.listeners.append(listener)
+        try:
+            yield b": listening\n\n"
+            while True:
+                try:
+                    event = await asyncio.wait_for(listener.events.get(), _HEARTBEAT_SECONDS)
+                except TimeoutError:
+                    yield b": still here\n\n"
+                    continue
+                if listener.missed:
+                    yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
+                    listener.missed = 0
+                yield event
+        finally:
+            feed.listeners.remove(listener)
+            if not feed.listeners:
+                feed.stop()
+                del self._feeds[id(journal)]
