@@ -182,7 +182,7 @@ def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]
     app = create_app(settings, config)
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.tls_cert is not None)
-    greeting = Greeting(url, settings, list(app.simulator.dialects), path)
+    greeting = Greeting(url, settings, list(app.simulator.dialects), path, len(app.simulator.setup.stubs))
     print(greeting.json() if settings.log_format == "json" else greeting.text(), flush=True)
     beside(url)
     gc.freeze()

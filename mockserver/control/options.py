@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, get_args
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import SEEDS, ConfigError, RouteSettings, Settings
 from mockserver.control.stubs.notation import Files, StubError, read_stubs
+from mockserver.control.toml_places import line_of, located
 from mockserver.core.criteria import strange_name
 from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown
@@ -232,24 +233,30 @@ def from_toml(text: str, name: str, files: Files | None = None, traces: Tracing 
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{name}: {error}") from None
-    places = {key: f"{name}, {_line(text, key)}: {key}" for key in document}
-    return dict(_setting(key, value, places[key], files, traces) for key, value in document.items())
+    try:
+        told = dict(_setting(key, value, files, traces) for key, value in document.items())
+    except ConfigError as error:
+        raise ConfigError(located(str(error), text, name)) from None
+    if "routes" in told:
+        lines = (f"{name}, line {line_of(text, f'route[{number}]')}: " for number in range(len(told["routes"])))
+        told["routes"] = tuple(replace(route, origin=line) for route, line in zip(told["routes"], lines, strict=True))
+    return told
 
 
-def _setting(key: str, value: Any, place: str, files: Files | None, traces: Tracing) -> tuple[str, Any]:
+def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tuple[str, Any]:
     """A key of a config file as a field of Settings, with its value."""
     if key == "stub":
         try:
-            return key, read_stubs(value, place, files, "config")
+            return key, read_stubs(value, key, files, "config")
         except StubError as error:
             raise ConfigError(str(error)) from None
     if key == "route":
-        return "routes", _routes(value, place, traces)
+        return "routes", _routes(value, key, traces)
     if key in ("bare", "models"):
-        return key, _table(value, place, lists=key == "models")
+        return key, _table(value, key, lists=key == "models")
     if key not in _BY_NAME:
-        raise ConfigError(f"{place}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route', 'stub'))}")
-    return key, _read(_BY_NAME[key], value, place, traces)
+        raise ConfigError(f"{key}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route', 'stub'))}")
+    return key, _read(_BY_NAME[key], value, key, traces)
 
 
 def settle(*layers: Mapping[str, Any]) -> Settings:
@@ -303,15 +310,19 @@ def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
 
 def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
     if route.operation not in operations:
-        raise ConfigError(f"route {route.path}: operation: {unknown('name', route.operation, operations)}")
+        raise ConfigError(f"{_place_of(route)}: operation: {unknown('name', route.operation, operations)}")
     wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
     if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
         holds = f"needs {' and '.join(wanted)}" if wanted else "takes no {...}"
-        raise ConfigError(f"route {route.path}: the path of {route.dialect}'s {route.operation} {holds}")
+        raise ConfigError(f"{_place_of(route)}: the path of {route.dialect}'s {route.operation} {holds}")
+
+
+def _place_of(route: RouteSettings) -> str:
+    return f"{route.origin}route {route.path}"
 
 
 def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
-    named = [(f"route {route.path}: dialect", route.dialect) for route in settings.routes]
+    named = [(f"{_place_of(route)}: dialect", route.dialect) for route in settings.routes]
     named += [(f"bare {path}", name) for path, name in settings.bare.items()]
     named += [("models", name) for name in settings.models]
     return named + ([("dialect", settings.dialect)] if settings.dialect else [])
@@ -343,7 +354,7 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
 
 def _table(value: Any, place: str, *, lists: bool) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{place}: is a table, such as [{place.rsplit(' ', 1)[-1]}]")
+        raise ConfigError(f"{place}: is a table, such as [{place}]")
     return {str(key): (_names if lists else _name)(item, f"{place}: {key}") for key, item in value.items()}
 
 
@@ -364,11 +375,3 @@ def _read(option: Option, value: Any, place: str, traces: Tracing) -> Any:
         return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:
         raise ConfigError(f"{place}: {error}") from None
-
-
-def _line(text: str, key: str) -> str:
-    """Where a key stands in a config file, for people."""
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.replace("[", "").split("=")[0].split("]")[0].strip().split(".")[0] == key:
-            return f"line {number}"
-    return "line ?"

@@ -20,7 +20,7 @@ class ConfigError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RouteSettings:
-    """A route of the user's own: a path that answers as an operation of a dialect."""
+    """A route of the user's own: a path that answers as an operation of a dialect. Its `origin` is for people."""
 
     path: str
     dialect: str
@@ -29,6 +29,7 @@ class RouteSettings:
     latency: str | None = None
     seed: int | None = None
     faults: tuple[Fault, ...] = ()
+    origin: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

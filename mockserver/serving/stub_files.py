@@ -14,6 +14,7 @@ from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import StubError, check_names, check_unique, read_stubs
+from mockserver.control.toml_places import located
 from mockserver.core.dialects import Dialect
 
 
@@ -34,9 +35,10 @@ def load_stubs(folder: Path) -> tuple[Stub, ...]:
     """The stubs of a folder's files. Raises ConfigError, which names the file and the place in it."""
     if not folder.is_dir():
         raise ConfigError(f"stubs: there is no folder {folder}")
-    files = sorted(
-        path for path in folder.rglob("*") if path.suffix in (".toml", ".json") and _is_stub_file(path, folder)
-    )
+    found = sorted(path for path in folder.rglob("*") if _is_stub_file(path, folder))
+    files = [path for path in found if path.suffix in (".toml", ".json")]
+    if found and not files:
+        raise ConfigError(f"stubs: no *.toml and no *.json in {folder}: {found[0].relative_to(folder)} is neither")
     return tuple(stub for path in files for stub in _load(path, folder))
 
 
@@ -46,20 +48,19 @@ def _is_stub_file(path: Path, folder: Path) -> bool:
 
 
 def _load(path: Path, folder: Path) -> tuple[Stub, ...]:
-    name = str(path.relative_to(folder))
+    name, text = str(path.relative_to(folder)), ""
     try:
-        tables = _tables(_document(path), path.suffix)
-        return read_stubs(tables, f"{name}: stub", lambda wanted: (path.parent / wanted).read_bytes(), name)
-    except (StubError, ValueError, RecursionError) as error:
-        said = str(error)
-        raise ConfigError(said if said.startswith(name) else f"{name}: {said}") from None
+        text = path.read_text(encoding="utf-8")
+        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        tables = _tables(document, path.suffix)
+        return read_stubs(tables, "stub", lambda wanted: (path.parent / wanted).read_bytes(), name)
+    except StubError as error:
+        said = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"
+        raise ConfigError(said) from None
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name}: {error}") from None
     except OSError as error:
         raise ConfigError(f"{name}: {error.strerror or error}") from None
-
-
-def _document(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
-    return tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
 
 
 def _tables(document: Any, suffix: str) -> Any:

@@ -3,7 +3,10 @@
 import pytest
 
 from mockserver.control.options import OPTIONS, check_names, checked, from_environment, from_texts, from_toml, settle
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
+from mockserver.control.toml_places import line_of
+from mockserver.dialects import load_dialects
 from mockserver.faults.notation import read_faults
 
 LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"
@@ -46,6 +49,52 @@ def test_the_command_line_beats_the_environment_and_that_the_file() -> None:
     )
     settings = settle(*layers)
     assert (settings.seed, settings.port, settings.latency, settings.host) == (3, 2, "slow", "127.0.0.1")
+
+
+@pytest.mark.parametrize(
+    "place, line",
+    [
+        ("seed", 1),
+        ("route", 3),
+        ("route[0].latency", 5),
+        ("route[0].faults", 3),
+        ("route[1]", 7),
+        ("route[1].foo", 9),
+        ("stub[0].match.prompt", 12),
+        ("stub[0].reply.text", 13),
+        ("stub[1].reply.faults", 15),
+        ("models.cerebras", 18),
+        ("nothing", None),
+    ],
+)
+def test_the_line_of_a_place_is_that_of_its_key_or_of_what_it_is_in(place: str, line: int | None) -> None:
+    text = """seed = 3
+
+[[route]]
+path = "/a"
+latency = "off"
+
+[[route]]  # seed = 5
+path = "/b"
+foo = 3
+
+[[stub]]
+match.prompt = "x"
+reply = { text = "y" }
+[[ stub ]]
+reply.faults = [3]
+
+[models]
+cerebras = ["a"]
+"""
+    assert line_of(text, place) == line
+
+
+def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
+    text = '[[route]]\npath = "/a"\ndialect = "cerebras"\noperation = "completions"\n'
+    settings = settle(from_toml(text + text.replace("/a", "/b").replace("completions", "completion"), "mock.toml"))
+    with pytest.raises(ConfigError, match=r"mock\.toml, line 5: route /b: operation: unknown name 'completion'"):
+        check_names(settings, operations_of(load_dialects()))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +156,7 @@ def test_every_option_has_its_environment_variable() -> None:
         ("edition = 3", "mock.toml, line 1: edition: unknown name 3. Known: documented, observed"),
         ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing, or no text"),
         ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' does not start with /"),
-        ("[[route]]\npth = '/x'", "mock.toml, line 1: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
+        ("[[route]]\npth = '/x'", "mock.toml, line 2: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
         ("route = 3", "mock.toml, line 1: route: write it as [[route]]"),
         ("bare = 3", "mock.toml, line 1: bare: is a table, such as [bare]"),
         ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of texts"),

@@ -520,7 +520,7 @@ def test_a_config_file_has_stubs_which_are_named_after_it() -> None:
     )
     assert [(stub.name, stub.origin) for stub in settings.stub] == [("config-1", "config"), ("b", "config")]
     assert settings.stub[1].steps[0].prepared == Prepared(Raw(200, b"b.txt!", "text/plain; charset=utf-8"))
-    with pytest.raises(ConfigError, match=r"m\.toml, line 1: stub\[0\]\.reply\.file: c: No such file"):
+    with pytest.raises(ConfigError, match=r"m\.toml, line 2: stub\[0\]\.reply\.file: c: No such file"):
         from_toml('[[stub]]\nreply = { file = "c" }\n', "m.toml", missing)
     with pytest.raises(ConfigError, match="two stubs are called 'a'"):
         from_toml('[[stub]]\nname = "a"\nreply = "1"\n[[stub]]\nname = "a"\nreply = "2"\n', "m.toml")

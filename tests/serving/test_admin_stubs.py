@@ -180,15 +180,15 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
 @pytest.mark.parametrize(
     "files, complaint",
     [
-        ({"a.toml": "[[stub]]\nreply = 1\n"}, "a.toml: stub[0].reply: 1 is not"),
+        ({"a.toml": "[[stub]]\nreply = 1\n"}, "a.toml, line 2: stub[0].reply: 1 is not"),
         ({"deep/b.json": '{"stub": [{"reply": "a"}, {}]}'}, "deep/b.json: stub[1]: answers nothing"),
-        ({"a.toml": "stub = 1"}, "a.toml: stub: is a list of tables: write each as [[stub]]"),
+        ({"a.toml": "stub = 1"}, "a.toml, line 1: stub: is a list of tables: write"),
         ({"a.toml": "[[stub]\n"}, "a.toml: "),
         ({"a.json": "{"}, "a.json: "),
         ({"a.json": "5"}, "a.json: stub: is a list of tables"),
-        ({"a.toml": "seed = 1\n"}, "a.toml: seed: a stub file has nothing but [[stub]]"),
+        ({"a.toml": "seed = 1\n"}, "a.toml, line 1: seed: a stub file has nothing but [[stub]]"),
         ({"a.toml": b"\xff"}, "a.toml: "),
-        ({"a.toml": '[[stub]]\nreply = { file = "x" }\n'}, "a.toml: stub[0].reply.file: x: No such file or directory"),
+        ({"a.toml": '[[stub]]\nreply = { file = "x" }\n'}, "a.toml, line 2: stub[0].reply.file: x: No such file"),
         ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
          "two stubs are called 'x' (a.toml and b.toml)"),
         ({"a.toml": '[[stub]]\nmatch = { dialect = "x" }\nreply = "1"\n'},
@@ -221,6 +221,19 @@ def test_one_table_or_a_list_of_them_is_a_json_file_too(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_is_told() -> None:
     with pytest.raises(ConfigError, match="stubs: there is no folder nowhere"):
         load_stubs(Path("nowhere"))
+
+
+def test_a_folder_in_which_no_file_is_one_of_stubs_is_told_unless_it_is_empty(tmp_path: Path) -> None:
+    assert load_stubs(tmp_path) == ()
+    (tmp_path / "x.yaml").write_text("reply: hello")
+    with pytest.raises(ConfigError, match=r"stubs: no \*\.toml and no \*\.json in .*: x\.yaml is neither"):
+        load_stubs(tmp_path)
+
+
+def test_a_mistake_in_a_stub_file_is_told_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('[[stub]]\nreply = "one"\n\n[[stub]]\npriority = 1\nreply = { txt = "x" }\n')
+    with pytest.raises(ConfigError, match=r"^a\.toml, line 6: stub\[1\]\.reply: unknown key 'txt'"):
+        load_stubs(tmp_path)
 
 
 def test_the_command_line_checks_and_plans_with_stubs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

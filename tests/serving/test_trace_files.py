@@ -68,7 +68,7 @@ def test_routes_name_files_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "mock.toml"]) == 2
     said = capsys.readouterr().err
     assert (
-        "mock.toml, line 1: route[0].latency: 'ttft=empirical(file=ttft.csv, column=a, unit=ms)': column 21: " in said
+        "mock.toml, line 5: route[0].latency: 'ttft=empirical(file=ttft.csv, column=a, unit=ms)': column 21: " in said
     )
     assert "ttft.csv, line 4: 'x' is no duration" in said
     Path("ttft.csv").write_text("a,b\n7,1\n8,\n")

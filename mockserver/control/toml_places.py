@@ -1,0 +1,38 @@
+"""Where in a TOML text something stands, for people: errors name a key, and this finds its line."""
+
+import re
+
+# A place as errors call it: `latency`, `route[1].faults`, `stub[0].reply.file`.
+_PLACE = re.compile(r"[\w-]+(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*")
+_PART = re.compile(r"([\w-]+)(?:\[(\d+)\])?")
+
+
+def located(message: str, text: str, name: str) -> str:
+    """A message that begins with a place in a text, behind the text's name and the line of that place."""
+    place = _PLACE.match(message)
+    line = line_of(text, place[0]) if place is not None else None
+    return f"{name}: {message}" if line is None else f"{name}, line {line}: {message}"
+
+
+def line_of(text: str, place: str) -> int | None:
+    """The number of the line in which a place of a TOML document stands, or what it is in; None where neither does."""
+    lines = text.splitlines()
+    (key, number), *inner = _PART.findall(place)
+    at = _nth(lines, rf"\s*\[\[\s*{re.escape(key)}\s*\]\]", int(number or 0))
+    if at is None:
+        at = _nth(lines, rf"\s*(?:\[\s*)?{re.escape(key)}\s*[=.\]]", 0)
+    if at is None:
+        return None
+    end = next((n for n in range(at + 1, len(lines)) if re.match(r"\s*\[\[", lines[n])), len(lines))
+    for name, _ in inner:
+        found = _nth(lines[at:end], rf"(?:.*[\s{{,.\[])?[\"']?{re.escape(name)}[\"']?\s*[=.\]]", 0)
+        if found is None:
+            break
+        at += found
+    return at + 1
+
+
+def _nth(lines: list[str], pattern: str, number: int) -> int | None:
+    """The index of the line that matches a pattern after so many others that do."""
+    matching = [index for index, line in enumerate(lines) if re.match(pattern, line)]
+    return matching[number] if number < len(matching) else None
