@@ -6,6 +6,8 @@ What tests use is found here, and imported when it is first asked for: `MockServ
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mockserver.core.version import __version__
+
 if TYPE_CHECKING:
     from mockserver.control.journal.views import View
     from mockserver.control.settings import ConfigError, Settings
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
         tool_call,
     )
     from mockserver.testing.server import MockServer, RemoteServer
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "mockserver.control.settings": ("ConfigError", "Settings"),

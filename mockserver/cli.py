@@ -11,7 +11,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-from mockserver import __version__
 from mockserver.control.options import (
     OPTIONS,
     check_names,
@@ -24,6 +23,7 @@ from mockserver.control.options import (
 )
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
+from mockserver.core.version import __version__
 from mockserver.serving.trace_files import TraceFiles, together
 
 Command = Callable[[argparse.Namespace], int]

@@ -1,6 +1,7 @@
 """The house rules: a module imports only from layers below its own, and nothing below serving touches the world."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,30 +23,46 @@ WORLD = {
 }
 
 MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent != PACKAGE or path.stem[0] != "_"]
+DIALECTS = {path.parent.name for path in (PACKAGE / "dialects").glob("*/table.py")}
 
 
-def imports(tree: ast.AST) -> set[str]:
-    found = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    return found | {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+def name_of(module: Path) -> tuple[str, ...]:
+    parts = ("mockserver", *module.relative_to(PACKAGE).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imports(tree: ast.AST, module: Path) -> set[tuple[str, ...]]:
+    """The dotted names that a module imports; of `from x import y` it is `x.y`, module or not."""
+    found: set[tuple[str, ...]] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {tuple(alias.name.split(".")) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports by dots"
+            found |= {(*(node.module or "").split("."), alias.name) for alias in node.names}
+    return found
 
 
 def level(layer: str) -> int:
-    return next(number for number, layers in enumerate(LAYERS) if layer in layers)
+    """Which layer something of the package is in; what is in none is above all."""
+    return next((number for number, layers in enumerate(LAYERS) if layer in layers), len(LAYERS))
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_a_module_knows_only_what_lies_below_it(module: Path) -> None:
-    own = module.relative_to(PACKAGE).with_suffix("").parts
+    own = name_of(module)
     tree = ast.parse(module.read_text())
-    for name in imports(tree):
-        parts = name.split(".")
-        if parts[0] == "mockserver" and len(parts) > 1:
-            assert parts[1] == own[0] or level(parts[1]) < level(own[0]), f"{'.'.join(own)} imports {name}"
-            beside = len(own) > 2 and own[0] == "dialects" and len(parts) > 3 and parts[1] == "dialects"
-            assert not beside or parts[2] == own[1], f"{'.'.join(own)} imports another dialect: {name}"
-        elif own[0] in PURE:
-            assert parts[0] not in WORLD, f"{'.'.join(own)} imports {name}"
-    if own[0] in PURE:
+    for name in imports(tree, module):
+        said = f"{'.'.join(own)} imports {'.'.join(name)}"
+        if name[0] == "mockserver":
+            assert name[1] == own[1] or level(name[1]) < level(own[1]), said
+            others = DIALECTS - {*own[2:3]} if own[1] == "dialects" and {*own[2:3]} & DIALECTS else set()
+            assert name[1] != "dialects" or not others & {*name[2:3]}, f"{said}, another dialect"
+        elif own[1] in PURE:
+            assert name[0] not in WORLD, said
+        if own[1] == "core":
+            assert name[0] in {*sys.stdlib_module_names, "regex", "mockserver"}, said
+    if own[1] in PURE:
         impure: list[ast.AST] = [n for n in ast.walk(tree) if isinstance(n, ast.AsyncFunctionDef)]
         impure += [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "open"]
         assert not impure, f"{'.'.join(own)} waits, or opens files"

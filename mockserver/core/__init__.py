@@ -1,1 +1,1 @@
-"""The vocabulary of the project: frozen values and pure functions, standard library only."""
+"""The vocabulary of the project: frozen values and pure functions of the standard library, and of `regex`."""

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
+from mockserver.core.version import __version__
 
 
 def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[str, Any]:

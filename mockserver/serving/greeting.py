@@ -7,10 +7,10 @@ from typing import Any
 
 import orjson
 
-from mockserver import __version__
 from mockserver.control.quotas.rules import Quota
 from mockserver.control.settings import Settings
 from mockserver.core.criteria import ANYTHING, in_words
+from mockserver.core.version import __version__
 from mockserver.faults.rules import Chance, Fault
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 

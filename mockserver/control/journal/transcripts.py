@@ -13,12 +13,12 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from mockserver import __version__
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
 from mockserver.core.calls import Call, Headers, masked_key
 from mockserver.core.seeding import fingerprint
 from mockserver.core.timeline import Record, Run, Timeline
+from mockserver.core.version import __version__
 
 # What a header may hold that nobody else should read.
 _SECRET = ("authorization", "x-api-key", "api-key", "cookie", "proxy-authorization", "x-goog-api-key")

@@ -13,8 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from mockserver import __version__
 from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.version import __version__
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.traces import NO_TRACES
 from mockserver.serving.addresses import ADMIN, LOOPBACK

@@ -11,8 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver import __version__
 from mockserver.control.memory import counts
+from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import Guard
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mockserver import __version__
 from mockserver.core.dialects import EDITIONS
+from mockserver.core.version import __version__
 from mockserver.dialects import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.admin.schemas import (
