@@ -1,10 +1,10 @@
-"""Durations in words: `180ms`, `1.5s`, `2 min`."""
+"""Durations in words: `180ms`, `1.5s`, `.5s`, `2 min`."""
 
 import re
 
 UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0}
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(us|µs|ms|s|min)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|min)")
 
 
 def seconds_of(text: str) -> float | None:

@@ -23,7 +23,8 @@ FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
-_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:tok(?:en)?s?)\s*/\s*s")
+# Tokens per second are meant, whatever a number is said to be: `50 tok/s`, `50 tokens/s`, `50/s`, `50 tps`, `50`.
+_RATE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(?:(?:t|tok|toks|token|tokens)?\s*/\s*s|tps)?")
 
 
 class NotationError(ValueError):

@@ -84,6 +84,11 @@ def test_a_mistake_in_a_distribution_names_its_column(text: str, complaint: str)
     assert complaint in str(raised.value)
 
 
+@pytest.mark.parametrize("rate", ["50 tok/s", "50tok/s", "50 tokens / s", "50 t/s", "50/s", "50 tps", "50", "50.0"])
+def test_a_rate_is_in_tokens_per_second_however_that_is_said(rate: str) -> None:
+    assert read_profile(f"ttft=.5s, rate={rate}") == read_profile("ttft=500ms, itl=20ms")
+
+
 @pytest.mark.parametrize(
     "text, complaint",
     [
