@@ -135,11 +135,13 @@ def _config_path(options: argparse.Namespace) -> Path | None:
 def _file(path: Path, traces: TraceFiles) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8")
-        return from_toml(text, str(path), lambda name: (path.parent / name).read_bytes(), traces)
+        told = from_toml(text, str(path), lambda name: (path.parent / name).read_bytes(), traces)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not a UTF-8 text") from None
+    # What a file names lies beside it, wherever the server is started.
+    return told | {"stubs": str(path.parent / told["stubs"])} if told.get("stubs") else told
 
 
 def _dev(options: argparse.Namespace) -> int:

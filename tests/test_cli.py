@@ -19,6 +19,17 @@ from mockserver.latency.profiles import PRESETS
 from tests.support.http import exchange
 
 
+def test_a_folder_of_stubs_that_a_config_names_lies_beside_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here" / "stubs").mkdir(parents=True)
+    (tmp_path / "here" / "stubs" / "a.toml").write_text('[[stub]]\nreply = "one"\n')
+    (tmp_path / "here" / "mock.toml").write_text('stubs = "stubs"\n')
+    monkeypatch.chdir(tmp_path)
+    assert main(["check", "here/mock.toml"]) == 0
+    assert "and 1 stubs" in capsys.readouterr().out
+
+
 def test_plan_shows_the_answer_and_its_timing_without_serving(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
