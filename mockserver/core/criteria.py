@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mockserver.core.json_paths import Path
+from mockserver.core.json_values import among, same
 from mockserver.core.naming import unknown
 from mockserver.core.patterns import PATIENCE, read_pattern
 
@@ -227,17 +228,6 @@ def wanted(matcher: Matcher) -> str:
     return _WANTS[type(matcher)](matcher)
 
 
-def same(one: object, other: object) -> bool:
-    """Whether two JSON values are equal; true and false are no numbers."""
-    if isinstance(one, bool) != isinstance(other, bool):
-        return False
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(value, other[key]) for key, value in one.items())
-    return one == other
-
-
 def _decided(criterion: Criterion, facts: Facts) -> bool | None:
     return holds(criterion.matcher, facts.values(criterion.field, criterion.path))
 
@@ -327,7 +317,7 @@ def _is_within(matcher: Between, value: object) -> bool:
 _FITS: dict[type, Callable[[Any, Any], bool]] = {
     Equals: lambda matcher, value: same(matcher.value, value),
     Contains: _has_part,
-    OneOf: lambda matcher, value: any(same(each, value) for each in matcher.values),
+    OneOf: lambda matcher, value: among(value, matcher.values),
     Between: _is_within,
     Satisfies: lambda matcher, value: bool(matcher.predicate(value)),
 }

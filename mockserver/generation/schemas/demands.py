@@ -1,50 +1,30 @@
 """What one value has to be: all the schemas that apply to it, merged into one demand.
 
-A demand grows keyword by keyword (`RULES`). What can be met in several ways (`anyOf`, `oneOf`, `not`, `if`,
-`dependentSchemas`) is put off as a `Choice`; `settled` makes them, one after another, and gives every demand that comes
-of it, the likeliest first. A choice may be optimistic: then the schema it stems from is noted in `checks`, and whoever
-makes a value asks those.
+A demand grows keyword by keyword (`keywords.py`). What can be met in several ways (`anyOf`, `oneOf`, `not`, `if`,
+`dependentSchemas`) is put off as a `Fork`. A way may be optimistic: then the schema it stems from is noted in `checks`,
+and whoever makes a value asks those.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from mockserver.generation.schemas.documents import DRAFTS, Node
-from mockserver.generation.schemas.made import (
-    EXCLUDED,
-    EXTRA,
-    FORBIDDEN,
-    NAME,
-    NAMED,
-    NO_MULTIPLE,
-    NO_PATTERN,
-    TWINS,
-    TYPES,
-    WHOLE,
-    opposite,
-)
-from mockserver.generation.schemas.opposites import refutations
-
-if TYPE_CHECKING:
-    from mockserver.generation.schemas.properties import Properties
-
-Scopes = tuple[Node, ...]
+from mockserver.generation.schemas.documents import Node
+from mockserver.generation.schemas.made import TYPES
+from mockserver.generation.schemas.properties import Properties, Scopes, Shape
 
 # What a demand grows in.
 _GROWING = (list, dict, set)
-# So many demands of a document are kept, some kilobytes each: those nearest to its root, which come first.
-_MOST_KEPT = 64
 
 
-class Choice(NamedTuple):
+class Fork(NamedTuple):
     """Ways to meet a keyword, each a tuple of schemas to be added; the first is taken if nothing speaks against it."""
 
     options: Sequence[tuple[Node, ...]]
     scopes: Scopes
 
 
-class Contains(NamedTuple):
+class Containing(NamedTuple):
     """How many items keep to a schema."""
 
     node: Node
@@ -53,18 +33,11 @@ class Contains(NamedTuple):
     scopes: Scopes
 
 
-class Shape(NamedTuple):
-    """A schema that says which schemas the parts of an object or an array have."""
-
-    node: Node
-    scopes: Scopes
-
-
 class Demand:
     """What a value has to be. `dead` is True when nothing can be that; `properties` are kept by `properties_of`."""
 
     __slots__ = (
-        "arrays", "checks", "choices", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "formats",
+        "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "forks", "formats",
         "high", "high_open", "hints", "low", "low_open", "max_items", "max_length", "max_properties", "min_items",
         "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples", "no_patterns",
         "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types", "unevaluated_items",
@@ -99,12 +72,12 @@ class Demand:
         self.min_properties, self.max_properties = 0, None  # type: int, int | None
         self.unevaluated_properties: list[Node] = []
         self.arrays: list[Shape] = []
-        self.contains: list[Contains] = []
+        self.contains: list[Containing] = []
         self.unique = self.twins = False
         self.min_items, self.max_items = 0, None  # type: int, int | None
         self.unevaluated_items: list[Node] = []
         self.checks: list[Node] = []
-        self.choices: list[Choice] = []
+        self.forks: list[Fork] = []
         self.seen: dict[tuple[int, Scopes], Node] = {}
         self.properties: Properties | None = None
 
@@ -116,30 +89,6 @@ class Demand:
             setattr(other, name, value.copy() if isinstance(value, _GROWING) else value)
         other.properties = None
         return other
-
-    def add(self, node: Node, scopes: Scopes = ()) -> None:
-        """Let a schema apply too. `scopes` are the schemas around it that care for what nothing else evaluates."""
-        schema = node.schema
-        if schema is True or (id(node), scopes) in self.seen:
-            return
-        if schema is False:
-            self.dead = True
-            return
-        self.seen[id(node), scopes] = node
-        if ("unevaluatedProperties" in schema or "unevaluatedItems" in schema) and node not in scopes:
-            scopes = (*scopes, node)
-        if "$ref" in schema and node.document.draft <= 7:
-            _reference(self, node, schema["$ref"], scopes)
-            return
-        rules = _RULES_OF[node.document.draft]
-        for keyword, value in schema.items():
-            rule = rules.get(keyword)
-            if rule is not None:
-                rule(self, node, value, scopes)
-        if not _OBJECT_SHAPE.isdisjoint(schema):
-            self.objects.append(Shape(node, scopes))
-        if not _ARRAY_SHAPE.isdisjoint(schema):
-            self.arrays.append(Shape(node, scopes))
 
     def narrow(self, types: Sequence[str]) -> None:
         """Let it be of these types only."""
@@ -170,385 +119,9 @@ _POSSIBLE: dict[str, Callable[[Demand], bool]] = {
     ),
 }
 
-_OBJECT_SHAPE = {"properties", "patternProperties", "additionalProperties"}
-_ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
 
-Rule = Callable[[Demand, Node, Any, Scopes], None]
-
-
-def demand_of(nodes: Sequence[Node]) -> Demand:
-    """What schemas ask for together. Nobody may change it: where all of them have a place, their document keeps it."""
-    kept = nodes[0].document.kept if nodes and all(node.place is not None for node in nodes) else None
-    key = tuple(map(id, nodes))
-    found = None if kept is None else kept.get(key)
-    if found is None:
-        found = Demand()
-        for node in nodes:
-            found.add(node)
-        if kept is not None and len(kept) < _MOST_KEPT:
-            kept[key] = found
-    return found
-
-
-def settled(demand: Demand, spend: Callable[[int], None]) -> Iterator[Demand]:
-    """Every demand that the choices of this one lead to; `spend` is told how many steps it takes, and may raise."""
-    if demand.impossible:
-        return
-    if not demand.choices:
-        yield demand
-        return
-    choice = demand.choices.pop(0)
-    for option in choice.options:
-        spend(1 + len(option) // 4)
-        further = demand.copy()
-        for node in option:
-            further.add(node, choice.scopes)
-        yield from settled(further, spend)
-
-
-# --- values and types --------------------------------------------------------------------------------------------
-
-
-def equal(one: Any, other: Any) -> bool:
-    """Whether two values are the same to JSON Schema: 1 is 1.0, but not true."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(equal(value, other[name]) for name, value in one.items())
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(equal, one, other))
-    return bool(one == other)
-
-
-def among(value: Any, values: Sequence[Any]) -> bool:
-    """Whether a value is one of some values."""
-    return any(equal(value, other) for other in values)
-
-
-_KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
-
-
-def type_of(value: Any) -> str:
-    """The type of a value; whole numbers are numbers."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    return next((name for kind, name in _KINDS if isinstance(value, kind)), "number")
-
-
-def _type(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    names = [value] if isinstance(value, str) else value
-    if "integer" in names and "number" not in names and "number" in demand.types:
-        demand.whole = True
-    demand.narrow(["number" if name == "integer" else name for name in names])
-
-
-def _enum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    kept = value if demand.values is None else [each for each in demand.values if among(each, value)]
-    demand.values = list(kept)
-
-
-def _whole(demand: Demand, node: Node, value: bool, scopes: Scopes) -> None:
-    if demand.whole is not None and demand.whole is not value:
-        demand.dead = True
-    demand.whole = value
-
-
-# --- numbers and texts -------------------------------------------------------------------------------------------
-
-
-def exactly(number: float) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
-
-
-def _minimum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    # In draft 4 `exclusiveMinimum` is a boolean beside it.
-    _raise_low(demand, exactly(value), strict=node.schema.get("exclusiveMinimum") is True)
-
-
-def _maximum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    _lower_high(demand, exactly(value), strict=node.schema.get("exclusiveMaximum") is True)
-
-
-def _above(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    if not isinstance(value, bool):
-        _raise_low(demand, exactly(value), strict=True)
-
-
-def _below(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    if not isinstance(value, bool):
-        _lower_high(demand, exactly(value), strict=True)
-
-
-def _raise_low(demand: Demand, value: Fraction, *, strict: bool) -> None:
-    if demand.low is None or (value, strict) > (demand.low, demand.low_open):
-        demand.low, demand.low_open = value, strict
-
-
-def _lower_high(demand: Demand, value: Fraction, *, strict: bool) -> None:
-    if demand.high is None or (-value, strict) > (-demand.high, demand.high_open):
-        demand.high, demand.high_open = value, strict
-
-
-def _at_least(name: str) -> Rule:
-    def rule(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-        setattr(demand, name, max(getattr(demand, name), int(value)))
-
-    return rule
-
-
-def _at_most(name: str) -> Rule:
-    def rule(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-        most = getattr(demand, name)
-        setattr(demand, name, int(value) if most is None else min(most, int(value)))
-
-    return rule
-
-
-def _listed(name: str) -> Rule:
-    """A keyword whose values all apply, side by side."""
-
-    def rule(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-        getattr(demand, name).append(value)
-
-    return rule
-
-
-def _encoded(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """What a text holds, in an encoding or as it is: told like a format."""
-    if value == "base64":
-        demand.formats.append("base64")
-    elif value == "application/json" and "contentEncoding" not in node.schema:
-        demand.formats.append("json")
-
-
-def _sample(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.samples += value if isinstance(value, list) else [value]
-
-
-def _hint(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    if isinstance(value, str):
-        demand.hints.append(value)
-
-
-# --- objects and arrays ------------------------------------------------------------------------------------------
-
-
-def _required(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    # In draft 3 it was a boolean.
-    if isinstance(value, list):
-        demand.required.update(dict.fromkeys(value))
-
-
-def _forbidden(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.forbidden.update(value)
-
-
-def _names(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.names.append(node.child("propertyNames"))
-
-
-def _dependent_required(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    for name, others in value.items():
-        _require_beside(demand, name, others)
-
-
-def _dependent_schemas(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    for name in value:
-        _depend(demand, node, name, node.child("dependentSchemas", name), scopes)
-
-
-def _dependencies(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """The older keyword for both kinds."""
-    for name, part in value.items():
-        if isinstance(part, list):
-            _require_beside(demand, name, part)
-        else:
-            _depend(demand, node, name, node.child("dependencies", name), scopes)
-
-
-def _require_beside(demand: Demand, name: str, others: Sequence[str]) -> None:
-    # A new list: copies of the demand share the old one.
-    demand.dependents[name] = [*demand.dependents.get(name, ()), *others]
-
-
-def _depend(demand: Demand, node: Node, name: str, part: Node, scopes: Scopes) -> None:
-    present = (node.made({"required": [name]}), part)
-    absent = (node.made({FORBIDDEN: [name]}),)
-    wanted = name in demand.required or name in node.schema.get("properties", {})
-    demand.choices.append(Choice([present, absent] if wanted else [absent, present], scopes))
-
-
-def _unevaluated_properties(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.unevaluated_properties.append(node)
-
-
-def _unevaluated_items(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.unevaluated_items.append(node)
-
-
-def _unique(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.unique = demand.unique or bool(value)
-
-
-def _twins(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    demand.twins = True
-
-
-def _contains(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    counted = node.document.draft >= 2019
-    least = int(node.schema.get("minContains", 1)) if counted else 1
-    most = node.schema.get("maxContains") if counted else None
-    demand.contains.append(Contains(node.child("contains"), least, None if most is None else int(most), scopes))
-    demand.checks.append(node)
-
-
-# --- schemas within schemas --------------------------------------------------------------------------------------
-
-
-def _all_of(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    for index in range(len(value)):
-        demand.add(node.child("allOf", index), scopes)
-
-
-def _any_of(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    parts = [node.child("anyOf", index) for index in range(len(value))]
-    if len(parts) == 1:
-        demand.add(parts[0], scopes)
-    else:
-        demand.choices.append(Choice([(part,) for part in parts], scopes))
-
-
-def _one_of(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    parts = [node.child("oneOf", index) for index in range(len(value))]
-    if len(parts) == 1:
-        demand.add(parts[0], scopes)
-        return
-    strict = [(part, *(opposite(other) for other in parts if other is not part)) for part in parts]
-    if node.place is not None:
-        demand.checks.append(node)
-        demand.choices.append(Choice([*((part,) for part in parts), *strict], scopes))
-    else:
-        demand.choices.append(Choice(strict, scopes))
-
-
-def _not(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    ways = refutations(node.child("not"))
-    if len(ways) == 1:
-        for part in ways[0]:
-            demand.add(part, scopes)
-        if node.place is not None:
-            demand.checks.append(node)
-        return
-    if node.place is not None:
-        demand.checks.append(node)
-        demand.choices.append(Choice([(), *ways], scopes))
-    else:
-        demand.choices.append(Choice(ways, scopes))
-
-
-def _if(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    schema = node.schema
-    if "then" not in schema and "else" not in schema:
-        return
-    met = (node.child("if"), *([node.child("then")] if "then" in schema else []))
-    other = (node.child("else"),) if "else" in schema else ()
-    strict = (*other, opposite(node.child("if")))
-    if node.place is not None:
-        demand.checks.append(node)
-        demand.choices.append(Choice([met, other, strict], scopes))
-    else:
-        demand.choices.append(Choice([met, strict], scopes))
-
-
-def _reference(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    found = node.document.resolve(value, node.base)
-    if found is not None:
-        demand.add(found, scopes)
-
-
-def _dynamic_reference(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    found = node.document.resolve(value, node.base)
-    anchor = value.rpartition("#")[2]
-    if found is not None and isinstance(found.schema, dict) and found.schema.get("$dynamicAnchor") == anchor:
-        options = list({id(each): each for each in (*node.document.dynamic(anchor), found)}.values())
-        if len(options) > 1:
-            demand.choices.append(Choice([(option,) for option in options], scopes))
-            return
-    if found is not None:
-        demand.add(found, scopes)
-
-
-def _recursive_reference(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """Draft 2019-09 knew one dynamic anchor, without a name."""
-    root = node.document.root
-    own = node.document.resolve("#", node.base)
-    demand.add(root if isinstance(root.schema, dict) and root.schema.get("$recursiveAnchor") else own or root, scopes)
-
-
-RULES: dict[str, Rule] = {
-    "type": _type,
-    "enum": _enum,
-    "const": lambda demand, node, value, scopes: _enum(demand, node, [value], scopes),
-    "minimum": _minimum,
-    "maximum": _maximum,
-    "exclusiveMinimum": _above,
-    "exclusiveMaximum": _below,
-    "multipleOf": lambda demand, node, value, scopes: demand.multiples.append(abs(exactly(value))),
-    "minLength": _at_least("min_length"),
-    "maxLength": _at_most("max_length"),
-    "pattern": _listed("patterns"),
-    "format": _listed("formats"),
-    "contentEncoding": _encoded,
-    "contentMediaType": _encoded,
-    "required": _required,
-    "minProperties": _at_least("min_properties"),
-    "maxProperties": _at_most("max_properties"),
-    "propertyNames": _names,
-    "dependentRequired": _dependent_required,
-    "dependentSchemas": _dependent_schemas,
-    "dependencies": _dependencies,
-    "unevaluatedProperties": _unevaluated_properties,
-    "minItems": _at_least("min_items"),
-    "maxItems": _at_most("max_items"),
-    "uniqueItems": _unique,
-    "contains": _contains,
-    "unevaluatedItems": _unevaluated_items,
-    "allOf": _all_of,
-    "anyOf": _any_of,
-    "oneOf": _one_of,
-    "not": _not,
-    "if": _if,
-    "$ref": _reference,
-    "$dynamicRef": _dynamic_reference,
-    "$recursiveRef": _recursive_reference,
-    "examples": _sample,
-    "example": _sample,
-    "default": lambda demand, node, value, scopes: demand.samples.append(value),
-    "title": _hint,
-    "description": _hint,
-    EXCLUDED: lambda demand, node, value, scopes: demand.excluded.extend(value),
-    NO_MULTIPLE: lambda demand, node, value, scopes: demand.no_multiples.append(abs(exactly(value))),
-    NO_PATTERN: _listed("no_patterns"),
-    FORBIDDEN: _forbidden,
-    EXTRA: _listed("extras"),
-    NAMED: _listed("named"),
-    NAME: _listed("name_demands"),
-    TWINS: _twins,
-    WHOLE: _whole,
-}
-
-# The drafts in which keywords came up; in those before they mean nothing, whatever they hold.
-_SINCE = {
-    "dependentRequired": 2019,
-    "dependentSchemas": 2019,
-    "unevaluatedProperties": 2019,
-    "unevaluatedItems": 2019,
-    "$recursiveRef": 2019,
-    "$dynamicRef": 2020,
-}
-_RULES_OF = {
-    draft: {keyword: rule for keyword, rule in RULES.items() if _SINCE.get(keyword, draft) <= draft} for draft in DRAFTS
-}
+def properties_of(demand: Demand) -> Properties:
+    """The properties of a demand that grows no more; kept with it."""
+    if demand.properties is None:
+        demand.properties = Properties(demand.objects, demand.unevaluated_properties)
+    return demand.properties

@@ -13,7 +13,8 @@ import orjson
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
-from mockserver.generation.schemas.solver import NOTHING, Cost, Solver, TooMuchError
+from mockserver.generation.schemas.search import NOTHING
+from mockserver.generation.schemas.solver import Cost, Solver, TooMuchError
 
 _KEPT = 128
 # What a search may cost: some for every schema, and more for large ones.

@@ -6,8 +6,9 @@ from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
+from mockserver.core.json_values import exactly
 from mockserver.core.seeding import Draws
-from mockserver.generation.schemas.demands import Demand, exactly
+from mockserver.generation.schemas.demands import Demand
 
 _ATTEMPTS = 20
 # The most decimal places of a float.

@@ -1,29 +1,41 @@
-"""What a demand says of the properties of an object: which it names, and which schemas apply to each of them."""
+"""What schemas say of the properties of an object: which they name, and which schemas apply to each of them."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from mockserver.generation.schemas.demands import Demand, Shape
 from mockserver.generation.schemas.documents import Node
-from mockserver.generation.schemas.texts import matcher
+from mockserver.generation.schemas.matching import matcher
+
+Scopes = tuple[Node, ...]
 
 _OPEN = {"patternProperties", "additionalProperties"}
 
 
-class Properties:
-    """The properties of a demand's objects. `declared` are the names, in the schemas' own order."""
+class Shape(NamedTuple):
+    """A schema that says which schemas the parts of an object or an array have."""
 
-    def __init__(self, demand: Demand) -> None:
-        self._unevaluated = demand.unevaluated_properties
+    node: Node
+    scopes: Scopes
+
+
+class Properties:
+    """The properties of objects of these shapes. `declared` are the names, in the schemas' own order.
+
+    `unevaluated` are the schemas that care for what nothing else evaluates.
+    """
+
+    def __init__(self, shapes: Sequence[Shape], unevaluated: Sequence[Node]) -> None:
+        self._unevaluated = unevaluated
         # Shapes that say nothing of properties which they do not name are looked up by name.
         self._naming: dict[str, list[Shape]] = {}
         self._open: list[Shape] = []
-        for shape in demand.objects:
+        for shape in shapes:
             if not _OPEN.isdisjoint(shape.node.schema):
                 self._open.append(shape)
                 continue
             for name in shape.node.schema["properties"]:
                 self._naming.setdefault(name, []).append(shape)
-        named = (shape.node.schema.get("properties", ()) for shape in demand.objects)
+        named = (shape.node.schema.get("properties", ()) for shape in shapes)
         self.declared: tuple[str, ...] = tuple(dict.fromkeys(name for names in named for name in names))
         self._pieces = {name: self._find(name) for name in self.declared}
 
@@ -42,13 +54,6 @@ class Properties:
                 found += parts
         found += [node.child("unevaluatedProperties") for node in self._unevaluated if id(node) not in covered]
         return tuple(node for node in found if node.schema is not True)
-
-
-def properties_of(demand: Demand) -> Properties:
-    """The properties of a demand that grows no more; kept with it."""
-    if demand.properties is None:
-        demand.properties = Properties(demand)
-    return demand.properties
 
 
 def _parts_of(node: Node, name: str) -> list[Node]:

@@ -1,15 +1,13 @@
 """Texts that meet a demand: by format, by what a property is called, by pattern, of the length that is asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import Any
-
-import jsonschema_rs
+from functools import partial
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns import find_match
 from mockserver.generation.schemas import values
 from mockserver.generation.schemas.demands import Demand
+from mockserver.generation.schemas.matching import matcher
 from mockserver.generation.schemas.values import Setting
 
 # No text is longer than this, in characters.
@@ -28,6 +26,15 @@ _STRETCHED = 1000
 _NO_WORD = 4
 
 Spend = Callable[[int], None]
+
+
+def _in_json(setting: Setting) -> str:
+    return setting.draws.pick(("{}", '{"id":1}', "[1,2,3]"))
+
+
+def _in_base64(setting: Setting) -> str:
+    return setting.draws.pick(("aGVsbG8=", "ZGF0YQ==", "dGV4dA=="))
+
 
 _FORMATS: Mapping[str, values.Maker] = {
     "email": lambda s: _named("email")(s),
@@ -54,18 +61,18 @@ _FORMATS: Mapping[str, values.Maker] = {
     "ipvanyaddress": values.ipv4,
     "ipvanynetwork": lambda s: f"192.0.2.{16 * s.draws.below(16)}/28",
     "ipvanyinterface": lambda s: f"{values.ipv4(s)}/24",
-    "json-string": lambda s: s.draws.pick(("{}", '{"id":1}', "[1,2,3]")),
-    "base64url": lambda s: s.draws.pick(("aGVsbG8=", "ZGF0YQ==", "dGV4dA==")),
+    "json-string": _in_json,
+    "base64url": _in_base64,
     "multi-host-uri": lambda s: f"https://{_named('host')(s)}",
     "hostname": lambda s: _named("host")(s),
     "idn-hostname": lambda s: _named("host")(s),
     "json-pointer": lambda s: f"/{s.english('category')}/{s.draws.below(10)}",
     "relative-json-pointer": lambda s: f"{s.draws.below(3)}/{s.english('category')}",
     "regex": lambda s: s.draws.pick(("^[a-z]+$", "^\\d{4}$", "^[A-Z]{2}-\\d+$")),
-    "byte": lambda s: s.draws.pick(("aGVsbG8=", "ZGF0YQ==", "dGV4dA==")),
+    "byte": _in_base64,
     # JSON within, in case it is asked for too.
     "base64": lambda s: s.draws.pick(("e30=", "eyJpZCI6MX0=", "WzEsMiwzXQ==")),
-    "json": lambda s: s.draws.pick(("{}", '{"id":1}', "[1,2,3]")),
+    "json": _in_json,
     "color": lambda s: _named("hex")(s),
     "phone": lambda s: _named("phone")(s),
 }
@@ -194,16 +201,3 @@ def fits(demand: Demand) -> Callable[[str], bool]:
         return matches is None or matches(text)
 
     return fit
-
-
-@lru_cache(maxsize=512)
-def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool] | None:
-    """Whether a text matches all of some patterns and none of others; None where there are none at all."""
-    if not patterns and not no_patterns:
-        return None
-    wanted = [{"pattern": pattern} for pattern in patterns]
-    unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
-    try:
-        return jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}).is_valid
-    except ValueError:
-        return lambda text: True

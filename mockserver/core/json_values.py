@@ -1,0 +1,36 @@
+"""JSON values: when two of them are the same one, of which type one is, and which number one says."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+_KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
+
+
+def same(one: object, other: object) -> bool:
+    """Whether two JSON values are equal: 1 is 1.0, but true is no number; a tuple is a list."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(value, other[name]) for name, value in one.items())
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return one == other
+
+
+def among(value: object, values: Iterable[object]) -> bool:
+    """Whether a value is one of some values."""
+    return any(same(value, other) for other in values)
+
+
+def type_of(value: object) -> str:
+    """The type of a value; whole numbers are numbers."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    return next((name for kind, name in _KINDS if isinstance(value, kind)), "number")
+
+
+def exactly(number: float) -> Fraction:
+    """A number as it is written: 0.1 is a tenth."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))

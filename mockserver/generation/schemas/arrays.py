@@ -1,0 +1,158 @@
+"""The making of one array: how many items it has, which they must be, and that no two are the same."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mockserver.core.json_values import type_of
+from mockserver.generation.schemas.demands import Containing, Demand
+from mockserver.generation.schemas.documents import Node
+from mockserver.generation.schemas.made import EXCLUDED, opposite
+from mockserver.generation.schemas.search import NOTHING, Search
+from mockserver.generation.schemas.values import Setting
+
+_LONGEST_ARRAY = 20_000
+_KEYS_TRIED = 12
+
+
+class Arrays:
+    """The making of one array."""
+
+    def __init__(self, search: Search, demand: Demand, setting: Setting, depth: int) -> None:
+        self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
+        self._wanted = [want for want in demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        self._found: dict[int, int] = {}
+        self._known: set[Any] = set()
+
+    def write(self, more: int) -> Any:
+        """The array, or NOTHING; with so many items more than it needs."""
+        demand = self._demand
+        least, most = self._least(), demand.max_items
+        if (most is not None and most < least) or least > _LONGEST_ARRAY or len(self._wanted) > _LONGEST_ARRAY:
+            return NOTHING
+        length = self._length(least + more, most)
+        # What must be contained may have to wait until the first items, which have schemas of their own, are over.
+        longest = max(length, self._prefixed() + len(self._wanted))
+        longest = longest if most is None else min(longest, most)
+        made: list[Any] = []
+        while len(made) < length or (self._wanted and len(made) < longest):
+            value = self._next(made, most)
+            if value is NOTHING:
+                break
+            made.append(value)
+        if self._wanted or len(made) < least:
+            return NOTHING
+        return made
+
+    def _least(self) -> int:
+        return max(self._demand.min_items, 2 if self._demand.twins else 0)
+
+    def _length(self, least: int, most: int | None) -> int:
+        """A natural length: all that a tuple has, else one to four items."""
+        demand, draws = self._demand, self._search.draws
+        if self._search.frugal:
+            return least
+        prefix = self._prefixed()
+        usual = prefix if prefix else max(1 + draws.below(2 if self._search.nested else 4), least)
+        if not demand.arrays and not demand.unevaluated_items:
+            usual = max(least, 1 + draws.below(2))
+        usual = max(usual, least, min(len(self._wanted), _LONGEST_ARRAY))
+        return usual if most is None else min(usual, most)
+
+    def _prefixed(self) -> int:
+        return max((len(_prefix(shape.node)) for shape in self._demand.arrays), default=0)
+
+    def _next(self, made: list[Any], most: int | None) -> Any:
+        """The item after those that are made; it serves what the array must contain, if it can."""
+        index = len(made)
+        slots = None if most is None else most - index
+        if self._wanted and slots is not None and len(self._wanted) > slots:
+            found = self._item(made, self._distinct_wants())
+            if found is not NOTHING:
+                return found
+        for want in self._distinct_wants():
+            found = self._item(made, [want])
+            if found is not NOTHING:
+                return found
+        return self._item(made, [])
+
+    def _distinct_wants(self) -> list[Containing]:
+        return list({id(want.node): want for want in self._wanted}.values())
+
+    def _item(self, made: list[Any], wants: Sequence[Containing]) -> Any:
+        demand, index = self._demand, len(made)
+        nodes = [*self._pieces(index, wants), *(want.node for want in wants)]
+        nodes += [opposite(want.node) for want in demand.contains if self._is_full(want) and want not in wants]
+        if demand.twins and index == 1:
+            return made[0] if all(node.holds(made[0]) for node in nodes) else NOTHING
+        found = self._distinct(nodes, made) if demand.unique else self._solve(nodes)
+        if found is not NOTHING:
+            self._count(found)
+        return found
+
+    def _is_full(self, want: Containing) -> bool:
+        return want.most is not None and self._found.get(id(want.node), 0) >= want.most
+
+    def _count(self, item: Any) -> None:
+        """Note which of the things that the array must contain an item is."""
+        for want in self._demand.contains:
+            if want.node.holds(item):
+                self._found[id(want.node)] = self._found.get(id(want.node), 0) + 1
+                if want in self._wanted:
+                    self._wanted.remove(want)
+
+    def _distinct(self, nodes: list[Node], made: list[Any]) -> Any:
+        """An item that is not there yet: what is there is excluded only when it has come again."""
+        root = nodes[0] if nodes else self._any_node()
+        excluding: list[Node] = []
+        for _ in range(_KEYS_TRIED):
+            found = self._solve([*nodes, *excluding])
+            if found is NOTHING or _identity(found) not in self._known:
+                self._known.add(_identity(found))
+                return found
+            simple = [value for value in made if not isinstance(value, dict | list)]
+            excluding = [root.made({EXCLUDED: simple})] if simple and root else []
+        return NOTHING
+
+    def _any_node(self) -> Node | None:
+        demand = self._demand
+        return next(iter(demand.seen.values()), None)
+
+    def _solve(self, nodes: list[Node]) -> Any:
+        return self._search.solve(nodes, self._setting.name, self._depth + 1)
+
+    def _pieces(self, index: int, wants: Sequence[Containing]) -> list[Node]:
+        found: list[Node] = []
+        covered: set[int] = set()
+        for node, scopes in self._demand.arrays:
+            part = _item_schema(node, index)
+            if part is not None:
+                found.append(part)
+                covered.update(id(scope) for scope in scopes)
+        for want in wants:
+            covered.update(id(scope) for scope in want.scopes)
+        found += [node.child("unevaluatedItems") for node in self._demand.unevaluated_items if id(node) not in covered]
+        return found
+
+
+def _identity(value: Any) -> Any:
+    """What equal values have in common."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True)
+    return (type_of(value), value) if value is not NOTHING else NOTHING
+
+
+def _prefix(node: Node) -> Sequence[Any]:
+    """The schemas of the first items; before draft 2020-12 they were a list of `items`."""
+    schema = node.schema
+    items = schema.get("items")
+    return items if isinstance(items, list) else schema.get("prefixItems", ())
+
+
+def _item_schema(node: Node, index: int) -> Node | None:
+    schema = node.schema
+    prefix = "items" if isinstance(schema.get("items"), list) else "prefixItems"
+    if index < len(schema.get(prefix, ())):
+        return node.child(prefix, index)
+    rest = "additionalItems" if prefix == "items" else "items"
+    return node.child(rest) if rest in schema else None

@@ -1,0 +1,196 @@
+"""The making of one object: which properties it has, and what is in them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.generation.schemas.demands import Demand, properties_of
+from mockserver.generation.schemas.documents import Node
+from mockserver.generation.schemas.made import EXCLUDED, NO_PATTERN
+from mockserver.generation.schemas.search import NOTHING, Search
+from mockserver.generation.schemas.values import Setting
+
+_KEYS_TRIED = 12
+
+
+class Objects:
+    """The making of one object."""
+
+    def __init__(self, search: Search, demand: Demand, setting: Setting, depth: int) -> None:
+        self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
+        self._draws = search.draws
+        self._dropped: set[str] = set(demand.forbidden)
+        self._properties = properties_of(demand)
+        self._more: dict[str, list[Node]] = {}
+        self._least = 0
+
+    def write(self, more: int) -> Any:
+        """The object, or NOTHING; with so many properties more than it needs."""
+        demand = self._demand
+        self._least = demand.min_properties + more
+        if demand.max_properties is not None and demand.max_properties < demand.min_properties:
+            return NOTHING
+        while True:
+            chosen = self._chosen()
+            if chosen is None:
+                return NOTHING
+            made = self._made(chosen)
+            if not isinstance(made, str):
+                return made
+            self._dropped.add(made)
+
+    def _made(self, chosen: Sequence[str]) -> Any:
+        """The object with the chosen properties and what must be added, NOTHING, or the name of one to do without."""
+        demand = self._demand
+        required = self._closure(demand.required)
+        made: dict[str, Any] = {}
+        for name in chosen:
+            value = self._value(name)
+            if value is NOTHING:
+                return NOTHING if name in required else name
+            made[name] = value
+        for key_nodes, value_nodes in self._wanted():
+            if not self._extend(made, key_nodes, value_nodes):
+                return NOTHING
+        most = demand.max_properties
+        least = max(self._least, self._usual_more(made))
+        while len(made) < (least if most is None else min(least, most)):
+            if not self._extend_somehow(made):
+                break
+        return NOTHING if len(made) < demand.min_properties or (most is not None and len(made) > most) else made
+
+    # --- the properties that are named ---------------------------------------------------------------------------
+
+    def _chosen(self) -> list[str] | None:
+        """The names to be there, in the schemas' own order; None when what is required cannot be."""
+        demand = self._demand
+        required = self._closure(demand.required)
+        most = demand.max_properties
+        if (
+            required & self._dropped
+            or (most is not None and len(required) > most)
+            or not all(map(self._may_be, required))
+        ):
+            return None
+        names = self._properties.declared
+        chosen = set(required)
+        least = self._least
+        optional = [name for name in names if name not in required and name not in self._dropped and self._may_be(name)]
+        for index, name in enumerate(optional):
+            left = len(optional) - index
+            needed = len(chosen) + left <= least
+            wanted = needed or self._search.complete or (not self._search.frugal and self._draws.below(8) > 0)
+            added = self._closure([name]) - chosen
+            fits = (most is None or len(chosen) + len(added) <= most) and not added & self._dropped
+            if wanted and fits and all(map(self._may_be, added)):
+                chosen |= added
+        order = dict.fromkeys([*names, *demand.required])
+        return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
+
+    def _closure(self, names: Any) -> set[str]:
+        """The names with all those that have to be there too."""
+        found, dependents = set(names), self._demand.dependents
+        waiting = list(found) if dependents else []
+        while waiting:
+            for other in dependents.get(waiting.pop(), ()):
+                if other not in found:
+                    found.add(other)
+                    waiting.append(other)
+        return found
+
+    def _may_be(self, name: str) -> bool:
+        if self._demand.names and not all(node.holds(name) for node in self._demand.names):
+            return False
+        return all(node.schema is not False for node in self._pieces(name))
+
+    def _value(self, name: str) -> Any:
+        return self._search.solve(self._pieces(name), name, self._depth + 1)
+
+    def _pieces(self, name: str) -> Sequence[Node]:
+        """All the schemas that apply to a property."""
+        found, more = self._properties.pieces(name), self._more.get(name)
+        return (*found, *more) if more else found
+
+    # --- properties beyond those -----------------------------------------------------------------------------------
+
+    def _wanted(self) -> Iterator[tuple[list[Node], list[Node]]]:
+        """Properties that must be there without a name: the schemas of their names, and of their values."""
+        demand = self._demand
+        for shape, part in demand.extras:
+            yield [self._unnamed_by(shape)], [part]
+        for pattern, part in demand.named:
+            yield [part.made({"pattern": pattern})], [part]
+        for part in demand.name_demands:
+            yield [part], []
+
+    def _unnamed_by(self, shape: Node) -> Node:
+        names = list(shape.schema.get("properties", ()))
+        patterns = list(shape.schema.get("patternProperties", ()))
+        parts = [shape.made({EXCLUDED: names}), *(shape.made({NO_PATTERN: pattern}) for pattern in patterns)]
+        schema: dict[str, Any] = {"allOf": [None] * len(parts)}
+        return shape.made(schema, {("allOf", index): part for index, part in enumerate(parts)})
+
+    def _usual_more(self, made: Mapping[str, Any]) -> int:
+        """How many properties there would be: maps have some, also where nothing asks for them."""
+        if self._search.frugal or made:
+            return 0
+        for node, _ in self._demand.objects:
+            extra = node.schema.get("additionalProperties")
+            if node.schema.get("patternProperties") or (isinstance(extra, dict) and extra):
+                return 1 + self._draws.below(3)
+        return 0
+
+    def _extend_somehow(self, made: dict[str, Any]) -> bool:
+        """One more property, of whatever name is allowed."""
+        for name in self._properties.declared:
+            if name not in made and name not in self._dropped and self._may_be(name) and self._add(made, name, []):
+                return True
+        patterns = [pattern for node, _ in self._demand.objects for pattern in node.schema.get("patternProperties", ())]
+        root = self._demand.objects[0].node if self._demand.objects else None
+        if root is not None:
+            for pattern in patterns:
+                if self._extend(made, [root.made({"pattern": pattern})], []):
+                    return True
+        return self._extend(made, [], [])
+
+    def _extend(self, made: dict[str, Any], key_nodes: list[Node], value_nodes: list[Node]) -> bool:
+        """One more property whose name and value keep to some schemas, beside all those of the object."""
+        taken = [*made, *self._dropped]
+        for attempt in range(_KEYS_TRIED):
+            self._search.spend()
+            name = self._key(key_nodes, taken, attempt)
+            if name is None:
+                return False
+            if self._may_be(name) and self._add(made, name, value_nodes):
+                return True
+            taken.append(name)
+        return False
+
+    def _key(self, key_nodes: list[Node], taken: list[str], attempt: int) -> str | None:
+        nodes = [*self._demand.names, *key_nodes]
+        if not nodes:
+            word = self._setting.english("key") if attempt < 4 else f"item_{len(taken) + attempt}"
+            return word if word not in taken else f"{word}_{len(taken)}"
+        node = nodes[0]
+        found = self._search.solve(
+            [*nodes, node.made({"type": "string", EXCLUDED: list(taken)})], "key", self._depth + 1
+        )
+        return found if isinstance(found, str) else None
+
+    def _add(self, made: dict[str, Any], name: str, value_nodes: list[Node]) -> bool:
+        if name in made:
+            return False
+        others = self._closure([name]) - made.keys() - {name}
+        if others & self._dropped or not all(map(self._may_be, others)):
+            return False
+        self._more[name] = [*self._more.get(name, ()), *value_nodes]
+        value = self._value(name)
+        if value is NOTHING:
+            del self._more[name]
+            return False
+        added = {name: value}
+        for other in sorted(others):
+            added[other] = self._value(other)
+            if added[other] is NOTHING:
+                return False
+        made.update(added)
+        return True
