@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from fractions import Fraction
 
+# From here on all floats are whole numbers, and not all whole numbers are floats.
+ALL_WHOLE = 2**53
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
 
 
@@ -32,5 +34,7 @@ def type_of(value: object) -> str:
 
 
 def exactly(number: float) -> Fraction:
-    """A number as it is written: 0.1 is a tenth."""
-    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+    """A number as it is written: 0.1 is a tenth. Of a large float the digits are rounded: it is what it holds."""
+    if isinstance(number, int) or abs(number) >= ALL_WHOLE:
+        return Fraction(number)
+    return Fraction(repr(number))

@@ -1,10 +1,11 @@
 """JSON values: which of them are the same one, and which number one says."""
 
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import among, same
+from mockserver.core.json_values import among, exactly, same
 
 
 @pytest.mark.parametrize(
@@ -28,3 +29,9 @@ def test_values_that_mean_something_else_differ(one: Any, other: Any) -> None:
 def test_a_value_is_among_others_whatever_they_are() -> None:
     assert among([0], ["0", False, [0.0]])
     assert not among(0, ["0", False, [0]])
+
+
+def test_a_number_is_what_its_digits_say_until_floats_have_none_for_decimals() -> None:
+    assert exactly(0.1) == Fraction(1, 10)
+    assert exactly(10**30) == 10**30
+    assert exactly(1e30) == Fraction(1e30) != 10**30

@@ -254,6 +254,105 @@ def test_bounds_that_are_far_away_change_no_number(name: str, kind: str) -> None
         assert unbounded == bounded
 
 
+@pytest.mark.parametrize(
+    "name, schema",
+    [
+        ("score", {"type": "integer", "minimum": 1, "maximum": 10}),
+        ("score", {"type": "integer", "minimum": 0}),
+        ("score", {"type": "integer"}),
+        ("score", {"type": "number", "minimum": 0, "maximum": 10}),
+        ("score", {"type": "number", "maximum": 10}),
+        ("relevance", {"type": "integer", "minimum": 1, "maximum": 5}),
+        ("confidence", {"type": "integer", "minimum": 0, "maximum": 100}),
+        ("confidence", {"type": "number", "minimum": 0, "maximum": 1}),
+        ("hate", {"type": "number", "minimum": 0, "maximum": 1}),
+        ("toxicity", {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+        ("whatever", {"type": "number", "maximum": 1}),
+        ("whatever", {"type": "number", "minimum": 0, "maximum": 0.001}),
+        ("polarity", {"type": "number", "minimum": -1, "maximum": 1}),
+        ("sentiment_score", {"type": "number", "minimum": -1, "maximum": 1}),
+        ("x", {"type": "number", "minimum": -1, "maximum": 1}),
+        ("percentage", {"type": "number", "minimum": 0, "maximum": 1}),
+        ("percentage", {"type": "number", "minimum": 0, "maximum": 100}),
+        ("weight", {"type": "number", "minimum": 0, "maximum": 1}),
+        ("share", {"type": "number", "minimum": 0, "maximum": 1, "multipleOf": 0.05}),
+        ("age", {"type": "integer", "minimum": 0, "maximum": 18}),
+        ("age", {"type": "integer", "maximum": 18}),
+        ("age", {"type": "number", "minimum": 0, "maximum": 18}),
+        ("year", {"type": "integer", "minimum": 1900, "maximum": 2005}),
+        ("year", {"type": "integer", "minimum": 2024}),
+        ("risk_score", {"type": "integer", "minimum": 0, "maximum": 1000}),
+        ("credit_score", {"type": "integer", "minimum": 300, "maximum": 850}),
+        ("stars", {"type": "integer", "minimum": 0, "maximum": 100, "multipleOf": 5}),
+        ("number", {"type": "integer", "minimum": 1_000_000_000_000}),
+    ],
+)
+def test_numbers_are_spread_over_what_their_bounds_leave_them(name: str, schema: dict[str, Any]) -> None:
+    form = {"type": "object", "properties": {name: schema}, "required": [name]}
+    found = [instance(form, key)[name] for key in range(40)]
+    assert all(is_valid(schema, number) for number in found)
+    assert len(set(found)) >= (5 if name == "relevance" else 10)
+    if schema.keys() >= {"minimum", "maximum"}:
+        ends = schema["minimum"], schema["maximum"]
+        assert max(found) - min(found) > 0.4 * (ends[1] - ends[0])
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("name", ["flag", "confidence", "quantity", "priority", "rating", "size", "year"])
+def test_of_few_numbers_each_comes_up(name: str, most: int) -> None:
+    form = {"properties": {name: {"type": "integer", "minimum": 0, "maximum": most}}, "required": [name]}
+    found = {instance({"type": "object", **form}, key)[name] for key in range(60)}
+    assert len(found) >= most
+    assert most in found
+
+
+@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(
+    name=st.sampled_from(["score", "age", "year", "confidence", "temperature", "price", "x", "percent", "whatever"]),
+    kind=st.sampled_from(["integer", "number"]),
+    low=st.none() | st.integers(-2000, 3000) | st.floats(-5, 5),
+    width=st.none() | st.integers(12, 1000) | st.floats(12, 20),
+    strict=st.booleans(),
+)
+def test_whatever_the_bounds_numbers_keep_to_them_and_differ(
+    name: str, kind: str, low: float | None, width: float | None, strict: bool
+) -> None:
+    high = width if low is None else None if width is None else low + width
+    bounds = {("exclusiveMinimum" if strict else "minimum"): low, "maximum": high}
+    schema = {"type": kind, **{keyword: bound for keyword, bound in bounds.items() if bound is not None}}
+    form = {"type": "object", "properties": {name: schema}, "required": [name]}
+    found = [instance(form, key)[name] for key in range(40)]
+    assert all(is_valid(schema, number) for number in found)
+    assert len(set(found)) > 4
+
+
+@pytest.mark.parametrize("name, low, high", [("age", 18, 79), ("year", 2005, 2025), ("price", 5, 500)])
+def test_bounds_that_only_keep_out_what_is_absurd_leave_a_number_as_usual(name: str, low: int, high: int) -> None:
+    form = {"properties": {name: {"type": "number", "minimum": 0, "maximum": 10 * high}}, "required": [name]}
+    assert all(low <= instance({"type": "object", **form}, key)[name] <= high for key in range(40))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "minimum": 1e30},
+        {"type": "integer", "exclusiveMinimum": 1e30},
+        {"type": "integer", "maximum": -1e25},
+        {"type": "number", "exclusiveMaximum": -1e300},
+        {"type": "number", "minimum": 1e300},
+        {"type": "number", "minimum": 1e300, "maximum": 1.5e308},
+        {"type": "integer", "minimum": 2**53, "exclusiveMaximum": 2.0**63},
+        {"type": "integer", "minimum": 10**25, "maximum": 10**25 + 5, "multipleOf": 3},
+    ],
+)
+def test_very_large_numbers_keep_to_their_bounds_for_those_too_who_read_floats(schema: dict[str, Any]) -> None:
+    texts = {write_instance(schema, key, "en", "tea") for key in range(20)}
+    assert all(is_valid(schema, json.loads(text)) for text in texts)
+    if "multipleOf" not in schema:
+        assert all(is_valid(schema, float(text)) for text in texts)
+        assert len({float(text) for text in texts}) > 4
+
+
 def test_names_and_places_are_in_the_language_of_the_prompt() -> None:
     form = {
         "type": "object",

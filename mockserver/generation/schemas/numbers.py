@@ -1,4 +1,8 @@
-"""Numbers within bounds: exact arithmetic, so that 19.99 is a multiple of 0.01 to every validator."""
+"""Numbers within bounds: exact arithmetic, so that 19.99 is a multiple of 0.01 to every validator.
+
+Numbers are multiples of a step: of 1, of a hundredth, of what the schema asks for. Which of them are usual says the
+name of a property (`ranges.py`), as far as the schema's bounds leave it a say (`_usual`).
+"""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -6,34 +10,41 @@ from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
-from mockserver.core.json_values import exactly
+from mockserver.core.json_values import ALL_WHOLE, exactly
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas.demands import Demand
+from mockserver.generation.schemas.ranges import Range
 
 _ATTEMPTS = 20
 # The most decimal places of a float.
 _FINEST = 320
+# Decimal places are added until there are so many steps between bounds that are close together: fewer of what is
+# counted in whole numbers, as long as they are a choice.
+_STEPS, _WHOLE_STEPS = 20, 4
+# Bounds that are so many times as far apart as the nearer of them is from 0 only keep out what is absurd.
+_ABSURD = 10**6
+# What bounds leave of a usual range is too little below this share of it, or when it is fewer multiples than this.
+_SHARE, _FEW = 5, 5
+# Large numbers are taken from a range of so many bits less than they have, lest they be one and the same float.
+_COARSE = 40
 
 
-def write_number(demand: Demand, draws: Draws, low: float, high: float, places: int) -> Any:
-    """A number that meets the demand, if possible one from `low` to `high` with so many decimal places.
-
-    None when there is none.
-    """
+def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
+    """A number that meets the demand, if possible a usual one. None when there is none."""
     if not (demand.multiples or demand.no_multiples or demand.excluded or demand.low_open or demand.high_open):
         if demand.whole:
-            return _whole_number(demand, draws, low, high)
+            return _whole_number(demand, draws, usual)
         if demand.whole is None and demand.low is None and demand.high is None:
-            return _decimal(draws, low, high, places)
+            return _decimal(draws, usual)
     step = _step(demand)
     excluded = {value for value in demand.excluded if isinstance(value, int | float) and not isinstance(value, bool)}
     for finer in (0, 2, 6):
-        grid = _grid(demand, step or _fine(demand, places + finer), low, high)
+        grid = _grid(demand, step or _fine(demand, usual.places, finer), usual)
         if grid is None:
             continue
         for strictly in (True, False):
             for index in _indexes(grid, draws, len(excluded)):
-                number = _as_json(index * grid.step)
+                number = _as_json(index * grid.step, whole=demand.whole)
                 if number is not None and number not in excluded and _meets(demand, number, strictly=strictly):
                     return number
         if step is not None:
@@ -41,28 +52,28 @@ def write_number(demand: Demand, draws: Draws, low: float, high: float, places: 
     return None
 
 
-def _whole_number(demand: Demand, draws: Draws, low: float, high: float) -> int | None:
+def _whole_number(demand: Demand, draws: Draws, usual: Range) -> int | None:
     """What the first draw of the general way would give, without its arithmetic."""
     first = None if demand.low is None else ceil(demand.low)
     last = None if demand.high is None else floor(demand.high)
     if first is not None and last is not None and first > last:
         return None
-    start, end = _usual(*_multiples(low, high, 1), first, last)
+    start, end = _usual(*_multiples(usual, 1), first, last, 1, usual.scale)
     return start + draws.below(end - start + 1)
 
 
-def _decimal(draws: Draws, low: float, high: float, places: int) -> int | float:
-    """The same for numbers without bounds, with so many decimal places."""
-    scale: int = 10**places
-    start, end = _usual(*_multiples(low, high, scale), None, None)
+def _decimal(draws: Draws, usual: Range) -> int | float:
+    """The same for numbers without bounds."""
+    scale: int = 10**usual.places
+    start, end = _multiples(usual, scale)
     index = start + draws.below(end - start + 1)
     return index // scale if index % scale == 0 else index / scale
 
 
 @lru_cache(maxsize=256)
-def _multiples(low: float, high: float, scale: int) -> tuple[int, int]:
-    """The first and the last whole number that is, divided by the scale, within the usual range."""
-    return ceil(exactly(low) * scale), floor(exactly(high) * scale)
+def _multiples(usual: Range, scale: int) -> tuple[int, int]:
+    """The first and the last whole number that is, divided by the scale, usual."""
+    return ceil(exactly(usual.low) * scale), floor(exactly(usual.high) * scale)
 
 
 class _Grid(NamedTuple):
@@ -84,18 +95,24 @@ def _step(demand: Demand) -> Fraction | None:
     return Fraction(lcm(*(part.numerator * (denominator // part.denominator) for part in parts)), denominator)
 
 
-def _fine(demand: Demand, places: int) -> Fraction:
-    """A power of ten with so many decimal places; with more where the bounds are closer together."""
-    step = Fraction(1, 10**places)
-    if demand.low is not None and demand.high is not None and demand.low < demand.high:
-        while step * 4 > demand.high - demand.low and places < _FINEST:
-            places += 1
-            step /= 10
-    return step
+def _fine(demand: Demand, places: int, finer: int) -> Fraction:
+    """A power of ten with so many decimal places, more where there is little room, and `finer` ones beyond those."""
+    least, room = _STEPS if places else _WHOLE_STEPS, _room(demand)
+    while room and least > room * 10**places and places < _FINEST:
+        places += 1
+    return Fraction(1, 10 ** (places + finer))
 
 
-def _grid(demand: Demand, step: Fraction, low: float, high: float) -> _Grid | None:
-    """The multiples within the bounds, the usual ones as near to the usual range as they allow; None when none is."""
+def _room(demand: Demand) -> Fraction | None:
+    """How far apart the bounds are; 0 is one, where there is none but a positive maximum."""
+    if demand.high is None:
+        return None
+    low = demand.low or Fraction(0)
+    return demand.high - low if low < demand.high else None
+
+
+def _grid(demand: Demand, step: Fraction, usual: Range) -> _Grid | None:
+    """The multiples within the bounds, with the usual ones; None when none is there."""
     first = None if demand.low is None else ceil(demand.low / step)
     last = None if demand.high is None else floor(demand.high / step)
     if first is not None and demand.low_open and first * step == demand.low:
@@ -104,22 +121,55 @@ def _grid(demand: Demand, step: Fraction, low: float, high: float) -> _Grid | No
         last -= 1
     if first is not None and last is not None and first > last:
         return None
-    return _Grid(step, *_usual(ceil(exactly(low) / step), floor(exactly(high) / step), first, last), first, last)
+    start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
+    return _Grid(step, *_usual(start, end, first, last, ceil(1 / step), usual.scale), first, last)
 
 
-def _usual(start: int, end: int, first: int | None, last: int | None) -> tuple[int, int]:
-    """The usual range between bounds; where nothing usual is allowed, or no multiple is there, what is nearest."""
-    span = max(end - start, 9)
-    start = start if first is None else max(first, start)
-    end = end if last is None else min(last, end)
-    if start > end:
-        if last is not None and last < start:
-            start, end = last - span, last
-        else:
-            end = start + span
-        start = start if first is None else max(first, start)
-        end = end if last is None else min(last, end)
-    return start, end
+def _usual(start: int, end: int, first: int | None, last: int | None, one: int, scale: int | None) -> tuple[int, int]:
+    """The usual multiples, from `start` to `end` where there are no bounds, that bounds leave; or others instead.
+
+    `first` and `last` are the bounds, `one` is the multiple that 1 is. On a scale the bounds say what is usual. Else
+    they do so where they leave nothing usual, or too little of it to choose from: all between them, or where they are
+    open, or absurdly far apart, what is nearest to the usual.
+    """
+    bounds = _bounds(first, last, one)
+    if scale is not None:
+        # A scale that has an upper end only begins at 0.
+        ends = _bounds(0, last, one) if first is None and last is not None and last > start >= 0 else bounds
+        if ends is not None:
+            unusual = 0 if start <= ends[0] and ends[1] <= end else (ends[1] - ends[0]) * scale // 100
+            return ends[0] + unusual, ends[1]
+    low = start if first is None else max(first, start)
+    high = end if last is None else min(last, end)
+    count, left = end - start + 1, high - low + 1
+    room = count if bounds is None else min(count, bounds[1] - bounds[0] + 1)
+    if left > 0 and (left == count or (left * _SHARE >= room and left >= min(room, _FEW))):
+        return low, high
+    return bounds or _nearest(start, end, first, last)
+
+
+def _nearest(start: int, end: int, first: int | None, last: int | None) -> tuple[int, int]:
+    """The multiples within bounds that are nearest to usual ones; they are below 0 only where usual ones may be."""
+    if last is not None and last < max(start, end):
+        low = last - _span(start, end, last)
+        low = max(low, 0) if start >= 0 < last else low
+        return low if first is None else max(first, low), last
+    low = start if first is None else max(first, start)
+    high = low + _span(start, end, low)
+    return low, high if last is None else min(last, high)
+
+
+def _bounds(first: int | None, last: int | None, one: int) -> tuple[int, int] | None:
+    """The bounds, if there are two of them and they are not absurdly far apart."""
+    if first is None or last is None:
+        return None
+    nearer = 0 if first <= 0 <= last else min(abs(first), abs(last))
+    return None if last - first > _ABSURD * max(nearer, one) else (first, last)
+
+
+def _span(start: int, end: int, bound: int) -> int:
+    """How many multiples beyond a bound are taken: as many as are usual; of very large ones more, lest all be alike."""
+    return max(end - start, 9, abs(bound) >> _COARSE)
 
 
 def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
@@ -136,9 +186,9 @@ def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:
     yield from range(grid.end + 1, (high if grid.last is None else min(high, grid.last)) + 1)
 
 
-def _as_json(number: Fraction) -> Any:
-    """A number as JSON writes it: whole, or the nearest float."""
-    if number.denominator == 1:
+def _as_json(number: Fraction, *, whole: bool | None) -> Any:
+    """A number as JSON writes it: whole, or the nearest float, as all large ones are that need not be whole."""
+    if number.denominator == 1 and (whole or abs(number) < ALL_WHOLE):
         return int(number)
     try:
         return float(number)
@@ -151,15 +201,29 @@ def _meets(demand: Demand, number: Any, *, strictly: bool) -> bool:
     if isinstance(number, float) and not isfinite(number):
         return False
     exact = exactly(number)
-    if demand.low is not None and (exact < demand.low or (demand.low_open and exact == demand.low)):
-        return False
-    if demand.high is not None and (exact > demand.high or (demand.high_open and exact == demand.high)):
+    if not _is_within(demand, exact) or (strictly and not _is_within(demand, _rounded(exact))):
         return False
     if demand.whole is not None and (exact.denominator == 1) is not demand.whole:
         return False
     if not all(_divides(part, number, strictly=strictly) for part in demand.multiples):
         return False
     return not any(_divides(part, number, strictly=False) for part in demand.no_multiples)
+
+
+def _is_within(demand: Demand, exact: Fraction) -> bool:
+    if demand.low is not None and (exact < demand.low or (demand.low_open and exact == demand.low)):
+        return False
+    return demand.high is None or (exact < demand.high or (not demand.high_open and exact == demand.high))
+
+
+def _rounded(exact: Fraction) -> Fraction:
+    """A whole number as those read it for whom every number is a float."""
+    if exact.denominator != 1 or abs(exact) < ALL_WHOLE:
+        return exact
+    try:
+        return Fraction(float(exact))
+    except OverflowError:
+        return exact
 
 
 def _divides(part: Fraction, number: Any, *, strictly: bool) -> bool:

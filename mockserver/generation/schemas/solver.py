@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.json_values import among, type_of
 from mockserver.core.seeding import Draws
-from mockserver.generation.schemas import texts, values
+from mockserver.generation.schemas import texts
 from mockserver.generation.schemas.arrays import Arrays
 from mockserver.generation.schemas.demands import Demand, Fork
 from mockserver.generation.schemas.documents import Node
@@ -21,6 +21,7 @@ from mockserver.generation.schemas.heights import ordered
 from mockserver.generation.schemas.keywords import demand_of, settled
 from mockserver.generation.schemas.numbers import write_number
 from mockserver.generation.schemas.objects import Objects
+from mockserver.generation.schemas.ranges import range_of
 from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.values import Setting
 
@@ -192,8 +193,7 @@ class Solver:
         return next((value for value in options if not among(value, demand.excluded)), NOTHING)
 
     def _number(self, demand: Demand, setting: Setting) -> Any:
-        low, high, places = values.range_of(setting.name, setting.about, whole=bool(demand.whole))
-        found = write_number(demand, self.draws, low, high, places)
+        found = write_number(demand, self.draws, range_of(setting.name, setting.about, whole=bool(demand.whole)))
         return NOTHING if found is None else found
 
 
