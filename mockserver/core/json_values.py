@@ -1,6 +1,6 @@
 """JSON values: when two of them are the same one, of which type one is, and which number one says."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from fractions import Fraction
 
 # From here on all floats are whole numbers, and not all whole numbers are floats.
@@ -22,6 +22,18 @@ def same(one: object, other: object) -> bool:
 def among(value: object, values: Iterable[object]) -> bool:
     """Whether a value is one of some values."""
     return any(same(value, other) for other in values)
+
+
+def identity(value: object) -> Hashable:
+    """What values have in common that are the same, and no others."""
+    if isinstance(value, bool):
+        return bool, value
+    if isinstance(value, dict):
+        return dict, frozenset((name, identity(part)) for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return list, tuple(map(identity, value))
+    # Other values differ as Python has it: 1 is 1.0, and no text.
+    return value
 
 
 def type_of(value: object) -> str:

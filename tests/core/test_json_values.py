@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import among, exactly, same
+from mockserver.core.json_values import among, exactly, identity, same
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,7 @@ from mockserver.core.json_values import among, exactly, same
 def test_values_that_are_written_in_other_ways_are_the_same(one: Any, other: Any) -> None:
     assert same(one, other)
     assert same(other, one)
+    assert identity(one) == identity(other)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +25,7 @@ def test_values_that_are_written_in_other_ways_are_the_same(one: Any, other: Any
 def test_values_that_mean_something_else_differ(one: Any, other: Any) -> None:
     assert not same(one, other)
     assert not same(other, one)
+    assert identity(one) != identity(other)
 
 
 def test_a_value_is_among_others_whatever_they_are() -> None:

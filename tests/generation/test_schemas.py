@@ -5,6 +5,7 @@ import subprocess
 import sys
 from ipaddress import IPv4Interface, IPv4Network, IPv6Network
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import jsonschema_rs
@@ -203,6 +204,105 @@ def test_a_name_or_a_description_says_what_a_text_is(name: str, schema: Any, pat
         assert holds({"pattern": pattern}, instance(form, key)[name])
 
 
+BOOLEAN = {"type": "boolean"}
+PAIR = {"properties": {"a": BOOLEAN, "b": BOOLEAN}, "additionalProperties": False}
+
+
+@pytest.mark.parametrize(
+    "items, count",
+    [
+        ({"type": "array", "items": BOOLEAN, "maxItems": 2}, 7),
+        ({"type": "array", "items": BOOLEAN, "minItems": 5, "maxItems": 5}, 32),
+        (
+            {
+                "type": "array",
+                "prefixItems": [{"enum": ["a", "b", "c"]}, {"enum": [1, 2, 3]}],
+                "minItems": 2,
+                "items": False,
+            },
+            9,
+        ),
+        (
+            {
+                "type": "array",
+                "items": {"type": "array", "items": BOOLEAN, "maxItems": 1},
+                "minItems": 1,
+                "maxItems": 2,
+            },
+            12,
+        ),
+        ({"type": "object", "required": ["a", "b"], **PAIR}, 4),
+        ({"type": "object", "required": ["a"], **PAIR}, 6),
+        ({"oneOf": [BOOLEAN, {"type": "array", "items": BOOLEAN, "maxItems": 1}, {"type": "null"}]}, 6),
+    ],
+)
+def test_of_items_of_which_there_are_few_each_is_found_and_no_more(items: Any, count: int) -> None:
+    schema = {"type": "array", "items": items, "uniqueItems": True, "minItems": count}
+    for key in range(6):
+        assert is_valid(schema, instance(schema, key))
+    with pytest.raises(UnsatisfiableSchemaError):
+        check_schema(schema | {"minItems": count + 1})
+
+
+@pytest.mark.parametrize("low, columns, rows", [(0, 4, 3), (-1, 1, 2), (0, 1, 40)])
+def test_rows_of_numbers_differ(low: int, columns: int, rows: int) -> None:
+    number = {"type": "number", "minimum": low, "maximum": 1}
+    row = {"type": "array", "items": number, "minItems": columns, "maxItems": columns}
+    schema = {"type": "array", "items": row, "uniqueItems": True, "minItems": rows}
+    for key in range(6):
+        assert is_valid(schema, instance(schema, key))
+
+
+def test_many_items_that_are_to_differ_are_found_or_refused_soon() -> None:
+    number = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 100_000}}}
+    schema = {"type": "array", "items": number | {"required": ["n"]}, "uniqueItems": True, "minItems": 2000}
+    assert len({item["n"] for item in instance(schema)}) >= 2000
+    started = process_time()
+    with pytest.raises(UnsatisfiableSchemaError):
+        check_schema({**schema, "items": {"type": "array", "items": BOOLEAN, "maxItems": 9}})
+    assert process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"prefixItems": [{"type": "string"}], "contains": {"type": "integer"}, "minItems": 4},
+        {"prefixItems": [{"type": "string"}], "contains": {"type": "integer"}, "minItems": 4, "maxContains": 3},
+        {"contains": {"enum": [1, 2, 3]}, "minItems": 3, "uniqueItems": True},
+        {
+            "allOf": [
+                {"contains": {"type": "integer"}, "maxContains": 1},
+                {"contains": {"const": 0.5}, "minContains": 0},
+            ],
+            "minItems": 5,
+        },
+    ],
+)
+def test_items_that_only_contains_evaluates_fill_an_array(schema: dict[str, Any]) -> None:
+    schema = {"type": "array", "unevaluatedItems": False, **schema}
+    for key in range(6):
+        assert is_valid(schema, instance(schema, key))
+
+
+def test_items_are_not_contained_more_often_than_they_may_be() -> None:
+    schema = {"prefixItems": [{"type": "string"}], "contains": {"type": "integer"}, "maxContains": 2}
+    with pytest.raises(UnsatisfiableSchemaError):
+        check_schema({"type": "array", "unevaluatedItems": False, "minItems": 4, **schema})
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": BOOLEAN, "maxItems": 2, "not": {"enum": [[], [True], [False]]}},
+        {"type": "object", "required": ["a"], **PAIR, "not": {"enum": [{"a": True, "b": True}, {"a": True}]}},
+        {"type": "object", "not": {"const": {}}},
+    ],
+)
+def test_a_composed_value_that_must_not_be_is_not(schema: dict[str, Any]) -> None:
+    for key in range(12):
+        assert is_valid(schema, instance(schema, key))
+
+
 class Typed(BaseModel):
     """Types whose formats are pydantic's own."""
 
@@ -306,7 +406,7 @@ def test_of_few_numbers_each_comes_up(name: str, most: int) -> None:
     assert most in found
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     name=st.sampled_from(["score", "age", "year", "confidence", "temperature", "price", "x", "percent", "whatever"]),
     kind=st.sampled_from(["integer", "number"]),

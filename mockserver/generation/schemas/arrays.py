@@ -1,18 +1,21 @@
 """The making of one array: how many items it has, which they must be, and that no two are the same."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
-from mockserver.core.json_values import type_of
+from mockserver.core.json_values import among, identity
 from mockserver.generation.schemas.demands import Containing, Demand
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, opposite
 from mockserver.generation.schemas.search import NOTHING, Search
+from mockserver.generation.schemas.trails import DEAR, Trails
 from mockserver.generation.schemas.values import Setting
 
 _LONGEST_ARRAY = 20_000
-_KEYS_TRIED = 12
+# Times that an item is made which might not be there yet.
+_ITEMS_TRIED = 12
+# Lengths, and trails of each, that are tried to make an array unlike some others.
+_LENGTHS, _TRAILS = 8, 200
 
 
 class Arrays:
@@ -20,17 +23,41 @@ class Arrays:
 
     def __init__(self, search: Search, demand: Demand, setting: Setting, depth: int) -> None:
         self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
-        self._wanted = [want for want in demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
+        self._trails: Trails | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._wanted = [want for want in self._demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
         self._found: dict[int, int] = {}
         self._known: set[Any] = set()
 
     def write(self, more: int) -> Any:
         """The array, or NOTHING; with so many items more than it needs."""
-        demand = self._demand
-        least, most = self._least(), demand.max_items
+        least, most = self._least(), self._demand.max_items
         if (most is not None and most < least) or least > _LONGEST_ARRAY or len(self._wanted) > _LONGEST_ARRAY:
             return NOTHING
-        length = self._length(least + more, most)
+        made = self._items(self._length(least + more, most))
+        return made if self._suffices(made) else NOTHING
+
+    def write_unlike(self, others: Sequence[Any]) -> Any:
+        """An array, of a length near the least, that is none of the others; NOTHING where none is found."""
+        least, most = self._least(), self._demand.max_items
+        longest = least + _LENGTHS if most is None else min(most, least + _LENGTHS)
+        for length in range(least, longest + 1):
+            self._trails = Trails(other for other in others if isinstance(other, list) and len(other) == length)
+            for _ in range(_TRAILS):
+                self._search.spend(1 + len(others) // DEAR)
+                self._begin()
+                made = self._items(length)
+                if self._suffices(made) and not among(made, others):
+                    return made
+                if not self._trails.close(made):
+                    break
+        return NOTHING
+
+    def _items(self, length: int) -> list[Any]:
+        """So many items, more where what must be contained needs them, or as many as there can be."""
+        most = self._demand.max_items
         # What must be contained may have to wait until the first items, which have schemas of their own, are over.
         longest = max(length, self._prefixed() + len(self._wanted))
         longest = longest if most is None else min(longest, most)
@@ -40,9 +67,10 @@ class Arrays:
             if value is NOTHING:
                 break
             made.append(value)
-        if self._wanted or len(made) < least:
-            return NOTHING
         return made
+
+    def _suffices(self, made: Sequence[Any]) -> bool:
+        return not self._wanted and len(made) >= self._least()
 
     def _least(self) -> int:
         return max(self._demand.min_items, 2 if self._demand.twins else 0)
@@ -51,7 +79,7 @@ class Arrays:
         """A natural length: all that a tuple has, else one to four items."""
         demand, draws = self._demand, self._search.draws
         if self._search.frugal:
-            return least
+            return least if most is None else min(least, most)
         prefix = self._prefixed()
         usual = prefix if prefix else max(1 + draws.below(2 if self._search.nested else 4), least)
         if not demand.arrays and not demand.unevaluated_items:
@@ -70,11 +98,17 @@ class Arrays:
             found = self._item(made, self._distinct_wants())
             if found is not NOTHING:
                 return found
-        for want in self._distinct_wants():
-            found = self._item(made, [want])
+        for wants in (*([want] for want in self._distinct_wants()), [], *([want] for want in self._welcome())):
+            found = self._item(made, wants)
             if found is not NOTHING:
                 return found
-        return self._item(made, [])
+        return NOTHING
+
+    def _welcome(self) -> list[Containing]:
+        """What may be contained once more: items that are it are evaluated by that, though nothing else allows them."""
+        if not self._demand.unevaluated_items:
+            return []
+        return [want for want in self._demand.contains if want not in self._wanted and not self._is_full(want)]
 
     def _distinct_wants(self) -> list[Containing]:
         return list({id(want.node): want for want in self._wanted}.values())
@@ -83,6 +117,8 @@ class Arrays:
         demand, index = self._demand, len(made)
         nodes = [*self._pieces(index, wants), *(want.node for want in wants)]
         nodes += [opposite(want.node) for want in demand.contains if self._is_full(want) and want not in wants]
+        if self._trails:
+            nodes += self._excluding(self._trails.closed(made), nodes)
         if demand.twins and index == 1:
             return made[0] if all(node.holds(made[0]) for node in nodes) else NOTHING
         found = self._distinct(nodes, made) if demand.unique else self._solve(nodes)
@@ -102,21 +138,24 @@ class Arrays:
                     self._wanted.remove(want)
 
     def _distinct(self, nodes: list[Node], made: list[Any]) -> Any:
-        """An item that is not there yet: what is there is excluded only when it has come again."""
-        root = nodes[0] if nodes else self._any_node()
+        """An item that is not there yet: what is there is excluded when it has come again, what is composed at last."""
         excluding: list[Node] = []
-        for _ in range(_KEYS_TRIED):
+        for attempt in range(_ITEMS_TRIED):
             found = self._solve([*nodes, *excluding])
-            if found is NOTHING or _identity(found) not in self._known:
-                self._known.add(_identity(found))
-                return found
-            simple = [value for value in made if not isinstance(value, dict | list)]
-            excluding = [root.made({EXCLUDED: simple})] if simple and root else []
-        return NOTHING
+            if found is NOTHING or identity(found) not in self._known:
+                break
+            last = attempt == _ITEMS_TRIED - 2
+            known = [value for value in made if last or not isinstance(value, dict | list)]
+            excluding = self._excluding(known, nodes)
+        else:
+            return NOTHING
+        self._known.add(identity(found))
+        return found
 
-    def _any_node(self) -> Node | None:
-        demand = self._demand
-        return next(iter(demand.seen.values()), None)
+    def _excluding(self, values: list[Any], nodes: list[Node]) -> list[Node]:
+        """The schema of everything but these values."""
+        root = nodes[0] if nodes else next(iter(self._demand.seen.values()), None)
+        return [root.made({EXCLUDED: values})] if values and root else []
 
     def _solve(self, nodes: list[Node]) -> Any:
         return self._search.solve(nodes, self._setting.name, self._depth + 1)
@@ -133,13 +172,6 @@ class Arrays:
             covered.update(id(scope) for scope in want.scopes)
         found += [node.child("unevaluatedItems") for node in self._demand.unevaluated_items if id(node) not in covered]
         return found
-
-
-def _identity(value: Any) -> Any:
-    """What equal values have in common."""
-    if isinstance(value, dict | list):
-        return json.dumps(value, sort_keys=True)
-    return (type_of(value), value) if value is not NOTHING else NOTHING
 
 
 def _prefix(node: Node) -> Sequence[Any]:

@@ -34,14 +34,17 @@ class Containing(NamedTuple):
 
 
 class Demand:
-    """What a value has to be. `dead` is True when nothing can be that; `properties` are kept by `properties_of`."""
+    """What a value has to be. `dead` is True when nothing can be that.
+
+    `properties` and `grids` are what others work out of it when it grows no more (`properties_of`, `numbers.py`).
+    """
 
     __slots__ = (
         "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "forks", "formats",
-        "high", "high_open", "hints", "low", "low_open", "max_items", "max_length", "max_properties", "min_items",
-        "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples", "no_patterns",
-        "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types", "unevaluated_items",
-        "unevaluated_properties", "unique", "values", "whole",
+        "grids", "high", "high_open", "hints", "low", "low_open", "max_items", "max_length", "max_properties",
+        "min_items", "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples",
+        "no_patterns", "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types",
+        "unevaluated_items", "unevaluated_properties", "unique", "values", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -80,6 +83,7 @@ class Demand:
         self.forks: list[Fork] = []
         self.seen: dict[tuple[int, Scopes], Node] = {}
         self.properties: Properties | None = None
+        self.grids: dict[tuple[Any, ...], Any] = {}
 
     def copy(self) -> "Demand":
         """A demand that can grow on its own."""
@@ -88,6 +92,7 @@ class Demand:
             value = getattr(self, name)
             setattr(other, name, value.copy() if isinstance(value, _GROWING) else value)
         other.properties = None
+        other.grids = {}
         return other
 
     def narrow(self, types: Sequence[str]) -> None:

@@ -33,13 +33,13 @@ def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
     """A number that meets the demand, if possible a usual one. None when there is none."""
     if not (demand.multiples or demand.no_multiples or demand.excluded or demand.low_open or demand.high_open):
         if demand.whole:
-            return _whole_number(demand, draws, usual)
+            grid = _grid(demand, usual, 0)
+            return None if grid is None else grid.start + draws.below(grid.end - grid.start + 1)
         if demand.whole is None and demand.low is None and demand.high is None:
             return _decimal(draws, usual)
-    step = _step(demand)
     excluded = {value for value in demand.excluded if isinstance(value, int | float) and not isinstance(value, bool)}
     for finer in (0, 2, 6):
-        grid = _grid(demand, step or _fine(demand, usual.places, finer), usual)
+        grid = _grid(demand, usual, finer)
         if grid is None:
             continue
         for strictly in (True, False):
@@ -47,33 +47,23 @@ def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
                 number = _as_json(index * grid.step, whole=demand.whole)
                 if number is not None and number not in excluded and _meets(demand, number, strictly=strictly):
                     return number
-        if step is not None:
+        if demand.multiples or demand.whole:
             break
     return None
 
 
-def _whole_number(demand: Demand, draws: Draws, usual: Range) -> int | None:
-    """What the first draw of the general way would give, without its arithmetic."""
-    first = None if demand.low is None else ceil(demand.low)
-    last = None if demand.high is None else floor(demand.high)
-    if first is not None and last is not None and first > last:
-        return None
-    start, end = _usual(*_multiples(usual, 1), first, last, 1, usual.scale)
-    return start + draws.below(end - start + 1)
-
-
 def _decimal(draws: Draws, usual: Range) -> int | float:
-    """The same for numbers without bounds."""
-    scale: int = 10**usual.places
-    start, end = _multiples(usual, scale)
+    """What the first draw of the general way would give for numbers without bounds, without its arithmetic."""
+    start, end, scale = _decimals(usual)
     index = start + draws.below(end - start + 1)
     return index // scale if index % scale == 0 else index / scale
 
 
 @lru_cache(maxsize=256)
-def _multiples(usual: Range, scale: int) -> tuple[int, int]:
-    """The first and the last whole number that is, divided by the scale, usual."""
-    return ceil(exactly(usual.low) * scale), floor(exactly(usual.high) * scale)
+def _decimals(usual: Range) -> tuple[int, int, int]:
+    """The first and the last whole number that is, divided by the third, usual."""
+    scale: int = 10**usual.places
+    return ceil(exactly(usual.low) * scale), floor(exactly(usual.high) * scale), scale
 
 
 class _Grid(NamedTuple):
@@ -111,8 +101,16 @@ def _room(demand: Demand) -> Fraction | None:
     return demand.high - low if low < demand.high else None
 
 
-def _grid(demand: Demand, step: Fraction, usual: Range) -> _Grid | None:
-    """The multiples within the bounds, with the usual ones; None when none is there."""
+def _grid(demand: Demand, usual: Range, finer: int) -> _Grid | None:
+    """The multiples that a demand allows, with the usual ones; None when there is none. Kept with the demand."""
+    key = usual, finer
+    if key not in demand.grids:
+        demand.grids[key] = _laid(demand, _step(demand) or _fine(demand, usual.places, finer), usual)
+    found: _Grid | None = demand.grids[key]
+    return found
+
+
+def _laid(demand: Demand, step: Fraction, usual: Range) -> _Grid | None:
     first = None if demand.low is None else ceil(demand.low / step)
     last = None if demand.high is None else floor(demand.high / step)
     if first is not None and demand.low_open and first * step == demand.low:

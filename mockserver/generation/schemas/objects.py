@@ -3,13 +3,17 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mockserver.core.json_values import among
 from mockserver.generation.schemas.demands import Demand, properties_of
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, NO_PATTERN
 from mockserver.generation.schemas.search import NOTHING, Search
+from mockserver.generation.schemas.trails import DEAR, Trails
 from mockserver.generation.schemas.values import Setting
 
 _KEYS_TRIED = 12
+# Trails that are tried to make an object unlike some others.
+_TRAILS = 200
 
 
 class Objects:
@@ -21,7 +25,8 @@ class Objects:
         self._dropped: set[str] = set(demand.forbidden)
         self._properties = properties_of(demand)
         self._more: dict[str, list[Node]] = {}
-        self._least = 0
+        self._least = demand.min_properties
+        self._all = search.complete
 
     def write(self, more: int) -> Any:
         """The object, or NOTHING; with so many properties more than it needs."""
@@ -38,16 +43,56 @@ class Objects:
                 return made
             self._dropped.add(made)
 
+    def write_unlike(self, others: Sequence[Any]) -> Any:
+        """An object that is none of the others, with as many of its named properties as can be; else NOTHING."""
+        self._all = True
+        trails = self._trails_of(others, chosen := self._chosen())
+        for _ in range(_TRAILS):
+            self._search.spend(1 + len(others) // DEAR)
+            if chosen is None:
+                return NOTHING
+            values = self._values(chosen, trails)
+            if len(values) == len(chosen):
+                made = self._extended(dict(zip(chosen, values, strict=True)))
+                if made is not NOTHING and not among(made, others):
+                    return made
+            if not trails.close(values):
+                optional = [name for name in chosen if name not in self._closure(self._demand.required)]
+                if not optional:
+                    return NOTHING
+                self._dropped.add(optional[-1])
+                trails = self._trails_of(others, chosen := self._chosen())
+        return NOTHING
+
+    def _trails_of(self, others: Sequence[Any], names: Sequence[str] | None) -> Trails:
+        """The values of those objects that have just these properties."""
+        alike = (other for other in others if isinstance(other, dict) and names and other.keys() == set(names))
+        return Trails([other[name] for name in names or ()] for other in alike)
+
     def _made(self, chosen: Sequence[str]) -> Any:
         """The object with the chosen properties and what must be added, NOTHING, or the name of one to do without."""
-        demand = self._demand
-        required = self._closure(demand.required)
-        made: dict[str, Any] = {}
+        values = self._values(chosen)
+        if len(values) == len(chosen):
+            return self._extended(dict(zip(chosen, values, strict=True)))
+        name = chosen[len(values)]
+        return NOTHING if name in self._closure(self._demand.required) else name
+
+    def _values(self, chosen: Sequence[str], trails: Trails | None = None) -> list[Any]:
+        """The values of properties, one after another, until there is none."""
+        values: list[Any] = []
         for name in chosen:
-            value = self._value(name)
+            value = self._value(name, self._unlike(trails.closed(values)) if trails else ())
             if value is NOTHING:
-                return NOTHING if name in required else name
-            made[name] = value
+                break
+            values.append(value)
+        return values
+
+    def _unlike(self, values: list[Any]) -> list[Node]:
+        return [next(iter(self._demand.seen.values())).made({EXCLUDED: values})] if values else []
+
+    def _extended(self, made: dict[str, Any]) -> Any:
+        """The object with all that must be added, or NOTHING."""
+        demand = self._demand
         for key_nodes, value_nodes in self._wanted():
             if not self._extend(made, key_nodes, value_nodes):
                 return NOTHING
@@ -78,7 +123,7 @@ class Objects:
         for index, name in enumerate(optional):
             left = len(optional) - index
             needed = len(chosen) + left <= least
-            wanted = needed or self._search.complete or (not self._search.frugal and self._draws.below(8) > 0)
+            wanted = needed or self._all or (not self._search.frugal and self._draws.below(8) > 0)
             added = self._closure([name]) - chosen
             fits = (most is None or len(chosen) + len(added) <= most) and not added & self._dropped
             if wanted and fits and all(map(self._may_be, added)):
@@ -102,8 +147,10 @@ class Objects:
             return False
         return all(node.schema is not False for node in self._pieces(name))
 
-    def _value(self, name: str) -> Any:
-        return self._search.solve(self._pieces(name), name, self._depth + 1)
+    def _value(self, name: str, beside: Sequence[Node] = ()) -> Any:
+        return self._search.solve(
+            [*self._pieces(name), *beside] if beside else self._pieces(name), name, self._depth + 1
+        )
 
     def _pieces(self, name: str) -> Sequence[Node]:
         """All the schemas that apply to a property."""

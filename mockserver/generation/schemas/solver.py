@@ -178,12 +178,14 @@ class Solver:
         return self._number(demand, setting) if kind == "number" else self._simple(kind, demand)
 
     def _composed(self, kind: str, demand: Demand, setting: Setting, depth: int) -> Any:
-        """An object or an array; a larger one each time that it is one which it must not be."""
+        """An object or an array; if it is one that it must not be, one that is made unlike those, or a larger one."""
+        make = Objects if kind == "object" else Arrays
         for more in range(_FILLS):
-            if kind == "object":
-                found = Objects(self, demand, setting, depth).write(more)
-            else:
-                found = Arrays(self, demand, setting, depth).write(more)
+            found = make(self, demand, setting, depth).write(more)
+            if found is not NOTHING and more == 0 and among(found, demand.excluded):
+                found = make(self, demand, setting, depth).write_unlike(demand.excluded)
+                if found is NOTHING:
+                    continue
             if found is NOTHING or not among(found, demand.excluded):
                 return found
         return NOTHING
