@@ -4,6 +4,7 @@ import re
 from itertools import islice
 
 import pytest
+import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -334,3 +335,32 @@ def test_whatever_is_read_as_a_pattern_is_one(pattern: str, seed: int) -> None:
     except (re.error, FutureWarning):
         return  # Python's patterns and JavaScript's differ
     assert compiled.search(text)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        # As zod says that a text is emoji.
+        r"^(\p{Extended_Pictographic}|\p{Emoji_Component})+$",
+        r"\p{Emoji}{3}",
+        r"\p{Emoji_Presentation}+",
+        r"\p{Emoji_Modifier_Base}\p{Emoji_Modifier}",
+        r"\p{EPres}\p{ExtPict}\p{EMod}\p{EBase}\p{EComp}",
+        r"[\p{Emoji}\p{Lu}]{4}",
+        r"\P{Emoji_Component}{4}",
+        r"[^\p{Emoji}\p{L}\s]{4}",
+        r"[^\p{Extended_Pictographic}\x00-\x7F]{4}",
+    ],
+)
+def test_emoji_are_those_that_unicode_has(pattern: str) -> None:
+    for seed in SEEDS:
+        text = write_match(pattern, Draws(seed), whole=True)
+        assert regex.fullmatch(pattern, text), text
+
+
+def test_what_may_be_emoji_is_some() -> None:
+    texts = {
+        write_match(r"(\p{Extended_Pictographic}|\p{Emoji_Component})+", Draws(seed), whole=True) for seed in SEEDS
+    }
+    assert len(texts) > 4
+    assert all(ord(character) > 0xFFFF for text in texts for character in text)

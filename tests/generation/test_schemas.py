@@ -323,6 +323,11 @@ def test_what_pydantic_says_of_its_types_is_what_it_reads_back() -> None:
         Typed.model_validate_json(write_instance(Typed.model_json_schema(), key, "en", "the harbour"))
 
 
+def test_a_text_of_emoji_as_zod_asks_for_it_is_found() -> None:
+    schema = {"type": "string", "pattern": r"^(\p{Extended_Pictographic}|\p{Emoji_Component})+$"}
+    assert all(is_accepted(schema, instance(schema, key)) for key in range(12))
+
+
 @pytest.mark.parametrize("rule", [{"minLength": 2, "maxLength": 2}, {"pattern": "^[A-Z]{2}$"}])
 def test_a_country_of_two_letters_is_its_code(rule: dict[str, Any]) -> None:
     schema = {"type": "object", "properties": {"country": {"type": "string", **rule}}, "required": ["country"]}

@@ -14,6 +14,9 @@ Range = tuple[int, int]
 
 # Where no ASCII character will do, these look most familiar.
 _FOREIGN = "éüñçöèàäßøåаеоинтсрвлкмдпабгαβγδελмщ日本語文字一二三ひらがなカタカナ한국어«»—…°©€£"
+# Of emoji the faces say most, and of what they are made of the colours of skin.
+_FACES = "".join(map(chr, range(0x1F600, 0x1F640)))
+_SKINS = "".join(map(chr, range(0x1F3FB, 0x1F400)))
 _PUNCTUATION = "-_.,:;!?'\"()/@#%&+=*<>[]{}|\\^~`$"
 _SOME = 64
 
@@ -79,6 +82,9 @@ def usual(found: Characters) -> str:
     """The members that a natural text would use, of the likeliest kind only; empty for an empty set."""
     if all(letter in found for letter in ascii_lowercase):
         return ascii_lowercase
+    for emoji in (_FACES, _SKINS):
+        if emoji[0] in found and _are_emoji(found):
+            return "".join(character for character in emoji if character in found)
     for kind in (digits + ascii_uppercase + ascii_lowercase, " ", _PUNCTUATION, "\n\t\r", _FOREIGN):
         known = "".join(character for character in kind if character in found)
         if known:
@@ -102,8 +108,17 @@ _SCRIPTS: dict[str, tuple[Range, ...]] = {
     "han": ((0x4E00, 0x9FFF),),
     "hangul": ((0xAC00, 0xD7A3),),
 }
-# Of the emoji those that nothing else is: digits have the property too.
-_OTHERS: dict[str, tuple[Range, ...]] = {"any": ANY.ranges, "ascii": ((0, 0x7F),), "emoji": ((0x1F600, 0x1F64F),)}
+_OTHERS: dict[str, tuple[Range, ...]] = {"any": ANY.ranges, "ascii": ((0, 0x7F),)}
+# The properties of emoji, by each of their names. What has them lies in these planes.
+_EMOJI = {
+    name: names.partition("|")[0]
+    for names in (
+        "emoji", "emojipresentation|epres", "emojimodifier|emod", "emojimodifierbase|ebase", "emojicomponent|ecomp",
+        "extendedpictographic|extpict",
+    )
+    for name in names.split("|")
+}  # fmt: skip
+_EMOJI_PLANES = ((0, 0xD7FF), (0xE000, 0x1FFFF), (0xE0000, 0xE0FFF))
 _CATEGORIES = {
     "letter": "L", "alphabetic": "L", "alpha": "L", "uppercaseletter": "Lu", "uppercase": "Lu",
     "lowercaseletter": "Ll", "lowercase": "Ll", "titlecaseletter": "Lt", "modifierletter": "Lm",
@@ -122,10 +137,12 @@ _CATEGORIES |= {
 def property_set(name: str) -> Characters | None:
     """The characters of a Unicode category or script (`L`, `Uppercase_Letter`, `Script=Greek`); None for no such name.
 
-    Small and capital letters are one in a name, as Unicode has it. Only those characters of the first plane, which is
-    where every text finds what it needs.
+    Small and capital letters are one in a name, as Unicode has it. But for emoji only those characters of the first
+    plane, which is where every text finds what it needs.
     """
     key, _, value = name.lower().replace("_", "").rpartition("=")
+    if not key and value in _EMOJI:
+        return _of_emoji(_EMOJI[value])
     named = (_OTHERS | _SCRIPTS if not key else _SCRIPTS).get(value.removeprefix("is"))
     if named is not None and key in ("script", "sc", "scriptextensions", "scx", ""):
         return characters(named)
@@ -138,3 +155,24 @@ def property_set(name: str) -> Characters | None:
 def _of_category(category: str) -> Characters:
     codes = (code for low, high in ((0, 0xD7FF), (0xE000, 0xFFFF)) for code in range(low, high + 1))
     return characters((code, code) for code in codes if unicodedata.category(chr(code)).startswith(category))
+
+
+@cache
+def _of_emoji(name: str) -> Characters:
+    """The characters with one of the properties of emoji, which Python's own tables do not have."""
+    import regex  # slow to import, and seldom needed
+
+    text = "".join(chr(code) for low, high in _EMOJI_PLANES for code in range(low, high + 1))
+    runs = regex.finditer(rf"\p{{{name}}}", text)
+    return characters((ord(run[0]), ord(run[0])) for run in runs)
+
+
+@cache
+def _emoji() -> Characters:
+    """All emoji, and what they are made of."""
+    return _of_emoji("emoji") | _of_emoji("emojicomponent") | _of_emoji("extendedpictographic")
+
+
+def _are_emoji(found: Characters) -> bool:
+    # Most sets have one of these, and then nobody needs to know all emoji.
+    return not any(character in found for character in "A !é") and found & ~_emoji() == NONE
