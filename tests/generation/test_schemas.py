@@ -390,6 +390,8 @@ def test_bounds_that_are_far_away_change_no_number(name: str, kind: str) -> None
         ("credit_score", {"type": "integer", "minimum": 300, "maximum": 850}),
         ("stars", {"type": "integer", "minimum": 0, "maximum": 100, "multipleOf": 5}),
         ("number", {"type": "integer", "minimum": 1_000_000_000_000}),
+        ("whatever", {"type": "integer", "multipleOf": 100}),
+        ("amount", {"type": "integer", "minimum": 1, "multipleOf": 1000}),
     ],
 )
 def test_numbers_are_spread_over_what_their_bounds_leave_them(name: str, schema: dict[str, Any]) -> None:

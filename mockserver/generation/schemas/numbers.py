@@ -25,6 +25,8 @@ _STEPS, _WHOLE_STEPS = 20, 4
 _ABSURD = 10**6
 # What bounds leave of a usual range is too little below this share of it, or when it is fewer multiples than this.
 _SHARE, _FEW = 5, 5
+# At least so many more multiples are taken where the usual ones are too few, or none.
+_BEYOND = 9
 # Large numbers are taken from a range of so many bits less than they have, lest they be one and the same float.
 _COARSE = 40
 
@@ -120,6 +122,9 @@ def _laid(demand: Demand, step: Fraction, usual: Range) -> _Grid | None:
     if first is not None and last is not None and first > last:
         return None
     start, end = ceil(exactly(usual.low) / step), floor(exactly(usual.high) / step)
+    if demand.multiples and step >= 1 and end - start < 2:
+        # The step is so coarse that hardly anything is usual.
+        end = start + _BEYOND
     return _Grid(step, *_usual(start, end, first, last, ceil(1 / step), usual.scale), first, last)
 
 
@@ -167,7 +172,7 @@ def _bounds(first: int | None, last: int | None, one: int) -> tuple[int, int] | 
 
 def _span(start: int, end: int, bound: int) -> int:
     """How many multiples beyond a bound are taken: as many as are usual; of very large ones more, lest all be alike."""
-    return max(end - start, 9, abs(bound) >> _COARSE)
+    return max(end - start, _BEYOND, abs(bound) >> _COARSE)
 
 
 def _indexes(grid: _Grid, draws: Draws, excluded: int) -> Iterator[int]:

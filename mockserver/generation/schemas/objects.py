@@ -12,7 +12,7 @@ from mockserver.generation.schemas.trails import DEAR, Trails
 from mockserver.generation.schemas.values import Setting
 
 _KEYS_TRIED = 12
-# Trails that are tried to make an object unlike some others.
+# Trails that are tried to make an object with some properties unlike some others.
 _TRAILS = 200
 
 
@@ -46,28 +46,28 @@ class Objects:
     def write_unlike(self, others: Sequence[Any]) -> Any:
         """An object that is none of the others, with as many of its named properties as can be; else NOTHING."""
         self._all = True
-        trails = self._trails_of(others, chosen := self._chosen())
+        while (chosen := self._chosen()) is not None:
+            made = self._made_unlike(others, chosen)
+            optional = [name for name in chosen if name not in self._closure(self._demand.required)]
+            if made is not NOTHING or not optional:
+                return made
+            self._dropped.add(optional[-1])
+        return NOTHING
+
+    def _made_unlike(self, others: Sequence[Any], chosen: Sequence[str]) -> Any:
+        names = set(chosen)
+        alike = (other for other in others if isinstance(other, dict) and other.keys() == names)
+        trails = Trails([other[name] for name in chosen] for other in alike)
         for _ in range(_TRAILS):
             self._search.spend(1 + len(others) // DEAR)
-            if chosen is None:
-                return NOTHING
             values = self._values(chosen, trails)
             if len(values) == len(chosen):
                 made = self._extended(dict(zip(chosen, values, strict=True)))
                 if made is not NOTHING and not among(made, others):
                     return made
             if not trails.close(values):
-                optional = [name for name in chosen if name not in self._closure(self._demand.required)]
-                if not optional:
-                    return NOTHING
-                self._dropped.add(optional[-1])
-                trails = self._trails_of(others, chosen := self._chosen())
+                break
         return NOTHING
-
-    def _trails_of(self, others: Sequence[Any], names: Sequence[str] | None) -> Trails:
-        """The values of those objects that have just these properties."""
-        alike = (other for other in others if isinstance(other, dict) and names and other.keys() == set(names))
-        return Trails([other[name] for name in names or ()] for other in alike)
 
     def _made(self, chosen: Sequence[str]) -> Any:
         """The object with the chosen properties and what must be added, NOTHING, or the name of one to do without."""
