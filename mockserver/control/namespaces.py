@@ -75,7 +75,7 @@ def check_advance(seconds: object) -> None:
 class Namespaces:
     """The namespaces of a server, made when they are first named. Beyond some thousands the quietest is forgotten.
 
-    Each journal holds so many exchanges, and all together what the budget allows: the quietest namespace gives way.
+    Each journal holds so many exchanges, and all together what the budget allows: the heaviest one gives way.
     """
 
     def __init__(self, most_exchanges: int = 1000, budget: Budget | None = None) -> None:
@@ -104,11 +104,13 @@ class Namespaces:
         return self._budget.held, self._budget.most
 
     def trim(self) -> None:
-        """Let the oldest exchanges of the quietest namespaces go, while all journals together hold too much."""
-        for namespace in self._known.values():
-            while self._budget.held > self._budget.most and namespace.journal.forget_oldest():
-                pass
-            if self._budget.held <= self._budget.most:
+        """Let the oldest exchanges of the heaviest journal go, while all together hold too much.
+
+        A namespace that asks for little never pays for one that asks for much.
+        """
+        while self._budget.held > self._budget.most:
+            heaviest = max((namespace.journal for namespace in self._known.values()), key=lambda journal: journal.held)
+            if not heaviest.forget_oldest():
                 return
 
 

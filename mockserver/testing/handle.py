@@ -5,17 +5,12 @@ from contextlib import AbstractContextManager
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from mockserver.control.journal.views import PASSING, View
+from mockserver.control.journal.lines import explain_misses, journal_lines, loss
+from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import check_advance
+from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
+from mockserver.control.verify.subjects import everyone
 from mockserver.control.verify.verdict import Declaration, Verdict
-from mockserver.control.verify.verifier import (
-    all_matched,
-    all_used,
-    contract,
-    explain_misses,
-    journal_lines,
-    no_trouble,
-)
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
@@ -141,16 +136,12 @@ class Handle:
 
     @property
     def exchanges(self) -> list[View]:
-        """Every exchange, lists of models and the like among them, oldest first."""
-        views = self._link.views()
-        if any(not view.is_closed for view in views):
-            self._link.wait(_SETTLING)
-            return self._link.views()
-        return views
+        """Every exchange that the journal keeps, lists of models and the like among them, oldest first."""
+        return list(self._settled().views)
 
     @property
     def requests(self) -> list[View]:
-        """The exchanges in which a model was asked, oldest first."""
+        """The exchanges in which a model was asked, as far as the journal keeps them, oldest first."""
         return [view for view in self.exchanges if view.is_question]
 
     @property
@@ -161,6 +152,9 @@ class Handle:
             self._link.wait(_SETTLING)
             view = self._link.latest()
         if view is None:
+            forgotten = self._link.past().forgotten.questions
+            if forgotten:
+                raise LookupError(loss(forgotten))
             raise LookupError("There was no request yet. Does the client ask this namespace? Its URL is " + self.url)
         return view
 
@@ -188,18 +182,18 @@ class Handle:
 
         Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
         """
-        views = self._link.views()
-        told = [no_trouble(views), *map(complaint_of, self._unfinished)]
+        past = self._link.past()
+        told = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
         if strict:
-            told += [all_matched(views), contract(views), all_used(self._link.stubs())]
-        return [problem for problem in told if problem is not None]
+            told += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._link.stubs())]
+        return list(dict.fromkeys(problem for problem in told if problem is not None))
 
     def story(self) -> list[str]:
         """What has happened, for people: a line for each exchange, and why stubs did not match."""
-        views = self._link.views()
-        seed = next((view.seed for view in views if view.seed is not None), None)
-        told = journal_lines(views) or ["There was no request."]
-        missed = [view for view in views if view.is_unmatched]
+        past = self._link.past()
+        seed = next((view.seed for view in past.views if view.seed is not None), None)
+        told = _lines(past) or ["There was no request."]
+        missed = [view for view in past.views if view.is_unmatched]
         if missed:
             told += ["No stub matched; the nearest, field by field:", *explain_misses(missed)]
         return [*told, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
@@ -210,10 +204,10 @@ class Handle:
         return self._link.stubs()
 
     def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:
-        """Wait until a model was asked so many times. Raises TimeoutError."""
+        """Wait until a model was asked so many times; the exchanges that the journal keeps. Raises TimeoutError."""
         if not self._link.wait(timeout, number):
             raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} requests"))
-        return [view for view in self._link.views() if view.is_question]
+        return [view for view in self._link.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until every answer has ended. Raises TimeoutError."""
@@ -222,7 +216,7 @@ class Handle:
 
     def journal(self) -> str:
         """What has happened, one line for each exchange."""
-        return "\n".join(journal_lines(self.exchanges))
+        return "\n".join(_lines(self._settled()))
 
     @property
     def aio(self) -> "Aio":
@@ -238,7 +232,21 @@ class Handle:
         return name
 
     def _late(self, what: str) -> str:
-        return "\n".join([f"{what}; there is:", *journal_lines(self._link.views())])
+        return "\n".join([f"{what}; there is:", *_lines(self._link.past())])
+
+    def _settled(self) -> Past:
+        """What the journal tells, once answers that end in a moment have ended."""
+        past = self._link.past()
+        if all(view.is_closed for view in past.views):
+            return past
+        self._link.wait(_SETTLING)
+        return self._link.past()
 
     def __repr__(self) -> str:
         return f"<mockserver {self.url}>"
+
+
+def _lines(past: Past) -> list[str]:
+    """A journal in words: what it has forgotten, and a line for each exchange that it keeps."""
+    forgotten = past.forgotten.exchanges
+    return [*([loss(forgotten)] if forgotten else []), *journal_lines(past.views)]

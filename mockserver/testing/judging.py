@@ -33,7 +33,8 @@ def _of_server(url: str, declared: Declaration, namespace: str, token: str | Non
     link = RemoteLink(server, named or namespace, token)
     try:
         clock = link.clock()
-        return judge(link.views(), declared, now=clock.now, ahead=clock.ahead)
+        views, forgotten = link.past()
+        return judge(views, declared, now=clock.now, ahead=clock.ahead, forgotten=forgotten.questions)
     except LinkError as error:
         raise ConfigError(f"verdict: {error}") from None
 

@@ -12,9 +12,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
+from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import told_whole
-from mockserver.control.journal.views import View
+from mockserver.control.journal.views import Past, View
 from mockserver.control.own_settings import read_own
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import StubError, check_names, read_stub
@@ -50,8 +51,8 @@ class Link(Protocol):
     server: str
     namespace: str
 
-    def views(self) -> list[View]:
-        """Every exchange that the journal keeps, oldest first."""
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
@@ -91,9 +92,14 @@ class LocalLink:
         self.server, self.namespace = thread.url, namespace
         self._thread = thread
 
-    def views(self) -> list[View]:
-        """Every exchange that the journal keeps, oldest first."""
-        return self._thread.call(lambda: [View(told_whole(each)) for each in self._space.journal.exchanges()])
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+
+        def past() -> Past:
+            journal = self._space.journal
+            return Past([View(told_whole(each)) for each in journal.exchanges()], journal.forgotten)
+
+        return self._thread.call(past)
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
@@ -107,7 +113,12 @@ class LocalLink:
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """Where each exchange differs from a match, by its number."""
         operations = operations_of(self._thread.simulator.dialects)
-        return self._thread.call(lambda: sift(self._space.journal.exchanges(), match, operations))
+
+        def sifted() -> Mapping[int, Sequence[str]]:
+            journal = self._space.journal
+            return sift(journal.exchanges(), match, operations, journal.forgotten.questions)
+
+        return self._thread.call(sifted)
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         """Add a stub, or put it in the place of the one of that name."""
@@ -121,11 +132,7 @@ class LocalLink:
 
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs that were added."""
-        listed = self._thread.call(lambda: self._space.stubs.listed())
-        return [
-            {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
-            for stub, used in listed
-        ]
+        return self._thread.call(lambda: self._space.stubs.uses())
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
         """Wait for so many requests, or for every answer to end."""
@@ -168,9 +175,10 @@ class RemoteLink:
         self.server, self.namespace = server.rstrip("/"), namespace
         self._token = token
 
-    def views(self) -> list[View]:
-        """Every exchange that the journal keeps, oldest first."""
-        return [View(told) for told in self._ask("GET", "/journal?full=1&limit=1000000")["exchanges"]]
+    def past(self) -> Past:
+        """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
+        told = self._ask("GET", "/journal?full=1&limit=1000000")
+        return Past([View(each) for each in told["exchanges"]], Forgotten(**told["forgotten"]))
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""

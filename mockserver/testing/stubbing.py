@@ -6,14 +6,12 @@ Every word that completes a stub puts it into force at once; further words chang
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from mockserver.control.verify.verifier import asked_for
+from mockserver.control.verify.subjects import PLACES, asked_for
 from mockserver.testing.links import Link
 from mockserver.testing.notation import told_match, told_reply, told_step
 
 # What goes before everything that is said without a number of uses.
 NEXT = 1_000_000_000
-# What singles out requests by where they go: without any of it only questions to a model are meant.
-_PLACES = ("method", "operation", "path")
 # What says how far a conversation has got.
 _TURNS = ("tool_result", "last_message", "turn", "number", "any", "all", "not")
 
@@ -124,7 +122,7 @@ def _meant(match: dict[str, Any]) -> dict[str, Any]:
     is meant for the user, not for what comes after a tool has been run: an agent would go round in circles.
     """
     told = dict(match)
-    if not any(place in match for place in _PLACES):
+    if not any(place in match for place in PLACES):
         told["method"] = "POST"
     if "last_user" in match and not any(turn in match for turn in _TURNS):
         told["tool_result"] = {"exists": False}

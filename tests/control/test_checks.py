@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.journal.exchanges import Forgotten
+from mockserver.control.journal.lines import journal_lines, line
 from mockserver.control.journal.views import View
-from mockserver.control.verify.checks import CHECKS, CheckError, Evidence, run_checks
-from mockserver.control.verify.verifier import contract, journal_lines, line
+from mockserver.control.verify.checks import CHECKS, Evidence, run_checks
+from mockserver.control.verify.expectations import contract
+from mockserver.control.verify.subjects import Sifted
+from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria_notation import CriteriaError
 from tests.support.journals import exchange
 
@@ -96,6 +100,71 @@ def test_a_check_that_does_not_hold_says_what_it_expected_and_found(check: dict[
     assert problem in result["problem"]
 
 
+FORGETFUL = Evidence(VIEWS, sift, STUBS, forgotten=Forgotten(exchanges=4, questions=3))
+LOSS = "The journal has forgotten 3 exchanges (--journal"
+
+DECIDED: list[tuple[dict[str, Any], bool]] = [
+    ({"calls": 9}, True),
+    ({"calls": {"at_least": 2}}, True),
+    ({"calls": {"at_least": 1, "at_most": 4}, "match": {"model": "n"}}, True),
+    ({"calls": 1, "match": {"operation": "chat"}}, False),
+    ({"calls": {"at_most": 8}}, False),
+    ({"calls": 5, "match": {"model": "n"}}, False),
+    ({"never": True}, False),
+    ({"never": True, "match": {"model": "n"}}, False),
+    ({"in_order": [{"status": 429}, {"model": "n"}]}, True),
+    ({"concurrency": 1}, False),
+    ({"tokens": 74}, False),
+    ({"cost": 0.00001, "prices": {"*": [1, 2]}}, False),
+    ({"spaced_at_least": 0.4}, False),
+    ({"tool_called": "get_weather"}, True),
+    ({"tool_answered": "get_weather"}, True),
+    ({"contract": True}, False),
+    ({"schema": {"required": ["messages"]}}, False),
+    ({"cancelled": {"at_least": 1}}, True),
+    ({"all_matched": True}, False),
+    ({"all_used": True}, False),
+]
+UNDECIDED: list[dict[str, Any]] = [
+    {"calls": 1, "match": {"model": "n"}},
+    {"calls": {"at_least": 2}, "match": {"model": "n"}},
+    {"calls": {"at_most": 3}, "match": {"model": "n"}},
+    {"never": True, "match": {"model": "o"}},
+    {"spaced_at_least": 0, "match": {"model": "o"}},
+    {"in_order": [{"model": "n"}, {"status": 429}]},
+    {"concurrency": 2},
+    {"tokens": 75},
+    {"cost": 0.001, "prices": {"*": [1, 2]}},
+    {"tool_called": "get_weather", "arguments": {"city": "Rome"}},
+    {"tool_answered": "get_weather", "result": "Sun."},
+    {"schema": {"type": "object"}},
+    {"contract": True, "match": {"status": 200}},
+    {"cancelled": 1},
+    {"all_matched": True, "match": {"rule": "limit"}},
+    {"resilience": {"handles": "raise"}, "match": {"status": 200}},
+]
+
+
+@pytest.mark.parametrize("check, passed", DECIDED, ids=lambda value: str(value)[:60])
+def test_a_check_that_what_is_kept_decides_is_decided(check: dict[str, Any], passed: bool) -> None:
+    [result] = run_checks([check], FORGETFUL)
+    assert result["passed"] is passed
+    assert "Nobody knows" not in result.get("problem", "")
+
+
+@pytest.mark.parametrize("check", UNDECIDED, ids=str)
+def test_a_check_that_would_have_to_decide_over_what_is_forgotten_does_not_pass(check: dict[str, Any]) -> None:
+    [result] = run_checks([check], FORGETFUL)
+    assert not result["passed"]
+    assert LOSS in result["problem"]
+    assert "Keep more with --journal" in result["problem"]
+
+
+def test_all_that_is_forgotten_counts_where_more_than_questions_are_meant() -> None:
+    [result] = run_checks([{"never": True, "match": {"operation": "chat"}}], FORGETFUL)
+    assert "has forgotten 4 exchanges" in result["problem"]
+
+
 def test_every_check_is_tried_both_ways() -> None:
     tried = ({name for check in PASSING for name in check}, {name for check, _ in FAILING for name in check})
     assert [set(CHECKS) - names for names in tried] == [{"all_used"}, set()]
@@ -111,7 +180,23 @@ def test_every_check_is_tried_both_ways() -> None:
         ([{"calls": 3, "never": True}], r"checks\[0\]: has one check"),
         ([{"calls": "three"}], "'three' is neither a number nor"),
         ([{"tokens": "many"}], r"checks\[0\].tokens: 'many' is not what it takes"),
-        ([{"cost": 1}], r"checks\[0\].cost: 1 is not what it takes"),
+        ([{"tokens": True}], r"checks\[0\].tokens: True is not what it takes: a number from 0 on"),
+        ([{"concurrency": True}], r"checks\[0\].concurrency: True is not what it takes: a whole number from 0 on"),
+        ([{"concurrency": 1.5}], r"checks\[0\].concurrency: 1.5 is not what it takes"),
+        ([{"cost": 1}], r"checks\[0\].cost: 1 is not what it takes alone: say prices beside it"),
+        ([{"cost": "1", "prices": {"*": [1, 2]}}], r"checks\[0\].cost: '1' is not what it takes: a number"),
+        ([{"cost": 1, "prices": {"*": 1}}], r"checks\[0\].cost.prices: .* what a million tokens of prompt"),
+        ([{"cost": 1, "prices": []}], r"checks\[0\].cost.prices: \[\] is not what it takes"),
+        ([{"tool_called": 3}], r"checks\[0\].tool_called: 3 is not what it takes: a name"),
+        ([{"tool_called": "f", "arguments": "x"}], r"checks\[0\].tool_called.arguments: is a table"),
+        ([{"tool_answered": None}], r"checks\[0\].tool_answered: None is not what it takes: a name"),
+        ([{"in_order": {"turn": 1}}], r"checks\[0\].in_order: is a list of matches"),
+        ([{"in_order": [{"turn": 1}, 2]}], r"checks\[0\].in_order\[1\]: is a table"),
+        ([{"schema": None}], r"checks\[0\].schema: is a JSON Schema; .* \{\"contract\": true\}"),
+        ([{"cancelled": {"at_least": 5, "at_most": 2}}], "at_least 5 is more than at_most 2"),
+        ([{"calls": {"at_least": None}}], "is neither a number nor"),
+        ([{"calls": {}}], "is neither a number nor"),
+        ([{"spaced_at_least": "long"}], "'long' is no number of seconds"),
         ([{"calls": 1, "match": []}], r"checks\[0\].match: is a table"),
         ([{"calls": 1, "match": {"modl": 1}}], "unknown field"),
         ([{"calls": {"at_leest": 100}}], "is neither a number nor"),
@@ -207,6 +292,6 @@ def test_a_breach_of_the_contract_is_told_in_the_vendors_words() -> None:
     body = {"error": {"message": "temperature: 9 is too much"}}
     broken = exchange(1, 0, status=400, answer={"body": body}, decision={"kind": "invalid_request"})
     assert '-> 400 invalid_request ({"error":{"message":"temperature: 9 is too much"}}), ' in line(broken)
-    assert "temperature: 9 is too much" in str(contract([broken]))
+    assert "temperature: 9 is too much" in str(contract(Sifted([broken])))
     limited = exchange(1, 0, status=429, answer={"body": body}, decision={"kind": "rate_limit"})
     assert "temperature" not in line(limited)

@@ -40,15 +40,33 @@ def test_a_journal_keeps_the_latest_and_counts_all() -> None:
     assert journal.find(3) is None
 
 
-def test_the_quietest_namespace_gives_way_when_all_together_hold_too_much() -> None:
+def test_the_heaviest_namespace_gives_way_when_all_together_hold_too_much() -> None:
     budget = Budget(most=40_000)
     namespaces = Namespaces(1000, budget)
-    for name in ("quiet", "busy", "busy", "busy"):
+    for name in ("quiet", "busy", "busy", "busy", "busy", "quiet"):
         exchange(namespaces.get(name).journal, prompt="x" * 8_000)
         namespaces.trim()
-    assert [len(namespaces.get(name).journal.exchanges()) for name in ("quiet", "busy")] == [0, 3]
-    namespaces.get("busy").reset()
-    assert budget.held == 0
+    journals = {name: namespaces.get(name).journal for name in ("quiet", "busy")}
+    assert {name: [kept.number for kept in journal.exchanges()] for name, journal in journals.items()} == {
+        "quiet": [1, 2],
+        "busy": [4],
+    }
+    assert [journal.forgotten for journal in journals.values()] == [(0, 0), (3, 3)]
+    for journal in journals.values():
+        journal.clear()
+    assert (budget.held, journals["busy"].forgotten) == (0, (0, 0))
+
+
+def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_open() -> None:
+    journal = Journal(most=1)
+    first, second = exchange(journal), exchange(journal)
+    journal.open("mine", "/nowhere", Call("GET", "/nowhere", Headers()), denial=Denial(404, "no_route", ""))
+    assert (journal.opened, journal.asked, journal.forgotten) == (3, 3, (2, 2))
+    [last] = journal.exchanges()
+    last.record.closed_by = second.record.closed_by = "server"
+    assert not journal.is_idle
+    first.record.closed_by = "server"
+    assert journal.is_idle
 
 
 @pytest.mark.parametrize("rivals", [None, 0, 5, 20])

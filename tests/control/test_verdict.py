@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from mockserver.control.journal.views import View
-from mockserver.control.journal.waits import come_at_once, have_no_jitter
 from mockserver.control.verify.attempts import attempts_of
 from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
+from mockserver.control.verify.waits import come_at_once, have_no_jitter
 from tests.support.journals import BODY, exchange
 
 

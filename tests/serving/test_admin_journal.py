@@ -69,7 +69,11 @@ def test_a_reset_forgets_exchanges_faults_and_counts_of_its_namespace_alone(serv
     asked(server, "gone")
     asked(server, "kept")
     told(server, "/ns/gone/reset", "POST")
-    assert told(server, "/ns/gone/journal") == {"opened": 0, "exchanges": []}
+    assert told(server, "/ns/gone/journal") == {
+        "opened": 0,
+        "forgotten": {"exchanges": 0, "questions": 0},
+        "exchanges": [],
+    }
     assert told(server, "/ns/gone/faults") == {"faults": []}
     assert told(server, "/ns/kept/journal")["opened"] == 1
 

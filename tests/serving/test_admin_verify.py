@@ -44,6 +44,32 @@ def test_checks_are_run_over_the_admin_api(server: MockServer, space: str) -> No
     assert told["checks"][0]["problem"].startswith("Expected no request, found 1:\n  #1 cerebras completions m 'hello'")
 
 
+def test_an_order_is_looked_for_among_the_requests_that_match(server: MockServer, space: str) -> None:
+    for prompt in ("alpha", "an x"):
+        ask(server, space, prompt=prompt)
+    order = {"in_order": [{"prompt": {"contains": "x"}}], "match": {"prompt": {"contains": "alpha"}}}
+    status, told = admin(server, space, "POST", "/verify", {"checks": [order]})
+    assert (status, told["passed"]) == (417, False)
+    status, _ = admin(server, space, "POST", "/verify", {"checks": [{"in_order": order["in_order"]}]})
+    assert status == 200
+
+
+def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
+    with MockServer(journal=1) as server:
+        for _ in range(3):
+            ask(server, "loss")
+        forgotten = {"exchanges": 2, "questions": 2}
+        journal = admin(server, "loss", "GET", "/journal")[1]
+        assert (journal["opened"], journal["forgotten"], len(journal["exchanges"])) == (3, forgotten, 1)
+        assert admin(server, "loss", "POST", "/journal/sift", {})[1]["forgotten"] == forgotten
+        assert admin(server, "loss", "GET", "/wait?requests=3&seconds=0.01")[1]["happened"]
+        checks = [{"calls": 3}, {"never": True, "match": {"model": "n"}}, {"resilience": True}]
+        status, told = admin(server, "loss", "POST", "/verify", {"checks": checks})
+        assert (status, [check["passed"] for check in told["checks"]]) == (417, [True, False, False])
+        assert all("has forgotten 2 exchanges" in check["problem"] for check in told["checks"][1:])
+        assert "has forgotten 2 exchanges" in admin(server, "loss", "GET", "/report")[1]["unjudged"][0]["why"]
+
+
 @pytest.mark.parametrize(
     "method, path, body, words",
     [

@@ -4,7 +4,7 @@ import asyncio
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
@@ -16,6 +16,7 @@ from mockserver import (
     Handle,
     MockServer,
     RemoteServer,
+    anything,
     as_json,
     chunk,
     contains,
@@ -314,6 +315,99 @@ def test_two_hundred_threads_that_reset_their_state_never_meet(server: MockServe
     with ThreadPoolExecutor(200) as pool:
         results = list(pool.map(work, range(200)))
     assert results == [[True] * 9] * 200
+
+
+@pytest.fixture(params=["local", "remote"])
+def forgetful(request: pytest.FixtureRequest) -> Iterator[Handle]:
+    """A handle whose journal keeps three exchanges, after five requests: p0 to p4."""
+    with MockServer(journal=3) as running:
+        handle = running.in_namespace("forgetful") if request.param == "local" else RemoteServer(running.url)
+        for number in range(5):
+            Wire(handle).ask(BODY | {"prompt": f"p{number}"})
+        yield handle
+
+
+def test_what_the_journal_has_forgotten_is_counted_and_owned_up_to(forgetful: Handle) -> None:
+    assert [view.prompt for view in forgetful.requests] == ["p2", "p3", "p4"]
+    assert len(forgetful.wait_for_requests(5, timeout=0.01)) == 3
+    forgetful.wait_idle()
+    forgetful.verify.calls(5).calls(at_least=1, prompt="p4")
+    forgetful.verify.calls(at_least=1, number=4, prompt="p3")
+    for passing_by in (
+        lambda: forgetful.verify.never(prompt="p1"),
+        lambda: forgetful.verify.calls(1, prompt="p1"),
+        lambda: forgetful.verify.tokens(at_most=10_000),
+        lambda: forgetful.verify.resilience(),
+    ):
+        with pytest.raises(AssertionError, match="The journal has forgotten 2 exchanges"):
+            passing_by()
+    assert [each.fault for each in forgetful.verdict().unjudged] == ["conduct"]
+    assert forgetful.story()[0].startswith("The journal has forgotten 2 exchanges")
+    assert forgetful.problems() == []
+    [problem] = forgetful.problems(strict=True)
+    assert "The journal has forgotten 2 exchanges" in problem
+    forgetful.reset()
+    forgetful.verify.never()
+
+
+def test_a_journal_that_keeps_nothing_says_so() -> None:
+    with MockServer(journal=0) as server:
+        server.settle(latency="ttft=100ms")
+        asker = threading.Thread(target=Wire(server).ask)
+        asker.start()
+        assert server.wait_for_requests(1) == []
+        with pytest.raises(TimeoutError, match="to end; there is:\nThe journal has forgotten 1 exchange "):
+            server.wait_idle(timeout=0.01)
+        server.wait_idle()
+        asker.join()
+        with pytest.raises(LookupError, match="The journal has forgotten 1 exchange "):
+            _ = server.last
+        server.verify.calls(1)
+
+
+def test_a_namespace_never_pays_for_the_long_prompts_of_another() -> None:
+    with MockServer() as server:
+        small, large = server.in_namespace("small"), server.in_namespace("large")
+        for number in range(5):
+            Wire(small).ask(BODY | {"prompt": f"p{number}"})
+        for _ in range(17):
+            exchange(server.url, "POST", "/ns/large/ovms/v3/completions", {"model": "m", "prompt": "x " * 2_100_000})
+        small.verify.calls(5).calls(1, prompt="p1")
+        assert len(large.requests) < 17
+        large.verify.calls(17)
+
+
+def test_what_follows_calls_is_about_the_requests_that_matched(handle: Handle) -> None:
+    handle.next().error("rate_limit")
+    wire = Wire(handle)
+    for prompt in ("alpha", "beta", "alpha beta"):
+        wire.ask(BODY | {"prompt": prompt, "max_tokens": 5})
+    exchange(handle.url, "GET", f"/ns/{handle.namespace}/cerebras/v1/models")
+    alpha = handle.verify.calls(2, prompt=contains("alpha"))
+    alpha.calls(1, prompt=contains("beta")).never(status=429)
+    handle.verify.calls(1, status=429).never(status=200)
+    handle.verify.calls(3, body={"$.max_tokens": 5}).calls(0, body={"$.temperature": anything()})
+    handle.verify.calls(3).calls(0, operation="models")
+    handle.verify.calls(1, operation="models").calls(1, status=200).tokens(at_most=0)
+    alpha.in_order({"prompt": "alpha"}, {"prompt": contains("beta")})
+    with pytest.raises(AssertionError, match=r"but none with prompt=contains\('alpha'\), prompt='beta' came"):
+        alpha.in_order({"prompt": "beta"})
+
+
+def test_a_check_that_cannot_be_meant_is_refused_before_it_is_run(handle: Handle) -> None:
+    verify = handle.verify
+    refused: list[tuple[Callable[[], object], str]] = [
+        (lambda: verify.calls(-1), "calls: -1 is neither a number nor"),
+        (lambda: verify.calls(at_least=5, at_most=2), "calls: at_least 5 is more than at_most 2"),
+        (lambda: verify.cancelled(-1), "cancelled: -1 is neither"),
+        (lambda: verify.concurrency(at_most=True), "concurrency: at_most: True is not what it takes"),
+        (lambda: verify.tokens(at_most="many"), "tokens: at_most: 'many' is not what it takes"),  # type: ignore[arg-type]
+        (lambda: verify.cost(at_most=1, prices={}), "cost: prices: {} is not what it takes"),
+        (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is no number of seconds"),
+    ]
+    for nonsense, words in refused:
+        with pytest.raises(ValueError, match=words):
+            nonsense()
 
 
 def test_a_server_that_is_not_running_says_so() -> None:

@@ -1,7 +1,7 @@
 """The journal of a namespace: every exchange, from the moment that its answer is decided, bounded in count and bytes.
 
 An exchange keeps its plan, so that all which can be told of an answer (its events, when they were due, its tokens) is
-worked out only when somebody asks.
+worked out only when somebody asks. What is forgotten is counted, so that nobody takes the rest for the whole.
 """
 
 from collections import deque
@@ -19,6 +19,9 @@ _OWN_WEIGHT = 4_096
 _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
+
+# What all journals of a server hold together at the most, in bytes.
+MOST_BYTES = 64 * 1024 * 1024
 
 Watcher = Callable[["Exchange"], None]
 
@@ -73,27 +76,61 @@ class Exchange:
 class Budget:
     """What all journals of a server may hold together, and what they do hold, in bytes."""
 
-    most: int = 64 * 1024 * 1024
+    most: int = MOST_BYTES
     held: int = 0
+
+
+class Forgotten(NamedTuple):
+    """How many exchanges a journal has forgotten, and in how many of them a model was asked."""
+
+    exchanges: int = 0
+    questions: int = 0
+
+
+NOTHING = Forgotten()
 
 
 class Journal:
     """The latest exchanges of a namespace, oldest first. Reading is safe from any thread."""
 
-    __slots__ = ("_budget", "_exchanges", "_most", "_opened", "_watchers", "_weights")
+    __slots__ = ("_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights")
 
     def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
         self._most = most
         self._budget = budget or Budget()
         self._exchanges: deque[Exchange] = deque()
         self._weights: deque[int] = deque()
+        self._held = 0
         self._watchers: tuple[Watcher, ...] = ()
-        self._opened = 0
+        self._opened = self._asked = 0
+        # Those that were forgotten before their answers had ended.
+        self._unended: set[Exchange] = set()
 
     @property
     def opened(self) -> int:
         """How many exchanges there have been, those that are forgotten included."""
         return self._opened
+
+    @property
+    def asked(self) -> int:
+        """In how many of them a model was asked."""
+        return self._asked
+
+    @property
+    def forgotten(self) -> Forgotten:
+        """How many exchanges had to give way to later ones."""
+        kept = self.exchanges()
+        return Forgotten(self._opened - len(kept), self._asked - sum(each.is_question for each in kept))
+
+    @property
+    def held(self) -> int:
+        """What the exchanges that are kept take in memory, roughly, in bytes."""
+        return self._held
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether every answer has ended, those of forgotten exchanges included."""
+        return all(each.record.closed_by is not None for each in (*self._unended, *self.exchanges()))
 
     def exchanges(self) -> list[Exchange]:
         """The exchanges that are kept, oldest first."""
@@ -117,10 +154,8 @@ class Journal:
         """Note an exchange whose answer is decided."""
         self._opened += 1
         exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
-        weight = exchange.weight
-        self._exchanges.append(exchange)
-        self._weights.append(weight)
-        self._budget.held += weight
+        self._asked += exchange.is_question
+        self._keep(exchange, exchange.weight)
         if len(self._exchanges) > self._most:
             self.forget_oldest()
         self.tell(exchange)
@@ -130,15 +165,19 @@ class Journal:
         """Let the oldest exchange go; False when there is none."""
         if not self._exchanges:
             return False
-        self._exchanges.popleft()
-        self._budget.held -= self._weights.popleft()
+        exchange, weight = self._exchanges.popleft(), self._weights.popleft()
+        self._held -= weight
+        self._budget.held -= weight
+        if exchange.record.closed_by is None:
+            self._unended.add(exchange)
         return True
 
     def clear(self) -> None:
-        """Forget every exchange, and count from 1 again."""
+        """Forget every exchange as if it had never been, and count from 1 again."""
         while self.forget_oldest():
             pass
-        self._opened = 0
+        self._unended.clear()
+        self._opened = self._asked = 0
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` whenever an exchange begins or ends, in the server's thread; the answer stops that."""
@@ -150,6 +189,14 @@ class Journal:
         return stop
 
     def tell(self, exchange: Exchange) -> None:
-        """Tell the watchers of an exchange."""
+        """Tell the watchers of an exchange that has begun, or ended."""
+        if exchange.record.closed_by is not None:
+            self._unended.discard(exchange)
         for watcher in self._watchers:
             watcher(exchange)
+
+    def _keep(self, exchange: Exchange, weight: int) -> None:
+        self._exchanges.append(exchange)
+        self._weights.append(weight)
+        self._held += weight
+        self._budget.held += weight

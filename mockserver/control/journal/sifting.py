@@ -10,19 +10,20 @@ from mockserver.core.criteria_notation import CriteriaError, read_criteria
 
 
 def sift(
-    exchanges: Iterable[Exchange], match: Any, operations: Mapping[str, Iterable[str]]
+    exchanges: Iterable[Exchange], match: Any, operations: Mapping[str, Iterable[str]], before: int = 0
 ) -> dict[int, Sequence[str]]:
     """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
 
-    `match` is a table of criteria, `operations` are the names of each dialect's operations. Raises CriteriaError for
-    names that nothing has, and where a search that was given up would have to tell: a count of what matches would be a
-    guess. What nobody serves has no fields, and matches only nothing.
+    `match` is a table of criteria, `operations` are the names of each dialect's operations; a model was asked so often
+    `before` these exchanges. Raises CriteriaError for names that nothing has, and where a search that was given up
+    would have to tell: a count of what matches would be a guess. What nobody serves has no fields, and matches only
+    nothing.
     """
     criteria = read_criteria(match)
     complaint = strange_name(criteria, operations)
     if complaint is not None:
         raise CriteriaError(complaint)
-    asked = 0
+    asked = before
     found: dict[int, Sequence[str]] = {}
     for exchange in exchanges:
         asked += exchange.is_question

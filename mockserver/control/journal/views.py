@@ -7,13 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from math import inf
+from typing import Any, Literal, NamedTuple
+
+from mockserver.control.journal.exchanges import NOTHING, Forgotten
 
 # Stubs for the next so many requests have names that begin so: after them everything is as before.
 PASSING = "next-"
 
 # What tells that an answer has said all it had to say, though its stream may be broken off after that.
 _FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
+# How a vendor refuses what breaks its contract.
+_BREACHES = frozenset(
+    ("malformed_json", "not_an_object", "invalid_request", "unsupported_media_type", "unknown_path", "wrong_method")
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +53,11 @@ class View:
     def ended(self) -> float | None:
         """When nothing more was sent, on the same clock; None while it is open."""
         return None if self.closed_by is None else self.arrived + self.seconds
+
+    @property
+    def end(self) -> float:
+        """The same instant as a number: one that is open will end some day."""
+        return inf if self.ended is None else self.ended
 
     @property
     def ahead(self) -> float:
@@ -128,7 +140,8 @@ class View:
     def tools(self) -> Sequence[Mapping[str, Any]]:
         """The functions that were offered as tools, each with its `name` and `parameters`."""
         tools = self.body.get("tools") if isinstance(self.body, dict) else None
-        named = [each.get("function", each) for each in tools or () if isinstance(each, dict)]
+        listed = tools if isinstance(tools, list) else ()
+        named = [each.get("function", each) for each in listed if isinstance(each, dict)]
         return [each for each in named if isinstance(each, dict) and "name" in each]
 
     @property
@@ -223,6 +236,11 @@ class View:
         return self._decision.get("kind")
 
     @property
+    def breaks_contract(self) -> bool:
+        """Whether the vendor would have refused it for what it says, whatever the stubs and faults made of it."""
+        return self.refused in _BREACHES or self._decision.get("by") == "denial"
+
+    @property
     def trouble(self) -> str | None:
         """What a function of the test's own has raised; None when none did."""
         return self._decision.get("handler_error")
@@ -269,3 +287,10 @@ class View:
 
     def __repr__(self) -> str:
         return f"<exchange #{self.number}: {self.method} {self.path} -> {self.status}>"
+
+
+class Past(NamedTuple):
+    """What a journal tells: the exchanges that it keeps, oldest first, and how many it has forgotten before them."""
+
+    views: Sequence[View] = ()
+    forgotten: Forgotten = NOTHING

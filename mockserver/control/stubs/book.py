@@ -156,6 +156,10 @@ class StubBook:
         with self._lock:
             self._used = {name: count for name, count in self._used.items() if name in self._added}
 
+    def uses(self) -> list[Mapping[str, Any]]:
+        """The stubs that were added, as checks look at them: `name`, `match`, `used`, and `most` where bounded."""
+        return [told_use(stub, used) for stub, used in self.listed()]
+
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are asked, each with the number of its uses."""
         return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
@@ -236,6 +240,11 @@ class StubBook:
             *found,
             *(replace(each, field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
         )
+
+
+def told_use(stub: Stub, used: int) -> dict[str, Any]:
+    """A stub and its uses as a plain table."""
+    return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
 
 
 def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:

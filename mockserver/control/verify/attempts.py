@@ -126,8 +126,8 @@ def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> lis
     if counted.isdecimal():
         waiting = [call for call in waiting if len(call) == int(counted)]
     elif crowded:
-        waiting = [call for call in waiting if view.arrived - _end(call[-1]) >= (asked_to_wait(call[-1]) or _NOTICE)]
-    return min(waiting, key=lambda call: _end(call[-1]), default=None)
+        waiting = [call for call in waiting if view.arrived - call[-1].end >= (asked_to_wait(call[-1]) or _NOTICE)]
+    return min(waiting, key=lambda call: call[-1].end, default=None)
 
 
 def _failed_before(last: View, view: View) -> bool:
@@ -137,8 +137,4 @@ def _failed_before(last: View, view: View) -> bool:
 def _overlap(before: View, after: View) -> bool:
     """Whether a request came while the one before was still being answered, and its client was still there."""
     notice = _NOTICE if before.closed_by == "client" else 0.0
-    return _end(before) > after.arrived + notice
-
-
-def _end(view: View) -> float:
-    return float("inf") if view.ended is None else view.ended
+    return before.end > after.arrived + notice

@@ -11,23 +11,34 @@
       { "all_used": true }, { "all_matched": true },
       { "resilience": { "handles": "retry", "outcome": "answer", "patience": 2 } } ]
 
-The match says which exchanges are looked at; without it, all in which a model was asked.
+The match says which exchanges are looked at; without it, all in which a model was asked. A check is read before it is
+run: what it cannot take is refused by the key's name.
 """
 
-from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import inf
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from mockserver.control.journal.views import View
-from mockserver.control.verify import verifier as verify
-from mockserver.control.verify.verdict import Declaration, judge
-from mockserver.control.verify.verifier import Sifted
+from mockserver.control.journal.exchanges import NOTHING, Forgotten
+from mockserver.control.journal.views import Past, View
+from mockserver.control.verify import expectations
+from mockserver.control.verify.subjects import Match, Sift, Subject
+from mockserver.control.verify.verdict import DECLARED, Declaration, judge
+from mockserver.control.verify.wanted import (
+    CheckError,
+    read_amount,
+    read_bounds,
+    read_keys,
+    read_matches,
+    read_name,
+    read_prices,
+    read_seconds,
+    read_table,
+    read_whole,
+)
 from mockserver.core.naming import unknown
 
-
-class CheckError(ValueError):
-    """A check that cannot be meant; the text says what would have been valid."""
+Table = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,38 +46,27 @@ class Evidence:
     """What checks look at: the exchanges, who of them matches what, the stubs with their counts, and the clock."""
 
     views: Sequence[View]
-    sift: Callable[[Mapping[str, Any]], Mapping[int, Sequence[str]]]
-    stubs: Sequence[Mapping[str, Any]] = ()
+    sift: Sift
+    stubs: Sequence[Table] = ()
     now: float | None = None
     ahead: float = 0.0
+    forgotten: Forgotten = NOTHING
 
-    def sifted(self, match: Mapping[str, Any]) -> Sifted:
-        """The exchanges that a match is about, and the others. Raises CriteriaError."""
-        request, answer = verify.split_match(match)
-        views = self.views
-        if not any(name in request for name in ("operation", "path", "method")):
-            views = [view for view in views if view.is_question]
-        return verify.sift_answers(views, answer, self.sift(request) if request else {})
+    def subject(self, match: Match) -> Subject:
+        """Whom a check with this match is about."""
+        return Subject(lambda: Past(self.views, self.forgotten), self.sift, (match,) if match else ())
 
 
-@dataclass(frozen=True, slots=True)
-class _Subject:
-    """One check: its table, and whom it is about."""
+class Check(NamedTuple):
+    """A check: how what it wants is read out of its table, as arguments, and what runs with them.
 
-    table: Mapping[str, Any]
-    match: Mapping[str, Any]
-    evidence: Evidence
+    It says what is wrong with whom it is about, if anything is. `beside` are the keys that may stand beside it, other
+    than its match.
+    """
 
-    @property
-    def sifted(self) -> Sifted:
-        return self.evidence.sifted(self.match)
-
-    @property
-    def views(self) -> Sequence[View]:
-        return self.sifted.matching
-
-
-Check = Callable[[Any, _Subject], str | None]
+    read: Callable[[object, Table, str], tuple[Any, ...]]
+    run: Callable[..., str | None]
+    beside: tuple[str, ...] = ()
 
 
 def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
@@ -76,9 +76,18 @@ def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
     return [_run(table, f"checks[{number}]", evidence) for number, table in enumerate(checks)]
 
 
-def _run(table: object, place: str, evidence: Evidence) -> dict[str, Any]:
-    if not isinstance(table, Mapping):
-        raise CheckError(f"{place}: is a table")
+def _run(told: object, place: str, evidence: Evidence) -> dict[str, Any]:
+    table = read_table(told, place)
+    name = _name(table, place)
+    check = CHECKS[name]
+    arguments = check.read(table[name], table, f"{place}.{name}")
+    subject = evidence.subject(read_table(table.get("match", {}), f"{place}.match"))
+    problem = check.run(subject, evidence, *arguments)
+    return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
+
+
+def _name(table: Table, place: str) -> str:
+    """The one check that a table names."""
     named = [name for name in table if name in CHECKS]
     stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
     if stray is not None:
@@ -86,97 +95,87 @@ def _run(table: object, place: str, evidence: Evidence) -> dict[str, Any]:
     if len(named) != 1:
         raise CheckError(f"{place}: has one check: {', '.join(CHECKS)}")
     [name] = named
-    idle = next((key for key in table if key in _BESIDE and name not in _BESIDE[key]), None)
+    idle = next((key for key in table if key not in (name, "match", *CHECKS[name].beside)), None)
     if idle is not None:
         raise CheckError(f"{place}: {name} takes no {idle}")
-    match = table.get("match", {})
-    if not isinstance(match, Mapping):
-        raise CheckError(f"{place}.match: is a table")
-    if name in _FLAGS and table[name] is not True:
-        raise CheckError(f"{place}.{name}: is true, or is left out")
-    try:
-        problem = CHECKS[name](table[name], _Subject(table, match, evidence))
-    except (TypeError, AttributeError, KeyError) as error:
-        raise CheckError(f"{place}.{name}: {table[name]!r} is not what it takes: {error}") from None
-    return {"check": name, "passed": problem is None, **({"problem": problem} if problem is not None else {})}
+    return name
 
 
-def _calls(wanted: Any, subject: _Subject) -> str | None:
-    least, most = _bounds(wanted)
-    return verify.calls(subject.sifted, least, most, verify.asked_for(subject.match))
+def _alone(read: Callable[[object, str], Any]) -> Callable[[object, Table, str], tuple[Any]]:
+    """A reader of the value alone."""
+    return lambda value, table, place: (read(value, place),)
 
 
-def _spaced(wanted: Any, subject: _Subject) -> str | None:
-    if isinstance(wanted, bool) or not 0 <= wanted < inf:
-        raise CheckError(f"{wanted!r} is no number of seconds")
-    return verify.spaced_at_least(subject.views, wanted)
+def _flag(value: object, table: Table, place: str) -> tuple[()]:
+    """What is asked for by being named."""
+    if value is not True:
+        raise CheckError(f"{place}: is true, or is left out")
+    return ()
 
 
-def _in_order(wanted: Any, subject: _Subject) -> str | None:
-    if not wanted:
-        raise CheckError("in_order: is a list of matches")
-    matches = [{**subject.match, **match} for match in wanted]
-    groups = [(verify.asked_for(match) or " request", subject.evidence.sifted(match).matching) for match in matches]
-    return verify.in_order(groups, subject.views)
+def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Sequence[float]]]:
+    most = read_amount(value, place)
+    if "prices" not in table:
+        raise CheckError(f'{place}: {value!r} is not what it takes alone: say prices beside it, {{"*": [0.1, 0.4]}}')
+    return most, read_prices(table["prices"], f"{place}.prices")
 
 
-def _resilience(wanted: Any, subject: _Subject) -> str | None:
-    evidence = subject.evidence
-    told = {} if wanted is True else wanted
+def _tool_call(value: object, table: Table, place: str) -> tuple[str, Table]:
+    return read_name(value, place), read_table(table.get("arguments", {}), f"{place}.arguments")
+
+
+def _tool_result(value: object, table: Table, place: str) -> tuple[str, object]:
+    return read_name(value, place), table.get("result")
+
+
+def _schema(value: object, place: str) -> object:
+    if value is None:
+        raise CheckError(f'{place}: is a JSON Schema; for the vendor\'s own contract say {{"contract": true}}')
+    return value
+
+
+def _declaration(value: object, place: str) -> Declaration:
+    told = {} if value is True else value
     if not isinstance(told, Mapping):
-        raise CheckError(f"resilience: {wanted!r} is neither true nor a table of {', '.join(_DECLARED)}")
-    for name in told:
-        if name not in _DECLARED:
-            raise CheckError(f"resilience: {unknown('key', name, _DECLARED)}")
-    declared = Declaration(**told)
-    verdict = judge(subject.views, declared, now=evidence.now, ahead=evidence.ahead)
-    return None if verdict.is_clean else verdict.as_text()
+        raise CheckError(f"{place}: {value!r} is neither true nor a table of {', '.join(DECLARED)}")
+    return Declaration(**read_keys(told, DECLARED, place))
+
+
+def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
+    """What runs an expectation of the exchanges that a check is about."""
+    return lambda subject, evidence, *arguments: expectation(subject.sifted(), *arguments)
+
+
+def _in_order(subject: Subject, evidence: Evidence, matches: Sequence[Match]) -> str | None:
+    return expectations.in_order([subject.narrowed(match).sifted() for match in matches], subject.sifted())
+
+
+def _all_used(subject: Subject, evidence: Evidence) -> str | None:
+    return expectations.all_used(evidence.stubs)
+
+
+def _resilience(subject: Subject, evidence: Evidence, declared: Declaration) -> str | None:
+    found = subject.sifted()
+    verdict = judge(found.matching, declared, now=evidence.now, ahead=evidence.ahead, forgotten=found.forgotten)
+    return None if verdict.is_proven else verdict.as_text()
 
 
 CHECKS: Mapping[str, Check] = {
-    "calls": _calls,
-    "never": lambda wanted, subject: verify.never(subject.sifted, verify.asked_for(subject.match)),
-    "spaced_at_least": _spaced,
-    "in_order": _in_order,
-    "concurrency": lambda wanted, subject: verify.concurrency(subject.views, wanted),
-    "tokens": lambda wanted, subject: verify.tokens(subject.views, wanted),
-    "cost": lambda wanted, subject: verify.cost(subject.views, wanted, subject.table["prices"]),
-    "tool_called": lambda wanted, subject: verify.tool_called(
-        subject.views, wanted, subject.table.get("arguments", {})
-    ),
-    "tool_answered": lambda wanted, subject: verify.tool_answered(subject.views, wanted, subject.table.get("result")),
-    "schema": lambda wanted, subject: verify.schema(subject.views, wanted),
-    "contract": lambda wanted, subject: verify.contract(subject.views),
-    "cancelled": lambda wanted, subject: verify.cancelled(subject.views, *_bounds(wanted)),
-    "all_used": lambda wanted, subject: verify.all_used(subject.evidence.stubs),
-    "all_matched": lambda wanted, subject: verify.all_matched(subject.views),
-    "resilience": _resilience,
+    "calls": Check(_alone(read_bounds), _about(expectations.calls)),
+    "never": Check(_flag, _about(expectations.never)),
+    "spaced_at_least": Check(_alone(read_seconds), _about(expectations.spaced_at_least)),
+    "in_order": Check(_alone(read_matches), _in_order),
+    "concurrency": Check(_alone(read_whole), _about(expectations.concurrency)),
+    "tokens": Check(_alone(read_amount), _about(expectations.tokens)),
+    "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
+    "tool_called": Check(_tool_call, _about(expectations.tool_called), beside=("arguments",)),
+    "tool_answered": Check(_tool_result, _about(expectations.tool_answered), beside=("result",)),
+    "schema": Check(_alone(_schema), _about(expectations.schema)),
+    "contract": Check(_flag, _about(expectations.contract)),
+    "cancelled": Check(_alone(read_bounds), _about(expectations.cancelled)),
+    "all_used": Check(_flag, _all_used),
+    "all_matched": Check(_flag, _about(expectations.all_matched)),
+    "resilience": Check(_alone(_declaration), _resilience),
 }
-# What may stand beside a check, and beside which.
-_BESIDE: Mapping[str, Container[str]] = {
-    "match": CHECKS,
-    "prices": ("cost",),
-    "arguments": ("tool_called",),
-    "result": ("tool_answered",),
-}
-# Checks that are asked for by being named.
-_FLAGS = ("never", "contract", "all_used", "all_matched")
-_DECLARED = tuple(each.name for each in fields(Declaration))
-_BOUNDS = ("at_least", "at_most")
-
-
-def _bounds(wanted: Any) -> tuple[int, int | None]:
-    """A number, or a table of `at_least` and `at_most`, as bounds."""
-    if isinstance(wanted, Mapping) and wanted and not wanted.keys() - set(_BOUNDS):
-        least, most = (None if wanted.get(name) is None else _number(wanted[name]) for name in _BOUNDS)
-        return least or 0, most
-    if wanted is True:
-        return 1, None
-    number = _number(wanted)
-    return number, number
-
-
-def _number(wanted: Any) -> int:
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < 0:
-        raise CheckError(f'{wanted!r} is neither a number nor {{"at_least": 1, "at_most": 3}}')
-    return wanted
+# All that may stand beside a check.
+_BESIDE = ("match", *(key for check in CHECKS.values() for key in check.beside))

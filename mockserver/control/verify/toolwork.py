@@ -6,7 +6,7 @@ arguments are wrong says so in the result, and is not meant here.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -21,28 +21,39 @@ _COMPLAINTS = re.compile(
 )
 
 
+class ToolResult(NamedTuple):
+    """The result of a tool in a history: its name and arguments, which are None where the call is not there."""
+
+    name: str | None
+    arguments: str | None
+    text: str
+
+
 def obeyed_nonsense(views: Sequence[View]) -> Iterator[tuple[int, str]]:
     """The requests that bring the result of a tool call with arguments which cannot be, and what is wrong with them."""
     seen: set[tuple[str, str]] = set()
     for view in views:
-        for name, arguments, result in _results(view.messages):
+        for name, arguments, text in tool_results(view.messages):
+            if name is None or arguments is None:
+                continue
             why = _nonsense(name, arguments, view.tools)
-            if why is not None and not _COMPLAINTS.search(result) and (name, arguments) not in seen:
+            if why is not None and not _COMPLAINTS.search(text) and (name, arguments) not in seen:
                 seen.add((name, arguments))
                 yield view.number, f"{name}({arguments}) was run, though {why}"
 
 
-def _results(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str, str]]:
-    """The calls in a history that have a result: the name, the arguments and the result."""
+def tool_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[ToolResult]:
+    """The results of tools in a history."""
     calls: dict[str, tuple[str, str]] = {}
     for message in messages:
-        for call in message.get("tool_calls") or ():
+        made = message.get("tool_calls")
+        for call in made if isinstance(made, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 calls[str(call.get("id"))] = (str(function.get("name")), str(function.get("arguments") or ""))
-        answered = calls.get(str(message.get("tool_call_id")))
-        if message.get("role") == "tool" and answered is not None:
-            yield (*answered, _text(message.get("content")))
+        if message.get("role") == "tool":
+            name, arguments = calls.get(str(message.get("tool_call_id")), (None, None))
+            yield ToolResult(name, arguments, _text(message.get("content")))
 
 
 def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> str | None:

@@ -5,14 +5,15 @@ application made of it. What cannot be judged is said to be so; in doubt it is f
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from typing import Any, Literal, get_args
 
+from mockserver.control.journal.lines import loss
 from mockserver.control.journal.views import View
-from mockserver.control.journal.waits import come_at_once, have_no_jitter, stay_the_same
 from mockserver.control.verify.attempts import Attempts, asked_to_wait, attempts_of, is_spoilt, is_truncated, succeeded
 from mockserver.control.verify.toolwork import obeyed_nonsense
+from mockserver.control.verify.waits import come_at_once, have_no_jitter, stay_the_same
 from mockserver.core.naming import unknown
 
 Handling = Literal["retry", "raise", "fallback"]
@@ -54,8 +55,32 @@ class Declaration:
                 raise DeclarationError(f"{name}: {unknown('word', value, get_args(known))}")
         for name in ("patience", "least_attempts", "most_attempts"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 raise DeclarationError(f"{name}: {value!r} is not a number above 0")
+
+
+# What can be declared.
+DECLARED = tuple(each.name for each in fields(Declaration))
+
+
+def declaration_of(texts: Mapping[str, str]) -> Declaration:
+    """A declaration from texts, by their names. Raises DeclarationError."""
+    for name in texts:
+        if name not in DECLARED:
+            raise DeclarationError(unknown("word", name, DECLARED))
+    told: dict[str, Any] = {name: text if name in _IN_WORDS else _number(name, text) for name, text in texts.items()}
+    return Declaration(**told)
+
+
+# What of it is said in words; the rest are numbers.
+_IN_WORDS = ("handles", "outcome")
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DeclarationError(f"{name}: {text!r} is not a number") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +102,25 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All faults of conduct that a journal shows, the calls that were judged, and what could not be."""
+    """All faults of conduct that a journal shows, the calls that were judged, and what could not be.
+
+    Where so many exchanges are `forgotten`, nothing that it says is certain.
+    """
 
     findings: tuple[Finding, ...]
     calls: tuple[Attempts, ...]
     unjudged: tuple[Unjudged, ...] = ()
+    forgotten: int = 0
 
     @property
     def is_clean(self) -> bool:
         """Whether nothing was found."""
         return not self.findings
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether nothing was found, and all of it was looked at."""
+        return self.is_clean and not self.forgotten
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain JSON values."""
@@ -123,14 +157,22 @@ Judge = Callable[[Case], Iterator[Finding | Unjudged]]
 
 
 def judge(
-    views: Iterable[View], declared: Declaration | None = None, *, now: float | None = None, ahead: float = 0.0
+    views: Iterable[View],
+    declared: Declaration | None = None,
+    *,
+    now: float | None = None,
+    ahead: float = 0.0,
+    forgotten: int = 0,
 ) -> Verdict:
-    """The verdict on the clients of some exchanges, which may be of several namespaces."""
+    """The verdict on the clients of some exchanges, which may be of several namespaces; so many are forgotten."""
     seen = list(views)
     case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead)
     said = [each for check in JUDGES.values() for each in check(case)]
     findings = tuple(each for each in said if isinstance(each, Finding))
-    return Verdict(findings, tuple(case.calls), tuple(each for each in said if isinstance(each, Unjudged)))
+    unjudged = [each for each in said if isinstance(each, Unjudged)]
+    if forgotten:
+        unjudged.insert(0, Unjudged("conduct", loss(forgotten)))
+    return Verdict(findings, tuple(case.calls), tuple(unjudged), forgotten)
 
 
 def _retry_after(case: Case) -> Iterator[Finding]:

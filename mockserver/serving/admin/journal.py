@@ -41,9 +41,9 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     async def listed(request: Request) -> Response:
         tell = told_whole if request.query_params.get("full") else told
         kept = journal(request)
-        opened, exchanges = kept.opened, _asked(kept, request)
+        opened, forgotten, exchanges = kept.opened, kept.forgotten, _asked(kept, request)
         lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))
-        body = b'{"opened":%d,"exchanges":[%b]}' % (opened, lines)
+        body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
         return Response(body, media_type="application/json")
 
     async def lines(request: Request) -> Response:

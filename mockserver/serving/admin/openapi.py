@@ -87,9 +87,17 @@ _CHECKED = table(
     said="Each check, and what is wrong: what was expected, what was found, what came nearest.",
 )
 _ADDED = table({"added": rows(said(TEXT, "the name of a stub"))})
+_SIFTED = table(
+    {
+        "matching": rows(WHOLE),
+        "differences": by_name(rows(TEXT)),
+        "forgotten": said(reference("Forgotten"), "how many nobody can tell of"),
+    }
+)
 _EXCHANGES = table(
     {
         "opened": said(WHOLE, "how many there have been, those that are forgotten included"),
+        "forgotten": said(reference("Forgotten"), "how many had to give way"),
         "exchanges": rows({"anyOf": [reference("Exchange"), reference("WholeExchange")]}),
     }
 )
@@ -268,7 +276,7 @@ OPERATIONS: Mapping[str, Described] = {
         "sift",
         "journal",
         "Where each exchange differs from a match",
-        {200: table({"matching": rows(WHOLE), "differences": by_name(rows(TEXT))})},
+        {200: _SIFTED},
         takes=table({}, {"match": reference("Match")}),
         refuses=(400,),
     ),

@@ -302,6 +302,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "Decision": _DECISION,
     "Timing": _TIMING,
     "Outcome": _OUTCOME,
+    "Forgotten": table({"exchanges": WHOLE, "questions": said(WHOLE, "in so many of them a model was asked")}),
     "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
     "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
     "Match": _match(),

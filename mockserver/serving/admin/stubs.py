@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from mockserver.control.journal.transcripts import told
 from mockserver.control.routing import operations_of
-from mockserver.control.stubs.book import Stub, StubBook
+from mockserver.control.stubs.book import Stub, StubBook, told_use
 from mockserver.control.stubs.notation import StubError, check_names, read_stub
 from mockserver.serving.admin.answers import (
     BadRequestError,
@@ -106,5 +106,5 @@ def shown_stub(stub: Stub, used: int) -> Mapping[str, Any]:
     """A stub as JSON: where it comes from, how often it was used, and the table that it was read from."""
     # In Python a table may hold functions, and TOML has dates: both are shown as Python writes them.
     table = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
-    told = {"name": stub.name, "origin": stub.origin or "added", "used": used, "most": stub.most}
-    return {**told, "used_up": stub.step(used) is None, "match": table.get("match", {}), "table": table}
+    told = {**told_use(stub, used), "match": table.get("match", {}), "table": table}
+    return {**told, "origin": stub.origin or "added", "used_up": stub.step(used) is None}

@@ -8,7 +8,7 @@ GET    /_mockserver/ns/<name>/settings    the namespace's own settings
 PUT    /_mockserver/settings          {"seed": 7, "latency": "off"}: settings of the namespace's own
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,14 +16,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import told_whole
 from mockserver.control.journal.views import View
 from mockserver.control.own_settings import read_own
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
-from mockserver.control.verify.checks import CheckError, Evidence, run_checks
-from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
+from mockserver.control.verify.checks import Evidence, run_checks
+from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
+from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN
@@ -52,8 +54,8 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     namespace = partial(asked_namespace, simulator)
     operations = operations_of(simulator.dialects)
 
-    async def views(request: Request) -> list[View]:
-        return await in_turns(lambda each: View(told_whole(each)), namespace(request).journal.exchanges())
+    async def views(exchanges: Sequence[Exchange]) -> list[View]:
+        return await in_turns(lambda each: View(told_whole(each)), exchanges)
 
     async def wait(request: Request) -> Response:
         for name in request.query_params.keys() - {"requests", "seconds"}:
@@ -68,20 +70,22 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         told = await json_body(request, "The body", '{"match": {"model": "m"}}')
         for name in told.keys() - {"match"}:
             raise BadRequestError(unknown("key", name, ("match",)))
+        journal = namespace(request).journal
+        forgotten = journal.forgotten
         try:
-            found = sift(namespace(request).journal.exchanges(), told.get("match", {}), operations)
+            found = sift(journal.exchanges(), told.get("match", {}), operations, forgotten.questions)
         except CriteriaError as error:
             raise BadRequestError(str(error)) from None
         matching = [number for number, differences in found.items() if not differences]
-        return admin_json({"matching": matching, "differences": {str(number): told for number, told in found.items()}})
+        differences = {str(number): told for number, told in found.items()}
+        return admin_json({"matching": matching, "differences": differences, "forgotten": forgotten._asdict()})
 
     async def verify(request: Request) -> Response:
         told = await json_body(request, "The body", _EXAMPLE)
         space, clock = namespace(request), simulator.clock(namespace(request))
-        exchanges = space.journal.exchanges()
-        stubs = [_used(stub, used) for stub, used in space.stubs.listed()]
-        find = partial(sift, exchanges, operations=operations)
-        evidence = Evidence(await views(request), find, stubs, clock.now(), space.shift)
+        exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
+        find = partial(sift, exchanges, operations=operations, before=forgotten.questions)
+        evidence = Evidence(await views(exchanges), find, stubs, clock.now(), space.shift, forgotten)
         try:
             results = run_checks(told.get("checks"), evidence)
         except (CheckError, CriteriaError, DeclarationError) as error:
@@ -91,11 +95,13 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
 
     async def report(request: Request) -> Response:
         try:
-            declared = declaration(request.query_params)
+            declared = declaration_of(request.query_params)
         except DeclarationError as error:
             raise BadRequestError(str(error)) from None
         space, clock = namespace(request), simulator.clock(namespace(request))
-        verdict = judge(await views(request), declared, now=clock.now(), ahead=space.shift)
+        exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
+        seen = await views(exchanges)
+        verdict = judge(seen, declared, now=clock.now(), ahead=space.shift, forgotten=forgotten)
         return admin_json(verdict.as_json())
 
     async def own_settings(request: Request) -> Response:
@@ -121,24 +127,6 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     ]
 
 
-def declaration(words: Mapping[str, str]) -> Declaration:
-    """A declaration from texts. Raises DeclarationError."""
-    known = ("handles", "outcome", "patience", "least_attempts", "most_attempts")
-    told: dict[str, Any] = {}
-    for name, text in words.items():
-        if name not in known:
-            raise DeclarationError(unknown("word", name, known))
-        told[name] = text if name in ("handles", "outcome") else _positive(name, text)
-    return Declaration(**told)
-
-
-def _positive(name: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise DeclarationError(f"{name}: {text!r} is not a number") from None
-
-
 def _number(text: str, name: str, most: float) -> float:
     try:
         number = float(text)
@@ -147,10 +135,6 @@ def _number(text: str, name: str, most: float) -> float:
     if not 0 <= number <= most:
         raise BadRequestError(f"{name}: {text!r} is not a number from 0 to {most:g}")
     return number
-
-
-def _used(stub: Any, used: int) -> dict[str, Any]:
-    return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
 
 
 def _shown(name: str, value: Any) -> Any:

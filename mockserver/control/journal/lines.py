@@ -1,0 +1,72 @@
+"""Exchanges told to people, each in a line, and what a journal says of those that it has forgotten."""
+
+from collections.abc import Iterable, Sequence
+
+import orjson
+
+from mockserver.control.journal.exchanges import MOST_BYTES
+from mockserver.control.journal.views import View
+
+# So many characters of a refusal are told.
+_TOLD = 300
+
+
+def line(view: View) -> str:
+    """An exchange in one line: what came, what became of it, and by what."""
+    operation = view.operation if view.operation and view.is_question else f"{view.method} {view.path}"
+    asked = f"{view.dialect or '?'} {operation}"
+    model = f" {view.model}" if view.model else ""
+    prompt = f" {short(view.prompt)}" if view.prompt else ""
+    stream = " (stream)" if view.streamed else ""
+    by = f" by {view.rule}" if view.rule else ""
+    refused = f" {view.refused}{_why(view)}" if view.refused else ""
+    struck = f", struck by {' and '.join(view.faults)}" if view.faults else ""
+    end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
+    sent = f"{view.events_sent} event{'' if view.events_sent == 1 else 's'}"
+    answered = f"{view.status}{refused}{by}{struck}, {sent}, {end} after {view.seconds:.3f} s"
+    return f"#{view.number} {asked}{model}{stream}{prompt} -> {answered}"
+
+
+def journal_lines(views: Sequence[View]) -> list[str]:
+    """One line for each exchange: the time from the first, the exchange, and how long the client had stayed away."""
+    told: list[str] = []
+    for place, view in enumerate(views):
+        since = f"{view.arrived - views[0].arrived:8.3f} s"
+        gap = f" (client came back after {max(view.arrived - views[place - 1].end, 0.0):.3f} s)" if place else ""
+        told.append(f"{since}  {line(view)}{gap}")
+    return told
+
+
+def explain_misses(views: Iterable[View]) -> Iterable[str]:
+    """For each request that no stub has matched: the stubs that come nearest, field by field."""
+    for view in views:
+        yield f"  {line(view)}"
+        for near in view.nearest:
+            yield f"      stub {near['name']!r}:"
+            yield from (
+                f"          {each['field']}: wanted {each['wanted']}, came {each['found']}"
+                for each in near["differences"]
+            )
+
+
+def loss(count: int) -> str:
+    """What to say where so many exchanges are forgotten, and how to keep them."""
+    return (
+        f"The journal has forgotten {count} exchange{'' if count == 1 else 's'} (--journal says how many a namespace "
+        f"keeps; all together hold {MOST_BYTES >> 20} MiB); nothing can be said of them. Keep more with --journal, in "
+        "Python MockServer(journal=...), or check and reset() before so much has come."
+    )
+
+
+def short(text: str) -> str:
+    """The beginning of a text, in quotes."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def _why(view: View) -> str:
+    """What the vendor says of a request that breaks its contract, on one line; nothing of other refusals."""
+    body = view.answer.get("body")
+    if not body or not view.breaks_contract:
+        return ""
+    text = body if isinstance(body, str) else orjson.dumps(body).decode()
+    return f" ({' '.join(text.split())[:_TOLD]})"

@@ -1,0 +1,249 @@
+"""What may be expected of exchanges: each function says in words what is wrong, or nothing.
+
+A check gets the exchanges that it is about, in the order in which they came, and the rest from the test. What it says
+has three parts: what was expected, what was found, and what came nearest.
+
+Where some of these exchanges are forgotten, those that are left may still decide: one that breaks a rule of all, one
+that is all that was looked for. Where they do not, a check does not hold, and says why.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import orjson
+
+from mockserver.control.journal.lines import explain_misses, line, loss
+from mockserver.control.journal.views import View
+from mockserver.control.verify.schemas import SchemaError, read_schema
+from mockserver.control.verify.subjects import Sifted, is_met, matcher_text
+from mockserver.control.verify.toolwork import tool_results
+from mockserver.control.verify.wanted import Bounds
+from mockserver.core.criteria import Matcher, wanted
+from mockserver.core.criteria_notation import CriteriaError, read_matcher
+
+# A sleep may end this much early, in seconds: clocks differ.
+_TICK = 0.001
+# No more exchanges than this are listed in a message.
+_LISTED = 12
+
+
+def calls(sifted: Sifted, bounds: Bounds) -> str | None:
+    """Whether as many requests match as were expected."""
+    count = len(sifted.matching) + sifted.counted
+    uncertain = sifted.forgotten - sifted.counted
+    if _are_certain(count, uncertain, bounds):
+        return None
+    found = f"{count} that the journal keeps" if uncertain else f"{count}"
+    told = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
+    if sifted.matching:
+        told += ["Found:", *_lines(sifted.matching)]
+    if sifted.others and count < bounds.least:
+        told.append("Nearest of the others:")
+        told += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
+    elif not (sifted.matching or sifted.others or sifted.forgotten):
+        told.append("There was no request at all.")
+    return _of_some(told, sifted.forgotten)
+
+
+def never(sifted: Sifted) -> str | None:
+    """Whether no request matches."""
+    count = len(sifted.matching) + sifted.counted
+    told = [f"Expected no request{sifted.asked}, found {count}:", *_lines(sifted.matching)] if count else None
+    return _of_all(told, sifted.forgotten)
+
+
+def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
+    """Whether so many seconds passed from the end of each answer to the next request."""
+    views = sifted.matching
+    gaps = [(before, after, after.arrived - before.end) for before, after in pairwise(views)]
+    early = [
+        f"  #{after.number} came {_after(gap)} #{before.number} ended"
+        for before, after, gap in gaps
+        if gap < seconds - _TICK
+    ]
+    expected = f"Expected at least {seconds:g} s from each answer to the next request, but:"
+    return _of_all([expected, *early, *_lines(views)] if early else None, sifted.forgotten)
+
+
+def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
+    """Whether requests came in an order: after one of each group, one of the next."""
+    reached = 0
+    for place, group in enumerate(groups):
+        after = next((view.number for view in group.matching if view.number > reached), None)
+        if after is None:
+            where = f"after #{reached}" if reached else "at all"
+            told = [
+                "Expected requests in this order:",
+                *(f"  {number}.{each.asked or ' request'}" for number, each in enumerate(groups, 1)),
+                f"but none{group.asked or ' request'} came {where} (number {place + 1}).",
+                *_lines(among.matching),
+            ]
+            return _of_some(told, max(each.forgotten for each in groups))
+        reached = after
+    return None
+
+
+def concurrency(sifted: Sifted, most: int) -> str | None:
+    """Whether no more than so many requests were open at once."""
+    views = sifted.matching
+    for view in views:
+        open_then = [each for each in views if each.arrived <= view.arrived < each.end]
+        if len(open_then) > most:
+            told = f"Expected at most {most} requests at once, found {len(open_then)} when #{view.number} came:"
+            return "\n".join([told, *_lines(open_then)])
+    return _of_all(None, sifted.forgotten)
+
+
+def tokens(sifted: Sifted, most: float) -> str | None:
+    """Whether prompts and answers together have no more tokens than this."""
+    total = sum(view.tokens for view in sifted.matching)
+    heaviest = sorted(sifted.matching, key=lambda view: -view.tokens)
+    told = [f"Expected at most {most} tokens, found {total}. Most in:", *_lines(heaviest)] if total > most else None
+    return _of_all(told, sifted.forgotten)
+
+
+def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> str | None:
+    """Whether all cost no more than this. `prices`: model -> (of a million prompt tokens, of a million more)."""
+    views = sifted.matching
+    unpriced = sorted(
+        {str(view.model) for view in views if view.usage and view.model not in prices and "*" not in prices}
+    )
+    if unpriced:
+        return f"No price for {', '.join(unpriced)}. Prices are by model ('*' for all others): {', '.join(prices)}"
+    total = sum(_cost(view, prices) for view in views)
+    if total <= most:
+        return _of_all(None, sifted.forgotten)
+    dearest = sorted(views, key=lambda view: -_cost(view, prices))
+    told = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
+    return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *told])
+
+
+def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str | None:
+    """Whether an answer calls a tool with such arguments; others it may have beside them."""
+    matchers = {key: _argument_matcher(value) for key, value in arguments.items()}
+    made = [(view, call) for view in sifted.matching for call in view.tool_calls]
+    if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in made):
+        return None
+    asked = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
+    told = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in made[:_LISTED]]
+    return _of_some([f"Expected an answer that calls {asked}, found {len(made)} calls:", *told], sifted.forgotten)
+
+
+def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
+    """Whether a request brings the result of a tool; `result` is a matcher or an equal text, None for any."""
+    given = [(view, each.text) for view in sifted.matching for each in tool_results(view.messages) if each.name == name]
+    matcher = None if result is None else read_matcher(result, "result")
+    if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
+        return None
+    what = f" that is {wanted(matcher)}" if matcher is not None else ""
+    told = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
+    expected = f"Expected a result of {name}{what}, found {len(given)}:"
+    return _of_some([expected, *(told or _lines(sifted.matching))], sifted.forgotten)
+
+
+def schema(sifted: Sifted, expected: object) -> str | None:
+    """Whether each body keeps to a JSON Schema. Raises CriteriaError when what is expected is none."""
+    try:
+        check = read_schema(dict(expected) if isinstance(expected, Mapping) else expected)
+    except SchemaError as error:
+        raise CriteriaError(f"schema: is no JSON Schema: {error}") from None
+    found = ((view, check(view.body)) for view in sifted.matching)
+    broken = [f"  #{view.number} at {breach.place}: {breach.message}" for view, breach in found if breach is not None]
+    return _kept_to("the schema", broken, sifted)
+
+
+def contract(sifted: Sifted) -> str | None:
+    """Whether each request kept to the vendor's contract."""
+    broken = [f"  {line(view)}" for view in sifted.matching if view.breaks_contract]
+    return _kept_to("the vendor's contract", broken, sifted)
+
+
+def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
+    """Whether the client left so many answers before their end."""
+    count = sum(view.closed_by == "client" for view in sifted.matching)
+    if _are_certain(count, sifted.forgotten, bounds):
+        return None
+    told = f"Expected the client to leave {bounds} answers before their end, found {count}."
+    return _of_some([told, *_lines(sifted.matching)], sifted.forgotten)
+
+
+def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
+    """Whether every stub was used, and a bounded one as often as can be. `stubs`: `name`, `used`, `most`, `match`."""
+    idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
+    if not idle:
+        return None
+    told = [
+        f"  {stub['name']} ({stub['match']}): used {stub['used']} of {stub.get('most') or 'any number of'} times"
+        for stub in idle
+    ]
+    return "\n".join(["Expected every stub to be used, but:", *told])
+
+
+def all_matched(sifted: Sifted) -> str | None:
+    """Whether a stub matched each request, where there are any."""
+    missed = [view for view in sifted.matching if view.is_unmatched]
+    expected = f"Expected a stub to match every request, but {len(missed)} found none:"
+    return _of_all([expected, *explain_misses(missed)] if missed else None, sifted.forgotten)
+
+
+def no_trouble(views: Sequence[View]) -> str | None:
+    """Whether no function of the test's own has raised anything."""
+    told = [f"  #{view.number}: {view.trouble}" for view in views if view.trouble is not None]
+    return "\n".join(["Functions of the test's own have failed:", *told]) if told else None
+
+
+def _of_all(told: Sequence[str] | None, forgotten: int) -> str | None:
+    """What a check says that is about all exchanges: one that is kept can break it, but not prove it."""
+    if told is None and forgotten:
+        return f"Nobody knows whether that holds of all. {loss(forgotten)}"
+    return None if told is None else "\n".join(told)
+
+
+def _of_some(told: Sequence[str], forgotten: int) -> str:
+    """What a check says that has not found what it looks for: it may have been forgotten."""
+    return "\n".join([*told, loss(forgotten)] if forgotten else told)
+
+
+def _are_certain(count: int, forgotten: int, bounds: Bounds) -> bool:
+    """Whether a number is within bounds, whatever the forgotten ones were."""
+    return count >= bounds.least and (bounds.most is None or count + forgotten <= bounds.most)
+
+
+def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
+    expected = f"Expected all requests to keep to {what}, but {len(broken)} do not:"
+    return _of_all([expected, *broken[:_LISTED]] if broken else None, sifted.forgotten)
+
+
+def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
+    """Whether the arguments of a call are what is wanted of them."""
+    try:
+        made = orjson.loads(arguments or "{}")
+    except orjson.JSONDecodeError:
+        made = None
+    if not isinstance(made, dict):
+        return not matchers
+    return all(name in made and is_met(matcher, (made[name],)) for name, matcher in matchers.items())
+
+
+def _argument_matcher(value: Any) -> Matcher:
+    """A matcher for an argument: objects and lists that are no matchers have to be equal."""
+    try:
+        return read_matcher(value, "argument")
+    except CriteriaError:
+        return read_matcher({"equals": value}, "argument")
+
+
+def _cost(view: View, prices: Mapping[str, Sequence[float]]) -> float:
+    prompt, completion = prices.get(str(view.model), prices.get("*", (0.0, 0.0)))
+    usage = view.usage
+    return (usage.get("prompt_tokens", 0) * prompt + usage.get("completion_tokens", 0) * completion) / 1e6
+
+
+def _after(gap: float) -> str:
+    return f"{gap:.3f} s after" if gap >= 0 else "before"
+
+
+def _lines(views: Sequence[View]) -> list[str]:
+    more = [f"  ... and {len(views) - _LISTED} more"] if len(views) > _LISTED else []
+    return [f"  {line(view)}" for view in views[:_LISTED]] + more

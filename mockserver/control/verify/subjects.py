@@ -1,0 +1,147 @@
+"""Whom a check is about: the exchanges that match what is asked for.
+
+One match narrows the next: what stands behind `calls(...)` is about the requests that matched there. Without any only
+exchanges are meant in which a model was asked, unless the first match says where requests go.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, get_args
+
+from mockserver.control.journal.lines import short
+from mockserver.control.journal.views import Past, View
+from mockserver.core.criteria import GIVEN_UP, Matcher, equal_to, holds, wanted
+from mockserver.core.criteria_notation import CriteriaError, read_matcher
+from mockserver.core.generation import FinishReason
+from mockserver.core.naming import unknown
+from mockserver.faults.catalogue import FAULTS
+
+# What singles out requests by where they go: without any of it only questions to a model are meant.
+PLACES = ("method", "operation", "path")
+
+# What a match may ask of an answer, beside what criteria ask of a request.
+ANSWER_FIELDS: Mapping[str, Callable[[View], Sequence[object]]] = {
+    "status": lambda view: (view.status,),
+    "rule": lambda view: () if view.rule is None else (view.rule,),
+    "fault": lambda view: tuple(view.faults),
+    "closed_by": lambda view: () if view.closed_by is None else (view.closed_by,),
+    "finish_reason": lambda view: tuple(view.finish_reasons),
+}
+
+# The words that a match may want of them, where there are no others.
+_WORDS: Mapping[str, Sequence[str]] = {
+    "fault": tuple(FAULTS),
+    "closed_by": ("server", "client"),
+    "finish_reason": get_args(FinishReason),
+}
+
+Match = Mapping[str, Any]
+# Where each exchange differs from what is asked of requests, by its number.
+Sift = Callable[[Match], Mapping[int, Sequence[str]]]
+
+
+class Sifted(NamedTuple):
+    """Exchanges that match what was `asked` for, and the others with the places where they differ.
+
+    Of those that may have been meant so many are `forgotten`; all of these `counted` ones did match, as nothing was
+    asked of them.
+    """
+
+    matching: Sequence[View]
+    others: Sequence[tuple[View, Sequence[str]]] = ()
+    forgotten: int = 0
+    counted: int = 0
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Whom a check is about: what all of the matches leave of a journal."""
+
+    look: Callable[[], Past]
+    sift: Sift
+    matches: tuple[Match, ...] = ()
+
+    def narrowed(self, match: Match) -> "Subject":
+        """Those among them that match this too."""
+        return Subject(self.look, self.sift, (*self.matches, match))
+
+    def sifted(self) -> Sifted:
+        """The exchanges that are meant, and the others. Raises CriteriaError."""
+        requests = [asked for match in self.matches if (asked := _of_request(match))]
+        answers = [
+            (name, _answer_matcher(name, value))
+            for match in self.matches
+            for name, value in match.items()
+            if name in ANSWER_FIELDS
+        ]
+        # Looked at last: what is forgotten meanwhile is counted, and what comes meanwhile has not come yet.
+        differing = self.sift(requests[0] if len(requests) == 1 else {"all": requests}) if requests else None
+        past = self.look()
+        everywhere = bool(self.matches) and any(place in self.matches[0] for place in PLACES)
+        told = [
+            (view, (*(() if differing is None else differing[view.number]), *_differences(view, answers)))
+            for view in past.views
+            if (everywhere or view.is_question) and (differing is None or view.number in differing)
+        ]
+        forgotten = past.forgotten.exchanges if everywhere else past.forgotten.questions
+        others = [(view, different) for view, different in told if different]
+        return Sifted(
+            tuple(view for view, different in told if not different),
+            tuple(sorted(others, key=lambda each: len(each[1]))),
+            forgotten,
+            0 if requests or answers else forgotten,
+            asked_for(*self.matches),
+        )
+
+
+def everyone(past: Past) -> Sifted:
+    """All exchanges of a journal, whether a model was asked or not."""
+    return Sifted(past.views, (), past.forgotten.exchanges, past.forgotten.exchanges)
+
+
+def asked_for(*matches: Match) -> str:
+    """Matches in words, to stand behind "request"."""
+    told = dict.fromkeys(f"{name}={matcher_text(value)}" for match in matches for name, value in match.items())
+    return f" with {', '.join(told)}" if told else ""
+
+
+def matcher_text(value: Any) -> str:
+    """A matcher as people write it in Python."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        [(word, inner)] = value.items()
+        return f"{word}({inner!r})"
+    return getattr(value, "__name__", None) or repr(value)
+
+
+def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
+    """Whether a matcher holds. Raises CriteriaError where nobody knows: a check that guesses would prove nothing."""
+    decision = holds(matcher, values)
+    if decision is None:
+        shown = short(", ".join(map(str, values)))
+        raise CriteriaError(f"Nobody knows whether {shown} is {wanted(matcher)}: {GIVEN_UP}")
+    return decision
+
+
+def _of_request(match: Match) -> dict[str, Any]:
+    """What a match asks of the request."""
+    return {name: value for name, value in match.items() if name not in ANSWER_FIELDS}
+
+
+def _answer_matcher(name: str, value: Any) -> Matcher:
+    """A matcher for what was answered. CriteriaError where it wants what no answer has."""
+    matcher = read_matcher(value, name)
+    for said in equal_to(matcher):
+        if name in _WORDS and said not in _WORDS[name]:
+            raise CriteriaError(f"{name}: {unknown('word', said, _WORDS[name])}")
+        if name == "status" and (isinstance(said, bool) or not isinstance(said, int)):
+            raise CriteriaError(f"status: {said!r} is no number")
+    return matcher
+
+
+def _differences(view: View, matchers: Iterable[tuple[str, Matcher]]) -> Iterable[str]:
+    """Where an answer differs from what is wanted of it."""
+    for name, matcher in matchers:
+        found = ANSWER_FIELDS[name](view)
+        if not is_met(matcher, found):
+            yield f"{name}: wanted {wanted(matcher)}, came {', '.join(map(repr, found)) or 'nothing'}"

@@ -1,0 +1,119 @@
+"""What checks may want: numbers, bounds, prices, matches. Each is read once, and refused where it cannot be meant.
+
+A reader gets the value and its place, which its complaint names; CheckError says what would have been valid.
+"""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+from mockserver.core.naming import unknown
+
+_BOUNDS = ("at_least", "at_most")
+
+
+class CheckError(ValueError):
+    """A check that cannot be meant; the text says what would have been valid."""
+
+
+class Bounds(NamedTuple):
+    """From `least` to `most`, both of them included; None is no bound."""
+
+    least: int = 0
+    most: int | None = None
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        if self.least == self.most:
+            return str(self.least)
+        return f"{self.least} to {self.most}" if self.least else f"at most {self.most}"
+
+
+def read_bounds(value: object, place: str) -> Bounds:
+    """A number, true for one at least, or a table of `at_least` and `at_most`."""
+    if value is True:
+        return Bounds(1)
+    said = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
+    if isinstance(value, Mapping) and said and not value.keys() - set(_BOUNDS):
+        least, most = (_bound(value[name], place) if name in said else None for name in _BOUNDS)
+        if least is not None and most is not None and least > most:
+            raise CheckError(f"{place}: at_least {least} is more than at_most {most}: nothing can be both")
+        return Bounds(least or 0, most)
+    number = _bound(value, place)
+    return Bounds(number, number)
+
+
+def read_whole(value: object, place: str) -> int:
+    """A whole number from 0 on."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _strange(value, place, "a whole number from 0 on")
+    return value
+
+
+def read_amount(value: object, place: str) -> float:
+    """A number from 0 on."""
+    if not _is_amount(value):
+        raise _strange(value, place, "a number from 0 on")
+    return value  # type: ignore[return-value]
+
+
+def read_seconds(value: object, place: str) -> float:
+    """A number of seconds."""
+    if not _is_amount(value):
+        raise CheckError(f"{place}: {value!r} is no number of seconds, from 0 on")
+    return value  # type: ignore[return-value]
+
+
+def read_prices(value: object, place: str) -> Mapping[str, tuple[float, float]]:
+    """What a million tokens cost by model, '*' being all others: of prompts, and of answers."""
+    if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
+        return {str(model): (prompt, completion) for model, (prompt, completion) in value.items()}
+    raise _strange(value, place, 'by model what a million tokens of prompt and of answer cost, {"*": [0.1, 0.4]}')
+
+
+def read_name(value: object, place: str) -> str:
+    """A name that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise _strange(value, place, "a name")
+    return value
+
+
+def read_table(value: object, place: str) -> Mapping[str, Any]:
+    """A table with names for keys."""
+    if not isinstance(value, Mapping):
+        raise CheckError(f"{place}: is a table")
+    return value
+
+
+def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
+    """One match and more."""
+    if not isinstance(value, list | tuple) or not value:
+        raise CheckError(f'{place}: is a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
+    return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
+
+
+def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Mapping[str, Any]:
+    """A table without strange keys."""
+    for name in table:
+        if name not in known:
+            raise CheckError(f"{place}: {unknown('key', name, known)}")
+    return table
+
+
+def _bound(value: object, place: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise CheckError(f'{place}: {value!r} is neither a number nor {{"at_least": 1, "at_most": 3}}')
+    return value
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
+
+
+def _is_price(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_amount, value))
+
+
+def _strange(value: object, place: str, valid: str) -> CheckError:
+    return CheckError(f"{place}: {value!r} is not what it takes: {valid}")
