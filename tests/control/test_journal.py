@@ -133,6 +133,45 @@ def test_secrets_are_masked() -> None:
     assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
 
 
+SECRETS = {
+    "Authorization": "Bearer sk-0123456789",
+    "Upstash-Forward-Authorization": "Bearer sk-0123456789",
+    "X-Auth-Token": "sk-0123456789",
+    "Ocp-Apim-Subscription-Key": "sk-0123456789",
+    "X-Amz-Security-Token": "sk-0123456789",
+    "X-My-Password": "sk is 0123456789",
+    "Cookie": "session=0123456789; theme=6789",
+}
+OPEN = {"X-RateLimit-Token": "100", "X-Max-Tokens": "4096", "Idempotency-Key": "sk-0123456789", "X-Token-Count": "12"}
+
+
+def test_secrets_are_masked_by_their_names_wherever_a_request_is_told() -> None:
+    headers = Headers((name.lower().encode(), value.encode()) for name, value in (SECRETS | OPEN).items())
+    query = "api_key=sk%2D0123456789&max_tokens=5&token=0123456789&qstash_token=0123456789&apiKey=0123456789&a=b%20c&c"
+    call = Call("POST", "/nowhere", headers, query=query)
+    one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", "Nothing is served"))
+    told_request, archived = told_whole(one)["request"], har_entry(one)["request"]
+    assert told_request["headers"] == {
+        **{name.lower(): "****6789" for name in SECRETS},
+        **{name.lower(): "Bearer ****6789" for name in SECRETS if name.endswith("Authorization")},
+        **{name.lower(): value for name, value in OPEN.items()},
+    }
+    masked = "api_key=****6789&max_tokens=5&token=****6789&qstash_token=****6789&apiKey=****6789&a=b%20c&c"
+    assert told_request["query"] == masked
+    assert archived["url"] == f"http://localhost/nowhere?{masked}"
+    assert archived["queryString"][0] == {"name": "api_key", "value": "****6789"}
+    assert "012345" not in json.dumps([told_request["query"], archived["queryString"], archived["url"]])
+
+
+def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
+    def credentials(token: str) -> str:
+        call = Call("POST", "/nowhere", Headers([(b"cookie", token.encode())]), query=f"token={token}-9999")
+        one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", ""))
+        return str(told_whole(one)["request"]["credentials"])
+
+    assert credentials("one") == credentials("one") != credentials("two")
+
+
 def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
     assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4

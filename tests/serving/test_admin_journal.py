@@ -127,6 +127,19 @@ def test_events_tell_of_exchanges_as_they_begin_and_end(server: MockServer) -> N
     assert [line["outcome"]["closed_by"] for line in data] == [None, "server"]
 
 
+def test_a_stub_that_wants_another_key_does_not_tell_the_one_that_came(server: MockServer) -> None:
+    space = server.in_namespace("keys")
+    space.on(key="mine", headers={"x-auth-token": "mine", "x-tenant": "a"}).reply("Hello")
+    asked(server, "keys", **{"authorization": "Bearer sk-0123456789", "x-auth-token": "0123", "x-tenant": "b"})
+    [near] = space.last.nearest
+    assert {each["field"]: each["found"] for each in near["differences"]} == {
+        "key": "something else, masked",
+        "headers.x-auth-token": "something else, masked",
+        "headers.x-tenant": "'b'",
+    }
+    space.verify.calls(1, key="sk-0123456789", headers={"x-auth-token": "0123"})
+
+
 @pytest.mark.parametrize("path", ["/journal/99", "/journal?after=x", "/ns/a/journal?limit=-1"])
 def test_what_the_journal_cannot_answer_is_said_clearly(server: MockServer, path: str) -> None:
     answer = exchange(server.url, "GET", f"/_mockserver{path}")

@@ -4,6 +4,7 @@
 """
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -14,14 +15,15 @@ from urllib.parse import parse_qsl
 import orjson
 
 from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
 from mockserver.control.plan import Plan
-from mockserver.core.calls import Call, Headers, masked_key
-from mockserver.core.seeding import fingerprint
+from mockserver.core.calls import Call, Headers
+from mockserver.core.criteria import Difference
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.core.version import __version__
 
-# What a header may hold that nobody else should read.
-_SECRET = ("authorization", "x-api-key", "api-key", "cookie", "proxy-authorization", "x-goog-api-key")
+# The fields of criteria that may hold a secret, within alternatives and scripts too.
+_SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$")
 # No more events of one answer than this are told.
 _MOST_EVENTS = 20_000
 
@@ -52,9 +54,9 @@ def told_whole(exchange: Exchange) -> dict[str, Any]:
     """An exchange with its request, its answer and every event, planned and sent."""
     call, plan = exchange.call, exchange.plan
     request = {
-        "headers": masked(call.headers),
-        "query": call.query,
-        "credentials": _digest(call.headers),
+        "headers": _masked(call.headers),
+        "query": masked_query(call.query),
+        "credentials": credentials_digest(call),
         **_body("body", call.body),
     }
     if plan is None:
@@ -66,11 +68,6 @@ def told_whole(exchange: Exchange) -> dict[str, Any]:
     if not timeline.streamed:
         answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
     return {**told(exchange), "request": request, "answer": answer}
-
-
-def masked(headers: Headers) -> dict[str, str]:
-    """Request headers by name, without their secrets: of a key the last four characters stay."""
-    return {name: _mask(value) if name in _SECRET else value for name, value in _headers(headers.raw).items()}
 
 
 def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -122,10 +119,18 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
     line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
     if plan.nearest is not None:
         line["nearest"] = [
-            {"name": near.name, "differences": [asdict(difference) for difference in near.differences]}
+            {"name": near.name, "differences": [_told_difference(difference) for difference in near.differences]}
             for near in plan.nearest
         ]
     return line if plan.trouble is None else {**line, "handler_error": plan.trouble}
+
+
+def _told_difference(difference: Difference) -> dict[str, Any]:
+    """Where a request differs from a stub. A secret that came is not shown."""
+    field = _SECRET_FIELD.search(difference.field)
+    hidden = field is not None and (field["header"] is None or is_secret(field["header"]))
+    told = asdict(difference)
+    return {**told, "found": "something else, masked"} if hidden and difference.found != "nothing" else told
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
@@ -183,15 +188,9 @@ def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return told
 
 
-def _digest(headers: Headers) -> str:
-    """What tells whether two requests bring the same credentials, and nothing more of them."""
-    secrets = (value.strip() for name, value in headers.raw if name.decode("latin-1") in _SECRET and name != b"cookie")
-    return fingerprint(b"\n".join(secrets))[:8]
-
-
-def _mask(value: str) -> str:
-    scheme, blank, secret = value.rpartition(" ")
-    return f"{scheme}{blank}{masked_key(secret)}"
+def _masked(headers: Headers) -> dict[str, str]:
+    """Request headers by name, without their secrets."""
+    return {name: masked(name, value) for name, value in _headers(headers.raw).items()}
 
 
 def har_entry(exchange: Exchange) -> dict[str, Any]:
@@ -209,9 +208,10 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
         | {
             "method": call.method,
             "url": _url(exchange, call),
-            "headers": _pairs(masked(call.headers)),
+            "headers": _pairs(_masked(call.headers)),
             "queryString": [
-                {"name": name, "value": value} for name, value in parse_qsl(call.query, keep_blank_values=True)
+                {"name": name, "value": value}
+                for name, value in parse_qsl(masked_query(call.query), keep_blank_values=True)
             ],
             "bodySize": len(call.body),
             "postData": {
@@ -239,7 +239,7 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
 
 
 def _url(exchange: Exchange, call: Call) -> str:
-    query = f"?{call.query}" if call.query else ""
+    query = f"?{masked_query(call.query)}" if call.query else ""
     return f"http://{call.headers.get('host') or 'localhost'}{exchange.path}{query}"
 
 
