@@ -2,10 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from mockserver.control.stubs.notation import StubError
+from mockserver.core.criteria_notation import CriteriaError
 
 Table = dict[str, Any]
 
@@ -60,9 +63,11 @@ def chunk(text: str, delay: float | str = 0.0) -> Table:
     return {"chunks": [{"text": text, "delay": delay if isinstance(delay, str) else f"{delay * 1000:.9g}ms"}]}
 
 
-def as_json(value: Any = None, /, **fields: Any) -> Table:
-    """A reply: the model says this as JSON."""
-    return {"json": fields if value is None else value}
+def as_json(*value: Any, **fields: Any) -> Table:
+    """A reply: the model says this as JSON: one value, None being null, or an object with these fields."""
+    if len(value) > 1 or (value and fields):
+        raise TypeError("Say one value, as_json([1, 2]), or the fields of an object, as_json(city='Oslo')")
+    return {"json": value[0] if value else fields}
 
 
 def refusal(text: str) -> Table:
@@ -156,14 +161,26 @@ def _join(told: Table, part: Mapping[str, Any]) -> None:
             told[name] = value
 
 
-def _pattern(pattern: str | re.Pattern[str]) -> str:
-    """A regular expression as text, its flags within it."""
+def _pattern(pattern: Any) -> str:
+    """A regular expression as text, its flags within it. Raises CriteriaError where a text cannot say it."""
     if isinstance(pattern, str):
         return pattern
-    flags = "".join(letter for letter, flag in _FLAGS if pattern.flags & flag)
+    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
+        raise CriteriaError(f"{pattern!r} is no regular expression for texts: say r'...', or re.compile(r'...')")
+    unsaid = re.RegexFlag(pattern.flags & ~_SAID)
+    if unsaid:
+        known = ", ".join(flag.name or "" for flag in _FLAGS.values())
+        raise CriteriaError(f"{pattern!r}: {unsaid!r} cannot be said in a pattern's text. Known: {known}")
+    flags = "".join(letter for letter, flag in _FLAGS.items() if pattern.flags & flag)
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 
 
-_FLAGS = (("i", re.IGNORECASE), ("m", re.MULTILINE), ("s", re.DOTALL), ("x", re.VERBOSE))
-
-Handler = Callable[[Any], Any]
+_FLAGS: Mapping[str, re.RegexFlag] = {
+    "a": re.ASCII,
+    "i": re.IGNORECASE,
+    "m": re.MULTILINE,
+    "s": re.DOTALL,
+    "x": re.VERBOSE,
+}
+# Texts are Unicode unless they say otherwise.
+_SAID = reduce(or_, _FLAGS.values(), re.UNICODE)

@@ -25,10 +25,10 @@ class Stubbing:
     def __init__(self, link: Link, match: Mapping[str, Any], unfinished: "list[Stubbing]", **settings: Any) -> None:
         self._link = link
         self._match = match
-        self._unfinished = unfinished
-        self._unfinished.append(self)
         self._is_in_force = False
         self._table: dict[str, Any] = {"match": _meant(told_match(match)), **settings}
+        self._unfinished = unfinished
+        self._unfinished.append(self)
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from mockserver import (
     one_of,
     raw,
     refusal,
+    regex,
     template,
     tool_call,
 )
@@ -100,6 +101,35 @@ def test_stubs_answer_what_matches(handle: Handle) -> None:
         handle.verify.all_used()
 
 
+def test_a_reply_as_json_may_be_any_value(handle: Handle) -> None:
+    for value, text in ((None, "null"), ([], "[]"), (0, "0"), ({"a": None}, '{"a": null}')):
+        handle.next().reply(as_json(value))
+        assert said(handle, "json?")["content"] == text
+    handle.next().reply(as_json())
+    assert said(handle, "json?")["content"] == "{}"
+    with pytest.raises(TypeError, match="Say one value"):
+        as_json({"a": 1}, b=2)
+
+
+def test_a_pattern_keeps_its_flags(handle: Handle) -> None:
+    for prompt in ("Ångström", "Angstrom"):
+        Wire(handle).ask(BODY | {"prompt": prompt})
+    handle.verify.calls(2, prompt=re.compile(r"^\w+$")).calls(1, prompt=re.compile(r"^\w+$", re.ASCII))
+    handle.verify.calls(1, prompt=regex(re.compile(r"^[a-z]+$ # letters", re.A | re.I | re.X)))
+    unsaid: list[tuple[Any, str]] = [
+        (re.compile(b"a"), r"re.compile\(b'a'\) is no regular expression for texts"),
+        (re.compile("a", re.DEBUG), "re.DEBUG cannot be said in a pattern's text. Known: ASCII, IGNORECASE, "),
+    ]
+    for pattern, words in unsaid:
+        with pytest.raises(CriteriaError, match=words):
+            handle.verify.never(prompt=pattern)
+        with pytest.raises(CriteriaError, match=words):
+            handle.on(prompt=pattern)
+    with pytest.raises(CriteriaError, match="b'a' is no regular expression for texts"):
+        regex(b"a")  # type: ignore[arg-type]
+    assert handle.problems() == []
+
+
 def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None:
     handle.on(last_user=contains("weather")).reply(tool_call("get_weather", city="Oslo"))
     handle.on(tool_result="get_weather").reply("It rains.")
@@ -114,6 +144,7 @@ def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None
     assert said(handle, "", messages=messages, tools=tools)["content"] == "It rains."
     verify = handle.verify.all_used().all_matched()
     verify.tool_called("get_weather", city="Oslo").tool_answered("get_weather", contains("rain"))
+    verify.tool_called("get_weather", city=re.compile("^O"))
     with pytest.raises(AssertionError, match=r"calls get_weather\(city='Rome'\), found 1 calls"):
         verify.tool_called("get_weather", city="Rome")
 

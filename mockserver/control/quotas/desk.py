@@ -117,10 +117,10 @@ class QuotaDesk:
             self._running.setdefault(account, set()).add(ticket)
         return Admitted(ticket, self.standings(asker, allowance, now))
 
-    def settle(self, ticket: Ticket, used: int, now: float) -> tuple[Standing, ...]:
+    def settle(self, ticket: Ticket, used: int, now: float) -> None:
         """Charge what an answer took beyond what its request was charged, in tokens, prompt included; once.
 
-        It may run into debt. Gives the standings after it. Not for a vendor that charges up front.
+        It may run into debt. Not for a vendor that charges up front.
         """
         more = max(used - ticket.charge.tokens, 0)
         if more and not ticket.settled:
@@ -128,7 +128,6 @@ class QuotaDesk:
                 if limit.measure == "tokens":
                     self._take(ticket.asker, limit, more, now)
         ticket.settled = True
-        return self.standings(ticket.asker, ticket.allowance, now)
 
     def leave(self, ticket: Ticket) -> None:
         """A request has come to its end, well or not; nothing happens when it is said again."""
