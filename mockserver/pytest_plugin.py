@@ -27,7 +27,6 @@ _MARKER = (
     "mockserver(dialect=, seed=, latency=, edition=, strict=, ...): how the test's namespace answers; any setting that "
     "a namespace can have, and what verify.resilience takes"
 )
-_DECLARED = ("handles", "outcome", "patience", "least_attempts", "most_attempts")
 _LONGEST_SLUG = 40
 
 _HANDLE = pytest.StashKey["Handle"]()
@@ -96,12 +95,13 @@ def mockserver(
     """The test's own namespace of the session's server, to which the clients' environment variables lead."""
     from mockserver.control.options import from_texts
     from mockserver.control.settings import ConfigError
+    from mockserver.control.verify.verdict import DECLARED
 
     item, config = request.node, request.config
     marked = _marked(item)
     handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None))
     strict = marked.pop("strict", None)
-    declared = {name: marked.pop(name) for name in _DECLARED if name in marked}
+    declared = {name: marked.pop(name) for name in DECLARED if name in marked}
     own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
     try:
         strictly = from_texts({"strict": _told(config, "strict") if strict is None else strict}, "setting")["strict"]

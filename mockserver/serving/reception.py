@@ -233,15 +233,22 @@ class Reception:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
         return self._noted(visitor, call, plan, ticket)
 
-    def _noted(self, visitor: _Visitor, call: Call, plan: Plan, ticket: Ticket | None = None) -> Staged:
-        exchange = visitor.note(call, plan)
+    def _noted(
+        self,
+        visitor: _Visitor,
+        call: Call,
+        plan: Plan | None = None,
+        ticket: Ticket | None = None,
+        denial: Denial | None = None,
+    ) -> Staged:
+        exchange = visitor.note(call, plan, denial)
         self._simulator.namespaces.trim()
         return Staged(visitor, exchange, ticket)
 
     def _denied(self, visitor: _Visitor, denial: Denial, landing: Landing | None = None) -> Staged:
         """The exchange of an answer of our own."""
         call = visitor.call(visitor.path if landing is None else landing.path)
-        return Staged(visitor, visitor.note(call, denial=denial))
+        return self._noted(visitor, call, denial=denial)
 
     def _lost(self, visitor: _Visitor) -> Denial:
         said = (

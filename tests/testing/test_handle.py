@@ -408,6 +408,14 @@ def test_a_namespace_never_pays_for_the_long_prompts_of_another() -> None:
         large.verify.calls(17)
 
 
+def test_what_nobody_serves_counts_among_what_the_journals_hold() -> None:
+    with MockServer() as server:
+        for _ in range(9):
+            exchange(server.url, "POST", "/nowhere", b"x" * 8_000_000)
+        assert 0 < len(server.exchanges) < 9
+        server.verify.calls(9)
+
+
 def test_what_follows_calls_is_about_the_requests_that_matched(handle: Handle) -> None:
     handle.next().error("rate_limit")
     wire = Wire(handle)
