@@ -60,12 +60,17 @@ def _calls(requests: Sequence[View]) -> list[list[View]]:
     """The calls that equal requests belong to."""
     crowded = any(_overlap(before, after) for before, after in pairwise(requests))
     calls: list[list[View]] = []
+    # Those whose last attempt has not succeeded: nothing else can be taken up again.
+    open_calls: list[list[View]] = []
     for view in requests:
-        call = _continued(calls, view, crowded=crowded)
+        call = _continued(open_calls, view, crowded=crowded)
         if call is None:
-            calls.append([view])
-        else:
-            call.append(view)
+            call = []
+            calls.append(call)
+            open_calls.append(call)
+        call.append(view)
+        if succeeded(view):
+            open_calls = [each for each in open_calls if each is not call]
     return calls
 
 

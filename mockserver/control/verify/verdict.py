@@ -7,6 +7,7 @@ application made of it. What cannot be judged is said to be so; in doubt it is f
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
+from math import inf
 from typing import Any, Literal, get_args
 
 from mockserver.control.journal.lines import loss
@@ -143,7 +144,8 @@ class Verdict:
 class Case:
     """What is judged: the exchanges, the calls in them, the declaration, and the present on the server's clock.
 
-    `now` is None where the journal is all there is; `ahead` is how far the clock is ahead at present.
+    `now` is None where the journal is all there is; `ahead` is how far the clock is ahead at present. The latest
+    request that was answered well came at `answered`.
     """
 
     views: Sequence[View]
@@ -151,6 +153,7 @@ class Case:
     declared: Declaration
     now: float | None = None
     ahead: float = 0.0
+    answered: float = -inf
 
 
 Judge = Callable[[Case], Iterator[Finding | Unjudged]]
@@ -166,7 +169,8 @@ def judge(
 ) -> Verdict:
     """The verdict on the clients of some exchanges, which may be of several namespaces; so many are forgotten."""
     seen = list(views)
-    case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead)
+    answered = max((view.arrived for view in seen if view.is_question and succeeded(view)), default=-inf)
+    case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead, answered)
     said = [each for check in JUDGES.values() for each in check(case)]
     findings = tuple(each for each in said if isinstance(each, Finding))
     unjudged = [each for each in said if isinstance(each, Unjudged)]
@@ -342,7 +346,7 @@ def _free_waits(call: Attempts) -> tuple[float, ...]:
 def _answered_since(case: Case, failed: View) -> bool:
     """Whether another request, such as a fallback, was answered well after this one had failed."""
     end = failed.ended or failed.arrived
-    return any(view.is_question and view.arrived >= end - _TICK and succeeded(view) for view in case.views)
+    return case.answered >= end - _TICK
 
 
 def _how(view: View) -> str:

@@ -8,6 +8,7 @@ GET    /_mockserver/ns/<name>/settings    the namespace's own settings
 PUT    /_mockserver/settings          {"seed": 7, "latency": "off"}: settings of the namespace's own
 """
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -101,7 +102,8 @@ def verify_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         space, clock = namespace(request), simulator.clock(namespace(request))
         exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
         seen = await views(exchanges)
-        verdict = judge(seen, declared, now=clock.now(), ahead=space.shift, forgotten=forgotten)
+        told = partial(judge, seen, declared, now=clock.now(), ahead=space.shift, forgotten=forgotten)
+        verdict = await asyncio.to_thread(told)
         return admin_json(verdict.as_json())
 
     async def own_settings(request: Request) -> Response:
