@@ -17,8 +17,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.control.options import OPTIONS
-from mockserver.control.own_settings import OWN
+from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.core.criteria_notation import FIELDS
 from mockserver.core.dialects import Dialect
@@ -29,7 +28,6 @@ from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
 from mockserver.faults.scenarios import SCENARIOS, Act
 from mockserver.latency.profiles import PRESETS
 from mockserver.serving.admin.api import admin_api
-from mockserver.serving.admin.catalogue import CHANGEABLE
 from mockserver.serving.admin.openapi import admin_document
 from mockserver.serving.app import create_app
 
@@ -102,7 +100,7 @@ def _default(value: object) -> object:
 
 
 def _changes(name: str) -> Iterator[str]:
-    if name in CHANGEABLE:
+    if name in LIVE:
         yield "at run time"
     if name in OWN:
         yield "per namespace"

@@ -195,6 +195,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
 )
 _BY_NAME = {option.name: option for option in OPTIONS}
+# What a running server cannot take up, since it is bound, or counted, once; what it takes up from the admin API, a file
+# aside, which can say tables well; and what each namespace can have of its own.
+FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
+LIVE = ("seed", "edition", "latency", "speed", "cors", "strict", "created", "ids", "writes", "quota")
+OWN = (
+    *("seed", "latency", "speed", "edition", "fault", "quota", "auth", "strict", "created", "ids", "writes"),
+    "unmatched",
+)
 # Container platforms describe a service that is called `mockserver` in variables that look like ours, such as
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.
 _LINKED = re.compile(r"(tcp|udp|sctp)://")

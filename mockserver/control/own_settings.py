@@ -3,28 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.options import check_matches, from_texts
+from mockserver.control.options import OWN, check_matches, from_texts
 from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
 from mockserver.latency.traces import NO_TRACES, Tracing
-
-OWN = (
-    "seed",
-    "latency",
-    "speed",
-    "edition",
-    "fault",
-    "quota",
-    "auth",
-    "strict",
-    "created",
-    "ids",
-    "writes",
-    "unmatched",
-)
 
 
 def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES) -> dict[str, Any]:

@@ -223,7 +223,7 @@ def _text(value: Mapping[str, Any], schema: Schema) -> str:
     )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def _document(schema: bytes) -> Document:
     return Document(orjson.loads(schema))
 

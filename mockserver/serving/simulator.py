@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
-from mockserver.control.options import check_names, check_tiers
+from mockserver.control.options import FIXED, check_names, check_tiers
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
@@ -16,9 +16,6 @@ from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
 from mockserver.serving.metrics import Metrics
 from mockserver.serving.stub_files import standing_stubs
-
-# What a running server cannot take up: it is bound, or counted, once.
-_FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format", "pinned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class Simulator:
 
         Rules of the settings count from nothing; what was armed, stubbed and recorded stays.
         """
-        changed = [name for name in _FIXED if getattr(settings, name) != getattr(self.setup.settings, name)]
+        changed = [name for name in (*FIXED, "pinned") if getattr(settings, name) != getattr(self.setup.settings, name)]
         if changed:
             raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
         # A namespace's own latency may name what was read before.

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver.control.options import from_texts
+from mockserver.control.options import LIVE, from_texts
 from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.failures import FailureKind
@@ -37,9 +37,6 @@ from mockserver.serving.admin.answers import (
     per_namespace,
 )
 from mockserver.serving.simulator import Simulator
-
-# What may change while the server runs. The rest is bound once, or lives in tables that only a file can say well.
-CHANGEABLE = ("seed", "edition", "latency", "speed", "cors", "strict", "created", "ids", "writes", "quota")
 
 # A picture is made of so many generations, each of so many tokens after a prompt of so many.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
@@ -75,8 +72,8 @@ def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     async def change(request: Request) -> Response:
         values = await json_body(request, "The body", '{"seed": 7, "latency": "slow"}')
         for name in values:
-            if name not in CHANGEABLE:
-                raise BadRequestError(f"settings: {unknown('name', name, CHANGEABLE)}. Others change with the server")
+            if name not in LIVE:
+                raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. Others change with the server")
         try:
             settings = simulator.setup.settings
             simulator.adopt(replace(settings, **from_texts(values, "settings:", settings.traces)))

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from mockserver.control.options import OPTIONS
-from mockserver.control.own_settings import OWN
+from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS
 from mockserver.control.verify.checks import CHECKS
@@ -19,7 +18,6 @@ from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
 from mockserver.faults.catalogue import FAULTS, PLACES, Setting
 from mockserver.faults.scenarios import SCENARIOS
-from mockserver.serving.admin.catalogue import CHANGEABLE
 
 Schema = Mapping[str, Any]
 
@@ -314,7 +312,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "Check": _CHECK,
     "Verdict": _VERDICT,
     "Settings": _shown_settings(),
-    "Changes": _settings(CHANGEABLE),
+    "Changes": _settings(LIVE),
     "OwnSettings": _settings(OWN),
     "Catalogue": table(
         {
