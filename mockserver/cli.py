@@ -268,6 +268,8 @@ def _plan(options: argparse.Namespace) -> int:
     for run in timeline.runs:
         for data, due, tokens in zip(*run, strict=True):
             print(f"{due:9.4f} s {tokens:3} tokens  {data.decode(errors='replace').rstrip()}")
+    if timeline.until:
+        print(f"{timeline.until:9.4f} s  the end")
     if timeline.ending is not None:
         print(f"then: {timeline.ending.how}")
     if plan.pace is not None:

@@ -16,7 +16,6 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.events import goes_on
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
 
@@ -143,7 +142,7 @@ def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
             continue
         if (kind.calls and not _calls(plan)) or (kind.needs is not None and not kind.needs(timeline)):
             continue
-        if kind.within and not goes_on(timeline, fault.place):
+        if kind.within is not None and not kind.within(timeline, fault.place):
             continue
         if kind.says is not None and not _says_so_much(plan, fault):
             continue

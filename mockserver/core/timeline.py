@@ -140,13 +140,17 @@ class Ending(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """What goes out, and when: the head with the first run, then run after run. Without an `ending` it ends well."""
+    """What goes out, and when: the head with the first run, then run after run. Without an `ending` it ends well.
+
+    It ends after its last frame, and not before the instant `until` (in seconds after the request was received).
+    """
 
     status: int
     headers: RawHeaders
     runs: Iterable[Run]
     streamed: bool = False
     ending: Ending | None = None
+    until: float = 0.0
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ def html(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 def empty(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The answer's head without a body."""
-    return timeline._replace(runs=(Run((b"",), (0.0,), (0,)),), streamed=False)
+    return timeline._replace(runs=(Run((b"",), (0.0,), (0,)),), streamed=False, until=0.0)
 
 
 def truncated(timeline: Timeline, fault: Fault, words: Words) -> Timeline:

@@ -12,8 +12,8 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
 from mockserver.faults import answers, connections, fields, streams
-from mockserver.faults.events import Words
-from mockserver.faults.rules import Fault
+from mockserver.faults.events import Words, goes_on, reaches
+from mockserver.faults.rules import Fault, Place
 from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
 
 Harm = Literal["none", "truncates", "spoils"]
@@ -39,10 +39,11 @@ class Setting(NamedTuple):
 class Kind:
     """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
 
-    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, those
-    that strike `within` an answer only one that goes on after their place, and those of `calls` only answers that call
-    a tool; `places` are the keys by which one can be told where to strike. A kind that `listens` strikes no answer: it
-    is the listener that fails, for everybody.
+    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, and
+    those of `calls` only answers that call a tool. `places` are the keys by which one can be told where to strike; it
+    strikes only where its place is `within` the answer, which is for most kinds where anything comes after it, and for
+    those that add an end of their own where the answer comes so far. A kind that `listens` strikes no answer: it is the
+    listener that fails, for everybody.
 
     `harm` is what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
     """
@@ -54,7 +55,7 @@ class Kind:
     places: tuple[str, ...] = ()
     says: Change | None = None
     needs: Callable[[Timeline], bool] | None = None
-    within: bool = False
+    within: Callable[[Timeline, Place], bool] | None = None
     calls: bool = False
     listens: bool = False
     harm: Harm = field(kw_only=True)
@@ -104,15 +105,16 @@ FAULTS: dict[str, Kind] = {
         _FAILURE,
         streams=True,
         places=PLACES,
+        within=reaches,
         harm="spoils",
     ),
     "cut": Kind(
-        streams.over(streams.cut),
+        streams.cut,
         "a stream that ends without its terminator",
         streams=True,
         places=PLACES,
         harm="truncates",
-        within=True,
+        within=goes_on,
     ),
     "half_event": Kind(
         streams.over(streams.half_event),
@@ -120,7 +122,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="truncates",
-        within=True,
+        within=goes_on,
     ),
     "malformed": Kind(
         streams.over(streams.malformed),
@@ -128,7 +130,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="spoils",
-        within=True,
+        within=goes_on,
     ),
     "no_finish": Kind(
         fields.no_finish,
@@ -141,10 +143,15 @@ FAULTS: dict[str, Kind] = {
         fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
     ),
     "drop": Kind(
-        streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=True
+        streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=goes_on
     ),
     "duplicate": Kind(
-        streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES, harm="none", within=True
+        streams.over(streams.duplicate),
+        "an event comes twice",
+        streams=True,
+        places=PLACES,
+        harm="none",
+        within=goes_on,
     ),
     "swap": Kind(
         streams.over(streams.swap),
@@ -152,10 +159,10 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="none",
-        within=True,
+        within=goes_on,
     ),
     "stall": Kind(
-        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=True
+        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=goes_on
     ),
     "keep_alive": Kind(
         streams.over(streams.keep_alive),
@@ -168,7 +175,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="none",
-        within=True,
+        within=goes_on,
     ),
     "burst": Kind(
         streams.over(streams.burst),
@@ -210,14 +217,25 @@ FAULTS: dict[str, Kind] = {
         harm="none",
     ),
     "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True, harm="none"),
-    "reset": Kind(connections.broken_off("reset"), "the connection is reset (RST)", places=PLACES, harm="truncates"),
+    "reset": Kind(
+        connections.broken_off("reset"),
+        "the connection is reset (RST)",
+        places=PLACES,
+        within=reaches,
+        harm="truncates",
+    ),
     "close": Kind(
-        connections.broken_off("close"), "the connection is closed too early (FIN)", places=PLACES, harm="truncates"
+        connections.broken_off("close"),
+        "the connection is closed too early (FIN)",
+        places=PLACES,
+        within=reaches,
+        harm="truncates",
     ),
     "hang": Kind(
         connections.broken_off("hang"),
         "nothing more comes, and the connection stays open",
         places=PLACES,
+        within=reaches,
         harm="truncates",
     ),
     "bad_chunk": Kind(
@@ -225,6 +243,7 @@ FAULTS: dict[str, Kind] = {
         "a chunk whose size is no number",
         streams=True,
         places=PLACES,
+        within=reaches,
         harm="truncates",
     ),
     "half_chunk": Kind(
@@ -232,12 +251,14 @@ FAULTS: dict[str, Kind] = {
         "a connection that is closed within a chunk",
         streams=True,
         places=PLACES,
+        within=reaches,
         harm="truncates",
     ),
     "half_open": Kind(
         connections.broken_off("half_open"),
         "the server is gone without a word: silence, and a reset for whoever sends on",
         places=PLACES,
+        within=reaches,
         harm="truncates",
     ),
     "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", harm="spoils"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from mockserver.core.timeline import Ending, Timeline
-from mockserver.faults.events import Event, Events, Words, changed, events_of, parted
+from mockserver.faults.events import Event, Events, Words, ended, events_of, parted
 from mockserver.faults.rules import Fault, Place
 
 How = Literal["reset", "close", "hang", "half_open"]
@@ -13,29 +13,32 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
 def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words], Timeline]:
-    """An answer that goes well as far as the fault's place, and then ends so."""
+    """An answer that goes well as far as the fault's place, and then ends so.
+
+    At an instant it ends as it is by then, be it without a head. After so many events, tokens or bytes it has one.
+    """
 
     def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-        placed = fault.place != Place()
+        counted = fault.place != Place() and fault.place.at is None
         headers = timeline.headers
         if not timeline.streamed and timeline.ending is None:
             # The head promises the whole body.
             length = sum(len(data) for run in timeline.runs for data in run.data)
             headers = (*headers, (b"content-length", b"%d" % length))
-        begun = changed(timeline._replace(headers=headers), lambda events: parted(events, fault.place)[0])
-        return begun._replace(ending=Ending(how, raw, head=placed or bool(raw)))
+        begun = ended(timeline._replace(headers=headers), fault.place)
+        return begun._replace(ending=Ending(how, raw, head=counted or bool(raw)))
 
     return apply
 
 
 def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words], Timeline]:
     """Bytes of our own instead of any answer."""
-    return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending(how, raw))
+    return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending(how, raw), until=0.0)
 
 
 def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The beginning of a head, and then what the fault says."""
-    return timeline._replace(runs=(), ending=Ending(fault.settings["then"], HEAD[:32]))
+    return timeline._replace(runs=(), ending=Ending(fault.settings["then"], HEAD[:32]), until=0.0)
 
 
 def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -44,8 +47,8 @@ def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     for _ in before:
         pass
     data = next((event.data for event in after), b"data: ")
-    begun = changed(timeline, lambda events: parted(events, fault.place)[0])
-    return begun._replace(ending=Ending("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True))
+    half = Ending("close", b"%x\r\n%b" % (len(data), data[: len(data) // 2]), head=True)
+    return ended(timeline, fault.place)._replace(ending=half)
 
 
 def bandwidth(events: Events, fault: Fault) -> Events:

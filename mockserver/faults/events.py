@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from math import inf
 from typing import NamedTuple
 
 from mockserver.core.timeline import RUN_LENGTH, Lazy, Run, Timeline
@@ -39,6 +40,11 @@ def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:
     return timeline._replace(runs=Lazy(runs))
 
 
+def ended(timeline: Timeline, place: Place) -> Timeline:
+    """The timeline as far as a place. Where that is an instant, its end waits for it: nothing else is due then."""
+    return changed(timeline, lambda events: parted(events, place)[0])._replace(until=place.at or 0.0)
+
+
 def parted(events: Events, place: Place) -> tuple[Events, Events]:
     """The events before a place, and those after it; the second part must not be touched before the first has ended.
 
@@ -70,10 +76,29 @@ def parted(events: Events, place: Place) -> tuple[Events, Events]:
 
 def goes_on(timeline: Timeline, place: Place) -> bool:
     """Whether a place is within a timeline: whether anything comes after it."""
-    before, after = parted(events_of(timeline), place)
+    return _first_after(events_of(timeline), place) is not None
+
+
+def reaches(timeline: Timeline, place: Place) -> bool:
+    """Whether a timeline comes as far as a place, though it be only by its end."""
+    return _first_after(_with_an_end(timeline), place) is not None
+
+
+def _with_an_end(timeline: Timeline) -> Events:
+    """The events of a timeline, and one more for its end, which never comes where the answer hangs."""
+    due = timeline.until
+    for event in events_of(timeline):
+        due = max(due, event.due)
+        yield event
+    over = timeline.ending is None or timeline.ending.how in ("reset", "close")
+    yield Event(b"\0", due if over else inf, 0)
+
+
+def _first_after(events: Events, place: Place) -> Event | None:
+    before, after = parted(events, place)
     for _ in before:
         pass
-    return next(after, None) is not None
+    return next(after, None)
 
 
 def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice, pairwise
 
 from mockserver.core.timeline import Timeline
-from mockserver.faults.events import Event, Events, Words, changed, parted
+from mockserver.faults.events import Event, Events, Words, changed, ended, parted
 from mockserver.faults.rules import Fault
 
 
@@ -20,18 +20,18 @@ def error_event(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     failure = [data for run in words(fault).runs for data in run.data]
 
     def broken(events: Events) -> Events:
-        due = 0.0
+        due = fault.place.at or 0.0
         for event in parted(events, fault.place)[0]:
-            due = event.due
+            due = max(due, event.due)
             yield event
         yield from (Event(data, due, 0) for data in failure)
 
     return changed(timeline, broken)
 
 
-def cut(events: Events, fault: Fault) -> Events:
+def cut(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
     """The events before the place, and a clean end."""
-    return parted(events, fault.place)[0]
+    return ended(timeline, fault.place)
 
 
 def half_event(events: Events, fault: Fault) -> Events:
@@ -39,7 +39,8 @@ def half_event(events: Events, fault: Fault) -> Events:
     before, after = parted(events, fault.place)
     yield from before
     for event in after:
-        yield event._replace(data=event.data[: len(event.data) // 2], tokens=0)
+        due = event.due if fault.place.at is None else fault.place.at
+        yield Event(event.data[: len(event.data) // 2], due, 0)
         return
 
 

@@ -132,9 +132,7 @@ class Performance:
                         return
                     if self._run is None or (due := self._run.due[self._position]) <= until:
                         continue
-            if self._alarm is None:
-                self._alarm = self._clock.alarm(self.play)
-            self._alarm.set(self._arrived + due)
+            self._wait(due)
             return
 
     def leave(self) -> None:
@@ -212,9 +210,10 @@ class Performance:
     def _note(self, writes: int, events: int, tokens: int, elapsed: float, length: int) -> None:
         """Say the head before the first write, and put the next writes on record; they end the answer where no frame
         is left."""
-        last = self._run is None and self._timeline.ending is None
+        timeline = self._timeline
+        last = self._run is None and timeline.ending is None and timeline.until <= elapsed
         if not self._begun:
-            self._begin(length if last and not self._timeline.streamed else None)
+            self._begin(length if last and not timeline.streamed else None)
         self._record.wrote(events, tokens, elapsed, writes)
         if last:
             self._over = True
@@ -229,9 +228,13 @@ class Performance:
         self._sink.begin(timeline.status, timeline.headers, length)
 
     def _finish(self) -> None:
-        """End what has no frame left: well, where no frame came at all, or badly."""
+        """End what has no frame left, when its time has come: well, where the last frame could not do it, or badly."""
+        timeline = self._timeline
+        if timeline.until > self._elapsed():
+            self._wait(timeline.until)
+            return
         self._over = True
-        ending = self._timeline.ending
+        ending = timeline.ending
         if ending is None:
             if not self._begun:
                 self._begin(0)
@@ -241,6 +244,12 @@ class Performance:
         if ending.head and not self._begun:
             self._begin(None)
         self._sink.break_off(ending, lambda: self._end("server"))
+
+    def _wait(self, instant: float) -> None:
+        """Ask to be called again at an instant, in seconds after arrival."""
+        if self._alarm is None:
+            self._alarm = self._clock.alarm(self.play)
+        self._alarm.set(self._arrived + instant)
 
     def _end(self, closed_by: Literal["server", "client"]) -> None:
         """Note who has ended the answer, once."""

@@ -9,6 +9,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Pr
 from mockserver.core.timeline import Ending, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.connections import How
+from mockserver.faults.events import goes_on, reaches
 from mockserver.faults.notation import read_fault
 from mockserver.faults.rules import Fault
 from mockserver.faults.speech import said_otherwise
@@ -72,6 +73,57 @@ A, B, C, D, DONE = EVENTS
 )
 def test_a_stream_is_left_as_the_fault_says(kind: str, table: dict[str, Any], left: list[bytes]) -> None:
     assert sent(struck(STREAM, kind, **table)) == left
+
+
+@pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open", "cut", "bad_chunk", "half_chunk"])
+def test_what_ends_an_answer_at_an_instant_waits_for_it_though_nothing_else_is_due_then(kind: str) -> None:
+    made = struck(STREAM, kind, at=0.15)
+    assert (sent(made), made.until) == ([A, B], 0.15)
+    assert struck(STREAM, kind, after_event=2).until == 0.0
+
+
+def test_what_is_sent_at_an_instant_is_due_then() -> None:
+    assert dues(struck(STREAM, "error_event", at=0.15)) == [0.0, 0.1, 0.15]
+    assert dues(struck(STREAM, "half_event", at=0.15)) == [0.0, 0.1, 0.15]
+    assert dues(struck(STREAM, "error_event", after_event=3)) == [0.0, 0.1, 0.2, 0.2]
+
+
+@pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open"])
+def test_what_breaks_an_answer_off_at_an_instant_sends_no_head_of_its_own(kind: str) -> None:
+    for place, head in (({"at": 0.15}, False), ({"after_event": 0}, True), ({"after_bytes": 1}, True), ({}, False)):
+        ending = struck(STREAM, kind, **place).ending
+        assert ending is not None
+        assert ending.head is head
+
+
+@pytest.mark.parametrize(
+    "table, comes, goes",
+    [
+        ({}, True, True),
+        ({"after_event": 4}, True, True),
+        ({"after_event": 5}, True, False),
+        ({"after_event": 6}, False, False),
+        ({"after_token": 4}, True, True),
+        ({"after_token": 5}, False, False),
+        ({"after_bytes": len(b"".join(EVENTS)) - 1}, True, True),
+        ({"after_bytes": len(b"".join(EVENTS))}, True, False),
+        ({"after_bytes": len(b"".join(EVENTS)) + 1}, False, False),
+        ({"at": 0.3}, True, True),
+        ({"at": 0.31}, False, False),
+    ],
+)
+def test_an_answer_comes_as_far_as_its_end_and_goes_on_before_it(
+    table: dict[str, Any], comes: bool, goes: bool
+) -> None:
+    place = read_fault({"kind": "reset", **table}).place
+    assert (reaches(STREAM, place), goes_on(STREAM, place)) == (comes, goes)
+
+
+def test_an_answer_that_hangs_lasts_for_ever_and_one_that_is_broken_off_until_then() -> None:
+    later = read_fault({"kind": "reset", "at": 3.0}).place
+    assert reaches(struck(STREAM, "hang", at=0.15), later)
+    assert not reaches(struck(STREAM, "close", at=2.9), later)
+    assert reaches(struck(STREAM, "close", at=3.1), later)
 
 
 def test_a_malformed_event_is_closed_but_is_no_json() -> None:

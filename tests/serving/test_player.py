@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
 from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
-from mockserver.serving.clock import LoopClock
+from mockserver.serving.clock import LoopClock, ShiftedClock
 from mockserver.serving.player import Performance, Then
 from tests.support.virtual import be_busy, run_virtually
 
@@ -158,6 +158,49 @@ def test_one_event_larger_than_the_bound_is_still_written_whole() -> None:
     client = Client()
     played_virtually(stream((b"x" * 50_000, 0.0), (b"y", 0.0)), client)
     assert [len(body) for _, body in client.writes] == [50_000, 1]
+
+
+def test_a_stream_that_is_cut_at_an_instant_ends_then_and_not_with_its_last_event() -> None:
+    client = Client()
+    record = played_virtually(stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75), client)
+    assert client.writes == [(0.1, b"a"), (0.2, b"b")]
+    assert outcome(record) == ("server", 2, 2, 0.75)
+    assert outcome(played_virtually(Timeline(200, (), (), until=0.5), Client())) == ("server", 0, 0, 0.5)
+
+
+@pytest.mark.parametrize("leaves_at, broken_at, closed_by", [(9.0, 0.75, "server"), (0.5, None, "client")])
+def test_an_answer_is_broken_off_at_its_instant_unless_the_client_has_left(
+    leaves_at: float, broken_at: float | None, closed_by: str
+) -> None:
+    class Breaking(Reader):
+        broken_at: float | None = None
+
+        def break_off(self, ending: Ending, ended: Then) -> None:
+            self.broken_at = asyncio.get_running_loop().time()
+            ended()
+
+    async def serve() -> tuple[float | None, str | None]:
+        loop, record, reader = asyncio.get_running_loop(), Record(), Breaking("a", [])
+        timeline = stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75, ending=Ending("reset"))
+        performance = Performance(timeline, reader, LoopClock(loop), 0.0, record)
+        loop.call_at(leaves_at, performance.leave)
+        performance.play()
+        await asyncio.sleep(10)
+        return reader.broken_at, record.closed_by
+
+    assert run_virtually(serve()) == (broken_at, closed_by)
+
+
+def test_a_clock_that_is_put_forward_reaches_the_end_of_an_answer() -> None:
+    async def serve() -> tuple[float, list[tuple[float, bytes]]]:
+        client, sink, record = Client(), AsgiSink(), Record()
+        clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
+        asyncio.get_running_loop().call_at(0.5, clock.advance, 60)
+        timeline = stream((b"a", 0.1))._replace(until=30.0)
+        await perform(Performance(timeline, sink, clock, 0.0, record), sink, client.receive, client.send)
+        return record.seconds, client.writes
+
+    assert run_virtually(serve()) == (60.5, [(0.1, b"a")])
 
 
 def test_a_client_that_leaves_ends_the_work_at_once() -> None:

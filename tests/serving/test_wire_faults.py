@@ -213,11 +213,70 @@ def test_a_dead_server_is_silent_and_resets_whoever_sends_on(server: MockServer)
 
 def test_a_connection_can_die_behind_a_whole_answer(server: MockServer) -> None:
     with Line(server, 0.2) as line:
-        line.send(asked('{ kind = "half_open", after_bytes = 99999 }', stream=False))
+        line.send(asked('{ kind = "half_open", after_event = 1 }', stream=False))
         received, ended = line.read()
         assert json.loads(received.partition(b"\r\n\r\n")[2])["choices"]
         line.send(asked("html", stream=False))
         assert (ended, line.read()) == ("silence", (b"", "reset"))
+
+
+def timed(server: MockServer, fault: str, latency: str, *, stream: bool) -> tuple[bytes, str, float]:
+    """All that comes before the answer or the connection ends, how it ends, and after how many seconds."""
+    with Line(server) as line:
+        sent = asked(fault, stream=stream).replace(b"\r\n", f"\r\nx-mockserver-latency: {latency}\r\n".encode(), 1)
+        began = time.monotonic()
+        line.send(sent)
+        received, ended = line.read(until=b"0\r\n\r\n")
+        return received, ended, time.monotonic() - began
+
+
+@pytest.mark.parametrize("latency, events", [("ttft=20s", 0), ("ttft=1ms, itl=20s", 2)])
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
+def test_a_connection_ends_at_the_instant_that_is_said(
+    server: MockServer, kind: str, end: str, latency: str, events: int, stream: bool
+) -> None:
+    received, ended, seconds = timed(server, f'{{ kind = "{kind}", at = 0.15 }}', latency, stream=stream)
+    assert (received.count(b"data: "), ended) == (events * stream, end)
+    assert 0.15 <= seconds < 10
+    # Whatever would not have been sent by then is not: neither is the head.
+    assert received.startswith(b"HTTP/1.1 200") is bool(events and stream)
+
+
+@pytest.mark.parametrize(
+    "kind, last, end",
+    [
+        ("cut", b"0\r\n\r\n", "open"),
+        ("error_event", b"0\r\n\r\n", "open"),
+        ("half_event", b"0\r\n\r\n", "open"),
+        ("bad_chunk", b"XYZ\r\n", "closed"),
+        ("half_chunk", b'"', "closed"),
+    ],
+)
+def test_a_stream_ends_at_the_instant_that_is_said(server: MockServer, kind: str, last: bytes, end: str) -> None:
+    received, ended, seconds = timed(server, f'{{ kind = "{kind}", at = 0.15 }}', "ttft=1ms, itl=20s", stream=True)
+    assert (received.startswith(b"HTTP/1.1 200"), ended) == (True, end)
+    assert received.endswith(last) or kind == "half_chunk"
+    assert 0.15 <= seconds < 10
+
+
+@pytest.mark.parametrize("kind", ["reset", "close", "half_open", "hang"])
+def test_a_connection_is_left_alone_when_its_answer_is_over_before_the_instant(server: MockServer, kind: str) -> None:
+    with Line(server) as line:
+        for _ in range(2):
+            line.send(asked(f'{{ kind = "{kind}", at = 0.05 }}', stream=True))
+            received, ended = line.read(until=b"0\r\n\r\n")
+            assert (b"data: [DONE]" in received, ended) == (True, "open")
+            time.sleep(0.1)
+
+
+def test_a_clock_that_is_put_forward_brings_the_instant_of_a_fault(server: MockServer) -> None:
+    with Line(server) as line:
+        sent = asked('{ kind = "close", at = 600 }', stream=True)
+        line.send(sent.replace(b"\r\n", b"\r\nx-mockserver-latency: ttft=1ms, itl=900s\r\n", 1))
+        received, ended = line.read(until=b"\n\n\r\n")
+        server.clock.advance(601)
+        assert (received.count(b"data: "), ended, line.read()) == (2, "open", (b"", "closed"))
 
 
 @pytest.mark.parametrize("kind, end", [("reset", "reset"), ("close", "closed")])
