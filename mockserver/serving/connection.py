@@ -201,15 +201,18 @@ class Answer:
 
     async def _break_off(self, ending: Ending, ended: Then) -> None:
         wire = self._protocol.wire
-        if self._head:
-            self._protocol.transport.write(self._head)
-            self._head = b""
-        await wire.drain()
-        if ending.raw:
-            wire.write(ending.raw)
+        try:
+            if self._head:
+                wire.write(self._head)
+                self._head = b""
             await wire.drain()
-        if ending.how in ("reset", "close"):
-            ended()
+            if ending.raw:
+                wire.write(ending.raw)
+                await wire.drain()
+        finally:
+            # Before the client can know; and whatever has become of it.
+            if ending.how in ("reset", "close"):
+                ended()
         if ending.how == "reset":
             await wire.reset()
         elif ending.how == "close":

@@ -5,6 +5,7 @@ called in process), transport faults are refused.
 """
 
 import asyncio
+import contextlib
 import socket
 import struct
 import sys
@@ -39,17 +40,18 @@ class Wire:
 
     async def drain(self) -> None:
         """Wait until all that was written is on its way."""
-        while self._transport.get_write_buffer_size() and not self._transport.is_closing():
+        while not self._transport.is_closing() and self._transport.get_write_buffer_size():
             await asyncio.sleep(_DRAIN_POLL)
         if self._secure:
             # Under TLS the transport tells what is not encrypted yet; what is waits in another one, out of sight. While
             # it does, the system's own buffer has bytes too, and it is filled again after each round of the loop.
-            while _unacknowledged(self._socket) and not self._transport.is_closing():
+            while not self._transport.is_closing() and _unacknowledged(self._socket):
                 await asyncio.sleep(_DRAIN_POLL)
 
     def write(self, data: bytes) -> None:
-        """Bytes that HTTP knows nothing of."""
-        self._transport.write(data)
+        """Bytes that HTTP knows nothing of; none where the client has left."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
 
     def close(self) -> None:
         """End the connection at once, without a word (FIN; under TLS without its farewell)."""
@@ -70,19 +72,26 @@ class Wire:
         self._reset()
 
     def _reset(self) -> None:
-        if self._socket is not None:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        if self._socket is not None and _is_open(self._socket):
+            # Some systems refuse it for a connection that the other side has just broken.
+            with contextlib.suppress(OSError):
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self._transport.abort()
 
 
 def _unacknowledged(connection: socket.socket | None) -> int:
     """How many bytes the other side has not acknowledged yet; 0 where the system does not tell."""
-    if connection is None or ioctl is None:
+    if connection is None or ioctl is None or not _is_open(connection):
         return 0
     try:
         return int(struct.unpack("i", ioctl(connection.fileno(), _OUT_QUEUE, b"\0" * 4))[0])
     except OSError:
         return 0
+
+
+def _is_open(connection: socket.socket) -> bool:
+    """Whether a connection has not been closed yet, as it is soon after the client has left."""
+    return connection.fileno() >= 0
 
 
 class WireProtocol(HttpToolsProtocol):

@@ -4,6 +4,7 @@ Each is tried on both event loops, on plain sockets and under TLS, where what co
 """
 
 import asyncio
+import gc
 import json
 import socket
 import ssl
@@ -294,6 +295,22 @@ def test_a_slow_line_brings_the_same_answer(server: MockServer, fault: str) -> N
     slow = exchange(server.url, "POST", "/cerebras/v1/completions", body, {"x-mockserver-fault": fault})
     assert len(slow.body) == len(whole.body)
     assert slow.body.count(b"tides") == whole.body.count(b"tides")
+
+
+@pytest.mark.parametrize("kind", ["reset", "close", "hang", "half_open", "bad_chunk"])
+def test_a_client_that_closes_before_the_fault_leaves_no_complaint_in_the_log(
+    server: MockServer, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    for fields in ({}, {"max_tokens": 2000, "min_tokens": 2000}):
+        with Line(server) as line:
+            line.send(asked(f'{{ kind = "{kind}", after_bytes = 100 }}', stream=True, **fields))
+            line.read(until=b"\r\n")
+    deadline = time.monotonic() + 20
+    while (server.state.connections or server.state.tasks) and time.monotonic() < deadline:
+        time.sleep(0.001)
+    # A task whose exception nobody has asked for complains when it goes.
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records] == []
 
 
 @pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
