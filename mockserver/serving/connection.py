@@ -245,6 +245,8 @@ class DirectProtocol(WireProtocol):
 
     def on_headers_complete(self) -> None:
         """Begin an answer of our own, or leave the request to uvicorn."""
+        if self.is_offer():
+            return
         app = self.config.loaded_app
         answer = self._answer(app)
         if answer is None:
@@ -272,6 +274,8 @@ class DirectProtocol(WireProtocol):
 
     def on_message_complete(self) -> None:
         """Have the request answered."""
+        if self._reduced_head:
+            return
         if not isinstance(self.cycle, Answer):
             super().on_message_complete()
         elif not self.cycle.response_complete:
@@ -307,7 +311,7 @@ class DirectProtocol(WireProtocol):
         """The answer to the request whose head has come, where the application takes it directly."""
         takes: Callable[[str, Headers], bool] | None = getattr(app, "takes", None)
         parser = self.parser
-        if takes is None or parser.should_upgrade():
+        if takes is None:
             return None
         parsed = httptools.parse_url(self.url)
         path = parsed.path.decode("ascii")

@@ -9,8 +9,10 @@ import contextlib
 import socket
 import struct
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 if sys.platform == "linux":
@@ -94,8 +96,27 @@ def _is_open(connection: socket.socket) -> bool:
     return connection.fileno() >= 0
 
 
+def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
+    """The lines of headers, without the word that makes an `Upgrade` among them an offer."""
+    for name, value in headers:
+        if name == b"connection":
+            said = [word.strip() for word in value.split(b",") if word.strip().lower() != b"upgrade"]
+            if not said:
+                continue
+            value = b", ".join(said)
+        yield name + b": " + value
+
+
 class WireProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with a wire; whoever is asked over ASGI finds the server's door in the scope."""
+    """uvicorn's HTTP protocol with a wire; whoever is asked over ASGI finds the server's door in the scope.
+
+    Whoever offers to go on in another protocol, as some clients do with HTTP/2, is answered in this one (RFC 9110, 7.8:
+    "a server MAY ignore a received Upgrade header field"). The parser stops at the head of such a request, since what
+    follows it might be that protocol already; so the head is parsed once more, without the offer.
+    """
+
+    # The head of the request that comes with an offer, without it, until that is parsed.
+    _reduced_head = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Remember the wire of the connection."""
@@ -106,8 +127,31 @@ class WireProtocol(HttpToolsProtocol):
         """Take what the client sends, unless the connection is dead."""
         if self.wire.dead:
             self.wire.receive()
-        else:
-            super().data_received(data)
+            return
+        self._unset_keepalive_if_required()
+        while True:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserUpgrade as offer:
+                if not self._reduced_head:
+                    return
+                data, self._reduced_head = self._reduced_head + data[offer.args[0] :], b""
+            except httptools.HttpParserError:
+                said = "Invalid HTTP request received."
+                self.logger.warning(said)
+                self.send_400_response(said)
+                return
+
+    def is_offer(self) -> bool:
+        """Whether the request whose head has come offers another protocol: it will come again, as if it did not."""
+        parser = self.parser
+        # Whoever wants a tunnel has nothing else to say.
+        if not parser.should_upgrade() or parser.get_method() == b"CONNECT":
+            return False
+        first = b"%b %b HTTP/%b" % (parser.get_method(), self.url, parser.get_http_version().encode())
+        self._reduced_head = b"\r\n".join((first, *_without_offer(self.headers), b"", b""))
+        return True
 
     def on_headers_complete(self) -> None:
         """Put the door into the scope of a request that goes to the application over ASGI."""

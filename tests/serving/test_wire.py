@@ -302,6 +302,76 @@ def test_a_plain_answer_is_one_write_and_requests_in_a_row_are_answered_in_order
     ]
 
 
+OFFERS = (
+    ("connection: Upgrade, HTTP2-Settings", "upgrade: h2c", "http2-settings: AAEAAEAAAAIAAAAB"),
+    ("connection: keep-alive, upgrade", "upgrade: TLS/1.2"),
+    ("connection: upgrade", "upgrade: websocket", "sec-websocket-version: 13"),
+)
+
+
+def answers_in(client: socket.socket, count: int) -> list[tuple[bytes, dict[str, object]]]:
+    """So many plain answers of JSON: the first line of each, and its body."""
+    file, answers = client.makefile("rb"), []
+    for _ in range(count):
+        head = list(iter(lambda: file.readline().strip(), b""))
+        length = next(int(line.split(b":")[1]) for line in head if line.lower().startswith(b"content-length"))
+        answers.append((head[0], json.loads(file.read(length))))
+    file.close()
+    return answers
+
+
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer[1].split()[1])
+def test_an_offer_to_speak_another_protocol_is_declined_and_the_request_answered(
+    own_server: MockServer, offer: tuple[str, ...]
+) -> None:
+    own_server.reset()
+    offering, plain = (post("/cerebras/v1/completions", REQUEST, *more) for more in (offer, ()))
+    chunked = post("/cerebras/v1/completions", REQUEST, *offer).partition(b"\r\n\r\n")
+    lines = [line for line in chunked[0].split(b"\r\n") if not line.startswith(b"content-length")]
+    pieces = b"%x\r\n%b\r\n0\r\n\r\n" % (len(chunked[2]), chunked[2])
+    chunks = b"\r\n".join((*lines, b"transfer-encoding: chunked", b"", pieces))
+    with connected(own_server) as client:
+        client.sendall(offering + plain + chunks + offering)
+        first = answers_in(client, 4)
+        # One byte at a time, within the head and within the body.
+        for byte in offering + plain:
+            client.sendall(bytes([byte]))
+        second = answers_in(client, 2)
+    assert {line for line, _ in first + second} == {b"HTTP/1.1 200 OK"}
+    assert len({json.dumps(body["choices"]) for _, body in first + second}) == 1
+    assert [exchange.prompt for exchange in own_server.exchanges] == [REQUEST["prompt"]] * 6
+    assert own_server.exchanges[0].headers["upgrade"] == offer[1].removeprefix("upgrade: ")
+
+
+def test_an_offer_to_speak_another_protocol_is_declined_by_the_admin_api_too(own_server: MockServer) -> None:
+    stub = {"name": "offered", "reply": "Well"}
+    with connected(own_server) as client:
+        client.sendall(post("/_mockserver/stubs", stub, "content-type: application/json", *OFFERS[0]) * 2)
+        assert {line.split()[1] for line, _ in answers_in(client, 2)} <= {b"200", b"201"}
+        client.sendall(post("/cerebras/v1/completions", REQUEST, *OFFERS[0]))
+        [(_, answer)] = answers_in(client, 1)
+    own_server.reset()
+    assert "Well" in json.dumps(answer)
+
+
+def test_who_waits_to_be_asked_for_a_body_is_asked_though_it_offers_another_protocol(own_server: MockServer) -> None:
+    head, gap, body = post("/cerebras/v1/completions", REQUEST, "expect: 100-continue", *OFFERS[0]).partition(
+        b"\r\n\r\n"
+    )
+    with connected(own_server) as client:
+        client.sendall(head + gap)
+        assert client.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(body)
+        assert client.recv(65_536).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("junk", [b"CONNECT a:443 HTTP/1.1\r\nhost: a\r\n\r\n", b"\x16\x03\x01\r\n\r\n"])
+def test_who_wants_a_tunnel_or_speaks_no_http_is_refused(own_server: MockServer, junk: bytes) -> None:
+    with connected(own_server) as client:
+        client.sendall(junk)
+        assert client.recv(65_536).split()[1] in (b"400", b"404")
+
+
 def test_a_stream_to_a_client_of_http_1_0_is_not_chunked_and_ends_with_the_connection(server: MockServer) -> None:
     sent = post("/cerebras/v1/completions", REQUEST | {"stream": True}).replace(b"HTTP/1.1", b"HTTP/1.0")
     with connected(server) as client:
