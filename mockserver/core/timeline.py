@@ -16,6 +16,9 @@ Item = TypeVar("Item", covariant=True)
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
+# Who has ended an answer.
+Closer = Literal["server", "client"]
+
 RUN_LENGTH = 256
 OPENING = -1
 
@@ -159,8 +162,8 @@ class Record:
 
     Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`; those
     that brought tokens went out at `token_instants`. In all there were `events_sent` and `tokens_sent`. `closed_by`
-    says who ended the answer, None while nobody has, and `seconds` when. All of it is written before the client can see
-    what it tells of.
+    says who ended the answer, None while nobody has, and `seconds` when; one that the server has `given_up` was not
+    over. All of it is written before the client can see what it tells of.
     """
 
     instants: "array[float]" = field(default_factory=lambda: array("d"))
@@ -168,8 +171,9 @@ class Record:
     token_instants: "array[float]" = field(default_factory=lambda: array("d"))
     events_sent: int = 0
     tokens_sent: int = 0
-    closed_by: Literal["server", "client"] | None = None
+    closed_by: Closer | None = None
     seconds: float = 0.0
+    given_up: bool = False
 
     def wrote(self, events: int, tokens: int, instant: float, writes: int = 1) -> None:
         """Note a write of some events, which carry some tokens; or as many writes, of one event each."""

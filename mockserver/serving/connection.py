@@ -14,7 +14,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.calls import Headers
-from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.core.timeline import Closer, Ending, RawHeaders
 from mockserver.serving.player import Performance, Then
 from mockserver.serving.reception import Incoming
 from mockserver.serving.wire import WireProtocol
@@ -55,7 +55,8 @@ class Answer:
     __slots__ = (
         *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
         *("response_complete", "too_large"),
-        *("_bodiless", "_chunked", "_expectant", "_gone", "_head", "_parts", "_protocol", "_resume", "_size", "_taken"),
+        *("_bodiless", "_chunked", "_closed_by", "_expectant", "_gone", "_head", "_parts", "_protocol", "_resume"),
+        *("_size", "_taken"),
     )
 
     def __init__(
@@ -78,7 +79,8 @@ class Answer:
         self._chunked = False
         self._bodiless = method == "HEAD"
         self._resume: Then | None = None
-        self._gone: Then | None = None
+        self._gone: Callable[[Closer], None] | None = None
+        self._closed_by: Closer = "client"
         self._taken = False
         self._expectant = protocol.expect_100_continue
 
@@ -116,10 +118,10 @@ class Answer:
         )
 
     def play(self, performance: Performance) -> None:
-        """Play the answer; it is told when the client leaves."""
+        """Play the answer; it is told when the connection ends."""
         self._gone = performance.leave
         if self.disconnected:
-            performance.leave()
+            performance.leave(self._closed_by)
         else:
             performance.play()
 
@@ -192,12 +194,17 @@ class Answer:
             resume()
 
     def leave(self) -> None:
-        """The client has left."""
+        """The connection has ended: the client has left, unless the server was first."""
         self.disconnected = True
         gone, self._gone, self._resume = self._gone, None, None
         self._parts.clear()
         if gone is not None:
-            gone()
+            gone(self._closed_by)
+
+    def give_up(self) -> None:
+        """The server ends the connection."""
+        self._closed_by = "server"
+        self.leave()
 
     async def _break_off(self, ending: Ending, ended: Then) -> None:
         wire = self._protocol.wire
@@ -292,6 +299,12 @@ class DirectProtocol(WireProtocol):
         self.cycle = None
         if current is not None and not current.response_complete:
             current.leave()
+
+    def give_up(self) -> None:
+        """End the connection, and what is being answered on it."""
+        if self._current is not None and not self._current.response_complete:
+            self._current.give_up()
+        self.transport.abort()
 
     def resume_writing(self) -> None:
         """Go on with the answer that waited for the client to read."""

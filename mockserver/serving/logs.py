@@ -57,6 +57,7 @@ class AccessLine:
         said += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
         said += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
         said += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
+        said += [f"given up after {facts['events_sent']} events"] * self._exchange.record.given_up
         return said
 
 

@@ -11,9 +11,9 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Literal, Protocol
+from typing import Protocol
 
-from mockserver.core.timeline import Ending, RawHeaders, Record, Run, Timeline, Wrapped
+from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline, Wrapped
 from mockserver.serving.clock import Alarm, Clock
 
 log = logging.getLogger("mockserver")
@@ -101,8 +101,7 @@ class Performance:
             self._play()
         except Exception:
             log.exception("a fault of mockserver's own, in the middle of an answer")
-            self._over = True
-            self._end("server")
+            self.leave("server")
             self._sink.abort()
 
     def _play(self) -> None:
@@ -135,10 +134,12 @@ class Performance:
             self._wait(due)
             return
 
-    def leave(self) -> None:
-        """The client has left, or never will again be heard of."""
+    def leave(self, closed_by: Closer = "client") -> None:
+        """Play no more: the client has left, or never will again be heard of; or the server gives the answer up."""
         self._over = True
-        self._end("client")
+        if self._record.closed_by is None:
+            self._record.given_up = closed_by == "server"
+        self._end(closed_by)
 
     def _current(self) -> Run | None:
         """The run that has a frame left, None when all have been played."""
@@ -251,7 +252,7 @@ class Performance:
             self._alarm = self._clock.alarm(self.play)
         self._alarm.set(self._arrived + instant)
 
-    def _end(self, closed_by: Literal["server", "client"]) -> None:
+    def _end(self, closed_by: Closer) -> None:
         """Note who has ended the answer, once."""
         if self._alarm is not None:
             self._alarm.cancel()

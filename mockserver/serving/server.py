@@ -169,9 +169,8 @@ class _Server(uvicorn.Server):
 
     def _break_off(self) -> None:
         for connection in list(self.server_state.connections):
-            transport: asyncio.Transport | None = getattr(connection, "transport", None)
-            if transport is not None:
-                transport.abort()
+            assert isinstance(connection, DirectProtocol), "no other protocol is spoken"
+            connection.give_up()
 
 
 def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:

@@ -9,6 +9,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.serving.logs import AccessLine, JsonFormatter
+from mockserver.serving.server import Loop
+from tests.serving.test_wire import LOOPS, connected, post
 from tests.support.http import exchange
 
 PATH = "/cerebras/v1/completions"
@@ -62,6 +64,22 @@ def test_a_stream_says_when_its_first_token_came_and_who_left(
     exchange(server.url, "POST", PATH, QUESTION | {"stream": True}, {"x-mockserver-latency": "ttft=20ms"})
     [line] = lines(caplog)
     assert ", first after 2" in line
+    assert facts(caplog)["closed_by"] == "server"
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("wish", ["x-mockserver-latency: ttft=1ms, itl=20s", "x-mockserver-fault: hang"])
+def test_an_answer_that_a_stopping_server_gives_up_is_not_said_to_be_left_by_the_client(
+    loop: Loop, wish: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    with MockServer(Settings(port=0, latency="off"), loop) as server, connected(server) as client:
+        client.sendall(post(PATH, QUESTION | {"stream": True}, wish))
+        server.wait_for_requests(1)
+        server.stop()
+    [line] = lines(caplog)
+    assert ", given up after " in line
+    assert "client left" not in line
     assert facts(caplog)["closed_by"] == "server"
 
 
