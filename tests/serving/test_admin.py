@@ -10,6 +10,7 @@ import pytest
 
 from mockserver import MockServer, __version__
 from mockserver.control.settings import Settings
+from mockserver.core.dialects import EDITIONS
 from tests.support.http import exchange
 
 
@@ -59,6 +60,25 @@ def test_every_dialect_serves_its_openapi_document(server: MockServer, dialect: 
     document = json.loads(exchange(server.url, "GET", f"/{dialect}/openapi.json").body)
     assert document["openapi"] == "3.1.0"
     assert document["paths"]
+
+
+def test_a_namespace_serves_openapi_documents_of_its_own_edition(server: MockServer) -> None:
+    def document(path: str, **headers: str) -> bytes:
+        answer = exchange(server.url, "GET", path, None, headers)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    usual, observed = (document(f"/cerebras/openapi.json?edition={edition}") for edition in EDITIONS)
+    assert usual != observed
+    assert document("/ns/newer/cerebras/openapi.json") == document("/cerebras/openapi.json") == usual
+    assert exchange(server.url, "PUT", "/_mockserver/ns/newer/settings", {"edition": "observed"}).status == 200
+    assert document("/ns/newer/cerebras/openapi.json") == observed
+    assert document("/cerebras/openapi.json", **{"x-mockserver-namespace": "newer"}) == observed
+    assert document("/ns/newer/cerebras/openapi.json?edition=documented") == usual
+    assert document("/ns/other/cerebras/openapi.json") == usual
+    nameless = exchange(server.url, "GET", f"/ns/{'x' * 201}/cerebras/openapi.json")
+    assert (nameless.status, b"at most 200 characters" in nameless.body) == (400, True)
+    assert exchange(server.url, "GET", "/ns/newer/nobody/openapi.json").status == 404
 
 
 def test_faults_are_armed_listed_and_taken_back_by_namespace(server: MockServer) -> None:

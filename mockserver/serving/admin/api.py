@@ -13,6 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from mockserver.control.namespaces import BAD_NAME, is_name, namespace_of
+from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.version import __version__
 from mockserver.dialects.openapi import openapi_document
@@ -83,7 +85,11 @@ def admin_api(simulator: Simulator) -> Starlette:
         return orjson.dumps(openapi_document(dialects[name], edition))
 
     async def openapi(request: Request) -> Response:
-        wanted = request.query_params.get("edition", simulator.setup.settings.edition)
+        name, _ = namespace_of(request.scope["path"], Headers(request.headers.raw))
+        if not is_name(name):
+            raise BadRequestError(BAD_NAME)
+        usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
+        wanted = request.query_params.get("edition", usual)
         edition = next((edition for edition in EDITIONS if edition == wanted), None)
         if edition is None:
             return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
@@ -106,6 +112,7 @@ def admin_api(simulator: Simulator) -> Starlette:
             *ui_routes(),
             *openapi_routes(),
             Route("/{dialect}/openapi.json", openapi),
+            Route("/ns/{namespace}/{dialect}/openapi.json", openapi, include_in_schema=False),
         ],
         exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
