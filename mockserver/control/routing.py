@@ -1,8 +1,8 @@
 """Which operation of which dialect a request is for.
 
 A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path.
-Where two dialects share a bare path, `DEFAULT_BARE` and the setting `bare` say whose it is. Routes of the user's own
-come first. The tables are made once; finding a route is one look into a dictionary, or two.
+Where two dialects share a bare path, it is that of the one that claims it, unless the setting `bare` says otherwise.
+Routes of the user's own come first. The tables are made once; finding a route is one look into a dictionary, or two.
 """
 
 import re
@@ -16,14 +16,6 @@ from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
 
 _MOST_LANDINGS = 1024
-
-# Only paths that several dialects share need a line.
-DEFAULT_BARE = {
-    "/v1/completions": "cerebras",
-    "/v1/chat/completions": "yandex",
-    "/v1/models": "cerebras",
-    "/v1/models/{id}": "cerebras",
-}
 
 
 class Landing(NamedTuple):
@@ -99,8 +91,9 @@ class Router:
         self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
         for route in settings.routes:
             self._root.add(route.path, _configured(route, dialects[route.dialect]))
+        claims = {path: dialect.name for dialect in reversed([*dialects.values()]) for path in dialect.bare}
         for dialect, operation, path in _all_paths(_bare_order(dialects, settings)):
-            owner = settings.bare.get(path, settings.dialect or DEFAULT_BARE.get(path, dialect.name))
+            owner = settings.bare.get(path, settings.dialect or claims.get(path, dialect.name))
             if owner == dialect.name:
                 self._root.add(path, _Entry(dialect, operation, path))
 

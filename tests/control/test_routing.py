@@ -45,6 +45,14 @@ def test_the_setting_bare_gives_a_shared_path_to_another_dialect() -> None:
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
 
 
+def test_a_shared_path_is_that_of_the_dialect_which_claims_it_and_of_another_one_where_that_is_gone() -> None:
+    others = {name: dialect for name, dialect in DIALECTS.items() if name != "cerebras"}
+    assert where(Router(others, Settings()), "POST", "/v1/completions") == "friendli completions /v1/completions"
+    late = DIALECTS["friendli"]._replace(bare=("/v1/completions",))
+    claimed = Router({**others, "friendli": late, "cerebras": DIALECTS["cerebras"]}, Settings())
+    assert where(claimed, "POST", "/v1/completions") == "friendli completions /v1/completions"
+
+
 def test_one_dialect_alone_owns_the_root() -> None:
     router = Router(DIALECTS, Settings(dialect="friendli"))
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"

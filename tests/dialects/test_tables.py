@@ -52,6 +52,17 @@ def test_every_schema_of_the_openapi_document_leads_somewhere(dialect: Dialect, 
     assert references == set(document["components"]["schemas"])
 
 
+def test_every_path_that_dialects_share_is_claimed_by_one_that_has_it() -> None:
+    having: dict[str, list[str]] = {}
+    for dialect in DIALECTS.values():
+        for path in {path for operation in dialect.operations for path in operation.paths}:
+            having.setdefault(path, []).append(dialect.name)
+    claimed = [(path, dialect.name) for dialect in DIALECTS.values() for path in dialect.bare]
+    assert len(claimed) == len(dict(claimed))
+    assert all(name in having.get(path, ()) for path, name in claimed)
+    assert {path for path, names in having.items() if len(names) > 1} <= dict(claimed).keys()
+
+
 @every_dialect
 def test_every_dialect_has_its_page_its_preset_and_names_of_its_own(dialect: Dialect) -> None:
     assert len((FOLDER / dialect.name / "about.md").read_text()) > 1000

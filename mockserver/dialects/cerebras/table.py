@@ -36,6 +36,7 @@ CEREBRAS = Dialect(
     title="Cerebras Inference API",
     hosts=("api.cerebras.ai",),
     operations=(COMPLETIONS, LIST_MODELS, GET_MODEL, TCP_WARMING),
+    bare=("/v1/completions", "/v1/models", "/v1/models/{id}"),
     errors=ERRORS,
     contract=CONTRACT,
     models=(

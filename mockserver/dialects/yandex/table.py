@@ -30,6 +30,7 @@ YANDEX = Dialect(
     # The second is the older host of the same API, which the vendor's own SDK still asks.
     hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net"),
     operations=(CHAT_COMPLETIONS, LIST_MODELS),
+    bare=("/v1/chat/completions",),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,
