@@ -229,12 +229,13 @@ def _check(options: argparse.Namespace) -> int:
 
 def _check_names(settings: Settings) -> tuple[Stub, ...]:
     """Check the names that settings say; the answer is the stubs that they lead to."""
-    from mockserver.control.routing import operations_of
+    from mockserver.control.routing import check_routes, operations_of
     from mockserver.dialects import load_dialects
     from mockserver.serving.stub_files import standing_stubs
 
     dialects = load_dialects()
     check_names(settings, operations_of(dialects))
+    check_routes(settings, dialects)
     check_tiers(settings, dialects)
     return standing_stubs(settings, dialects)
 

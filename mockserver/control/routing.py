@@ -12,10 +12,14 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.control.settings import RouteSettings, Settings
+from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
 
+# The paths of the server's own API begin so.
+ADMIN = "/_mockserver"
+
 _MOST_LANDINGS = 1024
+_VARIABLE = re.compile(r"{\w+}")
 
 
 class Landing(NamedTuple):
@@ -151,6 +155,26 @@ class Router:
 def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:
     """The paths of every operation of every dialect, by their names."""
     return {name: {op.name: op.paths for op in dialect.operations} for name, dialect in dialects.items()}
+
+
+def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError for a route of the user's own that no request could ever reach."""
+    contracts = {f"/{name}/openapi.json" for name in dialects}
+    known: dict[tuple[str, str], RouteSettings] = {}
+    for route in settings.routes:
+        path, method = route.path, _configured(route, dialects[route.dialect]).operation.method
+        if path.startswith(ADMIN) or path in contracts:
+            raise ConfigError(f"route {path}: the server itself answers there; choose another path")
+        if path.startswith("/ns/"):
+            raise ConfigError(
+                f"route {path}: /ns/<name> in front of a path names a namespace, and every route has it anyway"
+            )
+        if "?" in path or "#" in path:
+            raise ConfigError(f"route {path}: a path ends before ? and #")
+        other = known.setdefault((method, _VARIABLE.sub("{}", path)), route)
+        if other is not route:
+            both = " and ".join(f"{each.dialect}'s {each.operation}" for each in (other, route))
+            raise ConfigError(f"route {path}: only one can answer {method} there, and not {both}")
 
 
 def _native(dialect: Dialect) -> _Table:

@@ -148,9 +148,9 @@ class Clients:
 class Dialect(NamedTuple):
     """A vendor's API.
 
-    `hosts` are the vendor's own host names. `bare` are the paths that it claims for itself, where a request names neither
-    dialect nor host and others have the path too; of several that claim one the first has it. `contract` maps an
-    edition to its OpenAPI components. `credentials` tells the key that a call carries, None when it carries none; a
+    `hosts` are the vendor's own host names. `bare` are the paths that it claims for itself, where a request names
+    neither dialect nor host and others have the path too; of several that claim one the first has it. `contract` maps
+    an edition to its OpenAPI components. `credentials` tells the key that a call carries, None when it carries none; a
     dialect without credentials needs none. `headers` are what the vendor puts on every answer, errors included;
     `realistic` names the latency preset, and `preset_of` that of a model, where models differ.
     `stream_error` is what a stream says, given the status and the body that its refusal would have had;

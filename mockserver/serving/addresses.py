@@ -2,7 +2,8 @@
 
 import socket
 
-ADMIN = "/_mockserver"
+from mockserver.control.routing import ADMIN as ADMIN
+
 HEALTH = ADMIN + "/health"
 # Hosts that only this machine reaches: there the admin API needs no token.
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

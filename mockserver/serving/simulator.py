@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary, ref
 
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
 from mockserver.control.options import FIXED, check_names, check_tiers
-from mockserver.control.routing import Router, operations_of
+from mockserver.control.routing import Router, check_routes, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
@@ -93,6 +93,7 @@ class Simulator:
 
     def _set_up(self, settings: Settings) -> Setup:
         check_names(settings, operations_of(self.dialects))
+        check_routes(settings, self.dialects)
         check_tiers(settings, self.dialects)
         stubs = standing_stubs(settings, self.dialects)
         return Setup(settings, Router(self.dialects, settings), time.monotonic(), stubs)

@@ -2,9 +2,10 @@
 
 import pytest
 
-from mockserver.control.routing import Router
-from mockserver.control.settings import RouteSettings, Settings
+from mockserver.control.routing import Router, check_routes
+from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.dialects import load_dialects
+from mockserver.serving.app import create_app
 
 DIALECTS = load_dialects()
 
@@ -64,6 +65,42 @@ def test_a_route_of_the_users_own_comes_first() -> None:
     landing = Router(DIALECTS, Settings(routes=(route,))).find("POST", "/v1/completions")
     assert landing is not None
     assert (landing.dialect.name, landing.path, landing.route) == ("ovms", "/v3/completions", route)
+
+
+@pytest.mark.parametrize(
+    "paths, said",
+    [
+        (["/_mockserver/x"], "route /_mockserver/x: the server itself answers there"),
+        (["/_mockserver"], "route /_mockserver: the server itself answers there"),
+        (["/cerebras/openapi.json"], "route /cerebras/openapi.json: the server itself answers there"),
+        (["/ns/x"], "route /ns/x: /ns/<name> in front of a path names a namespace"),
+        (["/x?y=1"], "route /x?y=1: a path ends before ? and #"),
+        (
+            ["/x", "/y", "/x"],
+            "route /x: only one can answer POST there, and not cerebras's completions and ovms's comp",
+        ),
+    ],
+)
+def test_a_route_that_no_request_could_reach_is_refused(paths: list[str], said: str) -> None:
+    dialects = ("cerebras", "friendli", "ovms")
+    routes = tuple(RouteSettings(path, name, "completions") for path, name in zip(paths, dialects, strict=False))
+    with pytest.raises(ConfigError) as raised:
+        check_routes(Settings(routes=routes), DIALECTS)
+    assert str(raised.value).startswith(said)
+    with pytest.raises(ConfigError):
+        create_app(Settings(routes=routes))
+
+
+def test_routes_may_share_a_path_by_different_methods_or_variables_in_different_places() -> None:
+    routes = (
+        RouteSettings("/x", "cerebras", "completions"),
+        RouteSettings("/x", "cerebras", "models"),
+        RouteSettings("/x/{id}", "cerebras", "model"),
+        RouteSettings("/{id}/x", "ovms", "model"),
+    )
+    check_routes(Settings(routes=routes), DIALECTS)
+    with pytest.raises(ConfigError, match="only one can answer GET"):
+        check_routes(Settings(routes=(*routes, RouteSettings("/x/{id}", "ovms", "model"))), DIALECTS)
 
 
 def test_a_path_that_nobody_serves_is_told_its_neighbours() -> None:
