@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 from mockserver.control.faults import FaultDesk
 from mockserver.control.journal.exchanges import Budget, Journal
@@ -119,10 +120,11 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def namespace_of(path: str, headers: Headers) -> tuple[str, str]:
+def namespace_of(path: str, headers: Headers, query: str = "") -> tuple[str, str]:
     """The namespace of a request, and its path without it.
 
-    `/ns/<name>/...`, else the header `X-Mockserver-Namespace`, else an API key `mock-ns-<name>`, else the default one.
+    `/ns/<name>/...`, else the header `X-Mockserver-Namespace`, else an API key `mock-ns-<name>` (in `Authorization`, or
+    in the query, where a vendor takes keys), else the default one.
     """
     if path.startswith(_PREFIX):
         name, _, rest = path[len(_PREFIX) :].partition("/")
@@ -131,7 +133,11 @@ def namespace_of(path: str, headers: Headers) -> tuple[str, str]:
     if named:
         return named, path
     credentials = headers.get("authorization")
-    if credentials is None or _KEY not in credentials:
-        return DEFAULT, path
-    key = credentials.partition(" ")[2].strip()
-    return key.removeprefix(_KEY) if key.startswith(_KEY) else DEFAULT, path
+    if credentials is not None and _KEY in credentials:
+        key = credentials.partition(" ")[2].strip()
+        if key.startswith(_KEY):
+            return key.removeprefix(_KEY), path
+    if _KEY in query:
+        key = next((value for _, value in parse_qsl(query) if value.startswith(_KEY)), _KEY)
+        return key.removeprefix(_KEY), path
+    return DEFAULT, path

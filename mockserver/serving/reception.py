@@ -122,7 +122,7 @@ class Reception:
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
         """The exchange of a request; one that takes long is worked out by turns, or in a thread."""
         simulator = self._simulator
-        name, path = namespace_of(incoming.path, incoming.headers)
+        name, path = namespace_of(incoming.path, incoming.headers, incoming.query)
         well_named = is_name(name)
         namespace = simulator.namespaces.get(name if well_named else DEFAULT)
         clock = simulator.clock(namespace)

@@ -7,6 +7,23 @@ from mockserver.core.calls import Headers
 
 
 @pytest.mark.parametrize(
+    "query, headers, found",
+    [
+        ("qstash_token=mock-ns-d", {}, "d"),
+        ("a=1&qstash_token=mock-ns-d%2De&b=2", {}, "d-e"),
+        ("qstash_token=sk-mock-ns-d", {}, ""),
+        ("qstash_token=mock-key", {}, ""),
+        ("qstash_token=mock-ns-d", {"authorization": "Bearer sk-1"}, "d"),
+        ("qstash_token=mock-ns-d", {"authorization": "Bearer mock-ns-c"}, "c"),
+        ("qstash_token=mock-ns-d", {"x-mockserver-namespace": "b"}, "b"),
+    ],
+)
+def test_a_key_in_the_query_names_a_namespace_too(query: str, headers: dict[str, str], found: str) -> None:
+    raw = Headers((name.encode(), value.encode()) for name, value in headers.items())
+    assert namespace_of("/v1/models", raw, query) == (found, "/v1/models")
+
+
+@pytest.mark.parametrize(
     "path, headers, found",
     [
         ("/v1/models", {}, ("", "/v1/models")),

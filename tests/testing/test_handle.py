@@ -75,6 +75,15 @@ def test_a_handle_leads_every_client_to_its_namespace(handle: Handle) -> None:
         handle.base_url("cerebra")
 
 
+def test_a_key_leads_to_the_namespace_wherever_a_vendor_takes_it(handle: Handle, server: MockServer) -> None:
+    body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+    path = "/upstash/llm/v1/chat/completions"
+    token, nothing = f"{path}?qstash_token={handle.api_key}", {"authorization": ""}
+    assert exchange(server.url, "POST", path, body, {"authorization": f"Bearer {handle.api_key}"}).status == 200
+    assert exchange(server.url, "POST", token, body, nothing).status == 200
+    assert [view.path for view in handle.requests] == [path, path]
+
+
 def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QSTASH_URL", "https://mine")
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
