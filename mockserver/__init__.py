@@ -6,13 +6,12 @@ What tests use is found here, and imported when it is first asked for: `MockServ
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mockserver.core.version import __version__
-
 if TYPE_CHECKING:
     from mockserver.control.journal.views import View
     from mockserver.control.settings import ConfigError, Settings
     from mockserver.control.stubs.notation import StubError
     from mockserver.core.criteria_notation import CriteriaError
+    from mockserver.core.version import __version__
     from mockserver.serving.app import create_app
     from mockserver.testing.handle import Handle
     from mockserver.testing.notation import (
@@ -39,6 +38,7 @@ _HOMES = {
     "mockserver.control.stubs.notation": ("StubError",),
     "mockserver.control.journal.views": ("View",),
     "mockserver.core.criteria_notation": ("CriteriaError",),
+    "mockserver.core.version": ("__version__",),
     "mockserver.serving.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),
     "mockserver.testing.notation": (
