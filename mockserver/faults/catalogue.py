@@ -40,9 +40,12 @@ class Kind:
     """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
 
     Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, those
-    that strike `within` an answer only one that goes on after their place, and those of `calls` only answers that call
-    a tool; `places` are the keys by which one can be told where to strike. A kind that `listens` strikes no answer: it
-    is the listener that fails, for everybody.
+    that strike `within` an answer only one that has so many events after their place, and those of `calls` only answers
+    that call a tool; `places` are the keys by which one can be told where to strike. A kind that `listens` strikes no
+    answer: it is the listener that fails, for everybody.
+
+    A kind that `ends` an answer lets nothing of it out after its place: without a place nothing at all. One that
+    strikes the `head` can be seen there, whatever becomes of the events.
 
     `harm` is what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
     """
@@ -54,9 +57,11 @@ class Kind:
     places: tuple[str, ...] = ()
     says: Change | None = None
     needs: Callable[[Timeline], bool] | None = None
-    within: bool = False
+    within: int = 0
     calls: bool = False
     listens: bool = False
+    ends: bool = False
+    head: bool = False
     harm: Harm = field(kw_only=True)
 
 
@@ -77,6 +82,7 @@ FAULTS: dict[str, Kind] = {
             "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
             "retry_after_as": Setting(str, "seconds", "how it is said", ("seconds", "ms", "date")),
         },
+        ends=True,
         harm="none",
     ),
     "status": Kind(
@@ -87,15 +93,17 @@ FAULTS: dict[str, Kind] = {
             "body": Setting(str, "", "the body"),
             "content_type": Setting(str, "text/plain", "its content type"),
         },
+        ends=True,
         harm="spoils",
     ),
-    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", harm="spoils"),
-    "empty": Kind(answers.empty, "no body at all", harm="truncates"),
+    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"),
+    "empty": Kind(answers.empty, "no body at all", ends=True, harm="truncates"),
     "truncated": Kind(answers.truncated, "half of the body, with a length that says it is whole", harm="truncates"),
     "content_type": Kind(
         answers.content_type,
         "another content type",
         {"value": Setting(str, "text/plain", "the content type")},
+        head=True,
         harm="none",
     ),
     "error_event": Kind(
@@ -104,6 +112,7 @@ FAULTS: dict[str, Kind] = {
         _FAILURE,
         streams=True,
         places=PLACES,
+        ends=True,
         harm="spoils",
     ),
     "cut": Kind(
@@ -111,16 +120,18 @@ FAULTS: dict[str, Kind] = {
         "a stream that ends without its terminator",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
-        within=True,
+        within=1,
     ),
     "half_event": Kind(
         streams.over(streams.half_event),
         "a stream that ends within an event",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
-        within=True,
+        within=1,
     ),
     "malformed": Kind(
         streams.over(streams.malformed),
@@ -128,7 +139,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="spoils",
-        within=True,
+        within=1,
     ),
     "no_finish": Kind(
         fields.no_finish,
@@ -140,11 +151,9 @@ FAULTS: dict[str, Kind] = {
     "no_usage": Kind(
         fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
     ),
-    "drop": Kind(
-        streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=True
-    ),
+    "drop": Kind(streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=1),
     "duplicate": Kind(
-        streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES, harm="none", within=True
+        streams.over(streams.duplicate), "an event comes twice", streams=True, places=PLACES, harm="none", within=1
     ),
     "swap": Kind(
         streams.over(streams.swap),
@@ -152,10 +161,10 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="none",
-        within=True,
+        within=2,
     ),
     "stall": Kind(
-        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=True
+        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=1
     ),
     "keep_alive": Kind(
         streams.over(streams.keep_alive),
@@ -168,7 +177,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="none",
-        within=True,
+        within=1,
     ),
     "burst": Kind(
         streams.over(streams.burst),
@@ -210,14 +219,21 @@ FAULTS: dict[str, Kind] = {
         harm="none",
     ),
     "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True, harm="none"),
-    "reset": Kind(connections.broken_off("reset"), "the connection is reset (RST)", places=PLACES, harm="truncates"),
+    "reset": Kind(
+        connections.broken_off("reset"), "the connection is reset (RST)", places=PLACES, ends=True, harm="truncates"
+    ),
     "close": Kind(
-        connections.broken_off("close"), "the connection is closed too early (FIN)", places=PLACES, harm="truncates"
+        connections.broken_off("close"),
+        "the connection is closed too early (FIN)",
+        places=PLACES,
+        ends=True,
+        harm="truncates",
     ),
     "hang": Kind(
         connections.broken_off("hang"),
         "nothing more comes, and the connection stays open",
         places=PLACES,
+        ends=True,
         harm="truncates",
     ),
     "bad_chunk": Kind(
@@ -225,6 +241,7 @@ FAULTS: dict[str, Kind] = {
         "a chunk whose size is no number",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
     ),
     "half_chunk": Kind(
@@ -232,32 +249,37 @@ FAULTS: dict[str, Kind] = {
         "a connection that is closed within a chunk",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
     ),
     "half_open": Kind(
         connections.broken_off("half_open"),
         "the server is gone without a word: silence, and a reset for whoever sends on",
         places=PLACES,
+        ends=True,
         harm="truncates",
     ),
-    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", harm="spoils"),
+    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", ends=True, harm="spoils"),
     "bad_status": Kind(
-        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", harm="spoils"
+        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", ends=True, harm="spoils"
     ),
     "half_head": Kind(
         connections.half_head,
         "half a head, and then nothing",
         {"then": Setting(str, "hang", "what comes then", ("hang", "reset", "close"))},
+        ends=True,
         harm="truncates",
     ),
     "two_lengths": Kind(
         connections.instead(connections.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
+        ends=True,
         harm="spoils",
     ),
     "short_body": Kind(
         connections.instead(connections.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
         "less of a body than its length says",
+        ends=True,
         harm="truncates",
     ),
     "finish": Kind(

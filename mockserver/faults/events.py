@@ -68,12 +68,12 @@ def parted(events: Events, place: Place) -> tuple[Events, Events]:
     return before(), after()
 
 
-def goes_on(timeline: Timeline, place: Place) -> bool:
-    """Whether a place is within a timeline: whether anything comes after it."""
+def goes_on(timeline: Timeline, place: Place, events: int) -> bool:
+    """Whether a place is within a timeline: whether so many events come after it."""
     before, after = parted(events_of(timeline), place)
     for _ in before:
         pass
-    return next(after, None) is not None
+    return sum(1 for _ in islice(after, events)) == events
 
 
 def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:

@@ -19,6 +19,7 @@ from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusa
 from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
+from mockserver.control.strikes import take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import fingerprinting
@@ -184,13 +185,13 @@ class Reception:
         try:
             return self._staged(visitor, respond(decision), decision)
         except Exception as error:
-            return self._failed(visitor, landing, error, decision.ticket)
+            return self._failed(visitor, landing, error, decision)
 
     async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
             return self._staged(visitor, await asyncio.to_thread(respond, decision), decision)
         except Exception as error:
-            return self._failed(visitor, landing, error, decision.ticket)
+            return self._failed(visitor, landing, error, decision)
 
     def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Question | Plan]:
         """How a call is heard, by whatever thread: what depends on the namespace's state is looked up now."""
@@ -200,9 +201,13 @@ class Reception:
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
         return partial(hear, call, landing, settings, salt, standings)
 
-    def _failed(self, visitor: _Visitor, landing: Landing, error: Exception, ticket: Ticket | None = None) -> Staged:
+    def _failed(
+        self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
+    ) -> Staged:
         """What is answered when a wish cannot be obeyed, or the simulator itself has a fault."""
-        _leave(visitor.namespace, ticket)
+        if decision is not None:
+            _leave(visitor.namespace, decision.ticket)
+            take_back(decision.strikes)
         if isinstance(error, WishError):
             return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
         said = "a fault of mockserver's own, answered as a server error: %s %s"
@@ -221,7 +226,10 @@ class Reception:
             call, ticket = decision.heard.visit.call, decision.ticket
         if ticket is not None:
             settle(plan, ticket, visitor.namespace.quotas, visitor.instant)
-        if plan.timeline.ending is not None and not visitor.incoming.wired:
+        wireless = plan.timeline.ending is not None and not visitor.incoming.wired
+        if decision is not None:
+            take_back(decision.strikes, () if wireless else plan.struck)
+        if wireless:
             said = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
             _leave(visitor.namespace, ticket)
             return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
