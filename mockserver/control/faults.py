@@ -5,6 +5,7 @@ so that the same requests are struck whatever their order.
 """
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from email.utils import formatdate
 from typing import NamedTuple
 
@@ -238,6 +239,12 @@ def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
         return ()
     said = fault.settings["retry_after_as"]
     if said == "ms":
-        return ((b"retry-after-ms", b"%d" % (seconds * 1000)),)
-    text = formatdate(visit.site.now + seconds, usegmt=True) if said == "date" else f"{seconds:g}"
+        return ((b"retry-after-ms", b"%d" % round(seconds * 1000)),)
+    text = formatdate(visit.site.now + seconds, usegmt=True) if said == "date" else _decimal(seconds)
     return ((b"retry-after", text.encode()),)
+
+
+def _decimal(number: float) -> str:
+    """A number as people write it: no exponent, and no more digits than it has."""
+    whole, _, rest = format(Decimal(str(number)), "f").partition(".")
+    return f"{whole}.{rest}".rstrip("0").rstrip(".") if rest else whole

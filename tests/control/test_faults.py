@@ -272,6 +272,20 @@ def test_what_is_taken_back_of_a_rule_that_was_armed_anew_is_nothing_of_the_new_
     assert desk.armed() == [("late", rule, Count())]
 
 
+@pytest.mark.parametrize(
+    "said, seconds",
+    [("2592000", "2592000"), ("0.00001", "0.00001"), ("2.5", "2.5"), ("100.0", "100"), ("1e6", "1000000")],
+)
+def test_a_time_to_wait_is_written_without_an_exponent(said: str, seconds: str) -> None:
+    wish = {"x-mockserver-fault": f'{{ kind = "error", error = "rate_limit", retry_after = {said} }}'}
+    assert ask("cerebras", _SHORT, headers=wish).headers["retry-after"] == seconds
+
+
+def test_milliseconds_to_wait_are_rounded() -> None:
+    wish = '{ kind = "error", error = "rate_limit", retry_after = 1.0099, retry_after_as = "ms" }'
+    assert ask("cerebras", _SHORT, headers={"x-mockserver-fault": wish}).headers["retry-after-ms"] == "1010"
+
+
 def test_a_model_that_writes_blanks_without_end_stops_where_the_request_says() -> None:
     wish = {"x-mockserver-fault": '{ kind = "whitespace", tokens = 1000000000 }'}
     answer = ask("cerebras", {"model": "m", "prompt": "hello", "max_tokens": 5}, headers=wish)
