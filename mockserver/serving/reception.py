@@ -20,6 +20,7 @@ from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.control.strikes import take_back
+from mockserver.control.stubs.retries import Retries
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import fingerprinting
@@ -101,7 +102,7 @@ class Staged(NamedTuple):
             visitor.clock,
             visitor.instant,
             exchange.record,
-            partial(_ended, exchange, visitor, self.ticket),
+            partial(_ended, exchange, visitor, self.ticket, visitor.namespace.retries),
             joined=visitor.setup.settings.writes == "joined",
         )
 
@@ -319,12 +320,15 @@ def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
         namespace.quotas.leave(ticket)
 
 
-def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None) -> None:
+def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries: Retries) -> None:
     """What follows from the end of an exchange."""
     namespace, plan = visitor.namespace, exchange.plan
     _leave(namespace, ticket)
-    if plan is not None and plan.seat is not None and exchange.record.closed_by == "client":
-        plan.seat.leave()
+    if plan is not None and exchange.record.closed_by == "client":
+        if plan.seat is not None:
+            plan.seat.leave()
+        if plan.request is not None:
+            retries.note_left(plan)
     visitor.metrics.ended(exchange)
     namespace.journal.tell(exchange)
     log_access(exchange)

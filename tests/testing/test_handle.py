@@ -277,6 +277,15 @@ def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:
     assert handle.last.closed_by == "client"
 
 
+def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(handle: Handle) -> None:
+    handle.settle(latency="ttft=10ms, rate=50 tok/s")
+    cancelling(Wire(handle))
+    handle.wait_idle()
+    cancelling(Wire(handle))
+    handle.wait_idle()
+    assert [view.told["decision"]["attempt"] for view in handle.requests] == [1, 2]
+
+
 def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
     handle.settle(latency="ttft=100ms")
     asker = threading.Thread(target=Wire(handle).ask)
