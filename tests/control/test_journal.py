@@ -192,6 +192,18 @@ def test_secrets_are_masked() -> None:
     assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
 
 
+@pytest.mark.parametrize(
+    "user, is_told",
+    [("1", False), ("9007199254740993", True), ('"9007199254740993"', False), ('"\\"1234567890123456"', False)],
+)
+def test_a_body_with_numbers_that_might_be_rounded_is_told_as_it_came_too(user: str, is_told: bool) -> None:
+    body = f'{{"user":  {user}}}'.encode()
+    one = Journal().open("", "/", Call("POST", "/", Headers(), body), denial=Denial(404, "no_route", "no"))
+    request = told_whole(one)["request"]
+    assert request["body"] == json.loads(body)
+    assert request.get("body_text") == (body.decode() if is_told else None)
+
+
 def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
     assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4

@@ -4,6 +4,7 @@
 """
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -25,6 +26,9 @@ from mockserver.faults.notation import table_of
 
 # What a header may hold that nobody else should read.
 _SECRET = ("authorization", "x-api-key", "api-key", "cookie", "proxy-authorization", "x-goog-api-key")
+# What a double cannot hold has so many digits at least.
+_MANY_DIGITS = re.compile(rb"[0-9]{16}")
+_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
 # No more events of one answer than this are told.
 _MOST_EVENTS = 20_000
 
@@ -192,13 +196,26 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 
 
 def _body(key: str, data: bytes) -> dict[str, Any]:
-    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`."""
+    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`.
+
+    JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came.
+    """
     try:
-        return {key: orjson.loads(data)} if data[:1] in (b"{", b"[") else {key: data.decode()}
+        if data[:1] not in (b"{", b"["):
+            return {key: data.decode()}
+        value = orjson.loads(data)
+        return {key: value, f"{key}_text": data.decode()} if _might_be_rounded(data) else {key: value}
     except orjson.JSONDecodeError:
         return {key: data.decode(errors="replace")}
     except UnicodeDecodeError:
         return {f"{key}_base64": base64.b64encode(data).decode()}
+
+
+def _might_be_rounded(data: bytes) -> bool:
+    """Whether JSON has a number of many digits."""
+    if not _MANY_DIGITS.search(data):
+        return False
+    return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

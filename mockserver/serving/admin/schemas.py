@@ -197,10 +197,14 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
         rows(table({"name": TEXT, "arguments": TEXT})), "of an answer that breaks off those that were sent whole"
     ),
 }
-_BODY: Mapping[str, Schema] = {"body": said(ANY, "JSON, or a text"), "body_base64": said(TEXT, "what is no text")}
+_BODY: Mapping[str, Schema] = {
+    "body": said(ANY, "JSON, or a text"),
+    "body_text": said(TEXT, "JSON as it came, where it has numbers that a reader might round"),
+    "body_base64": said(TEXT, "what is no text"),
+}
 _EVENT = table(
     {"due": NUMBER, "sent": said(maybe(NUMBER), "null: never"), "tokens": WHOLE},
-    {"data": ANY, "data_base64": TEXT},
+    {"data": ANY, "data_text": TEXT, "data_base64": TEXT},
 )
 _REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
 _ANSWER = table(
