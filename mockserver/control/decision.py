@@ -17,24 +17,25 @@ from mockserver.control.quotas.admission import admit
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
+from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by, wished_reply
 from mockserver.control.stubs.replies import perform
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Lazy
-from mockserver.faults.rules import Fault
 
 # An answer of so many tokens takes some milliseconds.
 _LONG_ANSWER = 2_048
 
 
 class Decision(NamedTuple):
-    """What a namespace has in store for a request: what its quotas make of it, the faults that strike it, the engine
-    that it waits for, and what is chosen for it. A `ticket` of the quotas has to leave again when the answer has ended.
+    """What a namespace has in store for a request: what its quotas make of it, the faults that are to strike it, the
+    engine that it waits for, and what is chosen for it. A `ticket` of the quotas has to leave again when the answer has
+    ended, and the strikes that came to nothing have to be taken back.
     """
 
     heard: Question | Plan
-    faults: tuple[Fault, ...] = ()
+    strikes: tuple[Strike, ...] = ()
     counter: Counter | None = None
     ticket: Ticket | None = None
     chosen: Chosen | None = None
@@ -44,7 +45,7 @@ class Decision(NamedTuple):
         """Whether nothing is in the way of an answer, so that an equal question would get an equal one."""
         chosen = self.chosen
         return (
-            not self.faults and self.counter is None and self.ticket is None and chosen is not None and chosen.is_usual
+            not self.strikes and self.counter is None and self.ticket is None and chosen is not None and chosen.is_usual
         )
 
     @property
@@ -63,28 +64,28 @@ def decide(
     `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
     """
     facts = facts_of(heard, namespace)
+    # A wish that cannot be obeyed costs no quota and uses up no fault; nor does what the quotas refuse use up any.
+    wishes = tuple(Strike(fault, "header") for fault in wished(heard))
     if not isinstance(heard, Question):
-        faults = (*namespace.faults.pick(heard, now, since, facts), *wished(heard))
-        return Decision(heard, faults, chosen=choose(heard, facts, namespace, stubs))
-    # A wish that cannot be obeyed costs no quota; what the quotas refuse no fault strikes, and none is used up by it.
-    wishes = wished(heard)
+        chosen = choose(heard, facts, namespace, stubs)
+        return Decision(heard, (*namespace.faults.pick(heard, now, since, facts), *wishes), chosen=chosen)
     wished_reply(heard.visit.call.headers)
     admitted, ticket = admit(heard, namespace.quotas, now)
     if not isinstance(admitted, Question):
         return Decision(admitted)
     try:
-        faults = (*namespace.faults.pick(admitted, now, since, facts), *wishes)
         chosen = choose(admitted, facts, namespace, stubs)
         told = told_by(admitted, chosen)
     except WishError:
         if ticket is not None:
             namespace.quotas.leave(ticket)
         raise
+    strikes = (*namespace.faults.pick(admitted, now, since, facts), *wishes)
     if chosen.is_body:
-        return Decision(told, faults, None, ticket, chosen)
+        return Decision(told, strikes, None, ticket, chosen)
     visit = told.visit
     counter = namespace.engines.counter(visit.landing.dialect.name, told.request, visit.profile, now)
-    return Decision(told, faults, counter, ticket, chosen)
+    return Decision(told, strikes, counter, ticket, chosen)
 
 
 def respond(decision: Decision) -> Plan:
@@ -93,7 +94,7 @@ def respond(decision: Decision) -> Plan:
     if chosen is None:
         assert isinstance(heard, Plan), "for every question something is chosen"
         return heard
-    plan = perform(heard, chosen, decision.faults, decision.counter)
+    plan = perform(heard, chosen, decision.strikes, decision.counter)
     if decision.is_usual:
         _remember(plan)
     return plan

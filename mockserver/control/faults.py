@@ -4,12 +4,13 @@ Each namespace counts what its rules have seen; whether a share of requests is s
 so that the same requests are struck whatever their order.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from email.utils import formatdate
 from typing import NamedTuple
 
 from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
+from mockserver.control.strikes import Count, Origin, Strike, is_among
 from mockserver.control.stubs.facts import RequestFacts
 from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection
@@ -24,7 +25,7 @@ _ARMED = "armed "
 
 
 class Rule(NamedTuple):
-    """A fault under the name that its counter has; its time runs from `armed_at`, in seconds.
+    """A fault under the name that its counter has, and whose rule it is; its time runs from `armed_at`, in seconds.
 
     Where several were armed together, `scenario` is the name that they have in common.
     """
@@ -32,18 +33,8 @@ class Rule(NamedTuple):
     name: str
     fault: Fault
     armed_at: float
+    by: Origin
     scenario: str = ""
-
-
-@dataclass(slots=True)
-class Count:
-    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those of which nobody
-    knows whether they match, since a search was given up, are neither.
-    """
-
-    matched: int = 0
-    struck: int = 0
-    undecided: int = 0
 
 
 class FaultDesk:
@@ -58,7 +49,7 @@ class FaultDesk:
 
     def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
         """Add a rule, or put it in the place of the one of that name; it counts from nothing."""
-        self._armed[name] = Rule(_ARMED + name, fault, now, scenario or name)
+        self._armed[name] = Rule(_ARMED + name, fault, now, "armed", scenario or name)
         self._counts.pop(_ARMED + name, None)
 
     def disarm(self, name: str) -> bool:
@@ -89,10 +80,11 @@ class FaultDesk:
 
     def pick(
         self, heard: Question | Plan, now: float, since: float = 0.0, facts: Facts | None = None
-    ) -> tuple[Fault, ...]:
-        """The faults by which rules strike a request: those of its route, of the settings, and armed ones.
+    ) -> tuple[Strike, ...]:
+        """The faults by which rules are to strike a request: those of its route, of the settings, and armed ones.
 
-        The time of the settings' and the routes' rules runs from `since`; `facts` are those of the request.
+        They count as having struck; which of them cannot after all, only the answer shows (`take_back`). The time of
+        the settings' and the routes' rules runs from `since`; `facts` are those of the request.
         """
         rules = (*_standing(heard.visit, since), *self._armed.values())
         if not rules:
@@ -102,8 +94,8 @@ class FaultDesk:
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        struck = [rule.fault for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
-        return tuple(struck)
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
+        return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: Rule) -> Count:
         return self._counts.setdefault(rule.name, Count())
@@ -127,40 +119,53 @@ def _standing(visit: Visit, since: float) -> Iterator[Rule]:
     route, settings = visit.landing.route, visit.settings
     if route is None and not settings.fault:
         return
-    places = ((route.path, route.faults) if route else ("", ()), ("settings", settings.fault))
-    for place, faults in places:
-        yield from (Rule(f"{place} {number}", fault, since) for number, fault in enumerate(faults))
+    if route is not None:
+        yield from (Rule(f"{route.path} {number}", fault, since, "route") for number, fault in enumerate(route.faults))
+    yield from (Rule(f"settings {number}", fault, since, "settings") for number, fault in enumerate(settings.fault))
 
 
-def strike(plan: Plan, faults: tuple[Fault, ...]) -> Plan:
-    """The plan with the faults folded over its timeline, in order."""
-    timeline, struck = plan.timeline, []
-    for fault in faults:
-        kind = FAULTS[fault.kind]
-        # What an earlier fault has turned into a plain answer is no stream any more.
-        if kind.streams and not timeline.streamed:
+def _own_name(rule: Rule) -> str:
+    """The name under which a rule was armed; the others have none."""
+    return rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
+
+
+def strike(plan: Plan, strikes: Sequence[Strike]) -> Plan:
+    """The plan with the faults folded over its timeline, in order; it tells those that have changed anything."""
+    timeline, struck = plan.timeline, list[Strike]()
+    for each in strikes:
+        if not _takes_effect(each, timeline, plan, struck):
             continue
-        if (kind.calls and not _calls(plan)) or (kind.needs is not None and not kind.needs(timeline)):
-            continue
-        if kind.within is not None and not kind.within(timeline, fault.place):
-            continue
-        if kind.says is not None and not _says_so_much(plan, fault):
-            continue
-        if kind.apply is not None:
-            timeline = kind.apply(timeline, fault, lambda fault: _words(fault, plan))
-        struck.append(fault.kind)
-    return plan._replace(timeline=timeline, faults=tuple(struck))
+        before, apply = timeline, each.kind.apply
+        if apply is not None:
+            timeline = apply(timeline, each.fault, lambda fault: _words(fault, plan))
+        if each.leaves_nothing:
+            struck = _still_seen(struck, before, timeline)
+        struck.append(each)
+    return plan._replace(timeline=timeline, struck=tuple(struck))
 
 
-def _calls(plan: Plan) -> bool:
-    """Whether an answer calls any tool."""
-    return plan.generation is not None and any(choice.calls for choice in plan.generation.choices)
+def _takes_effect(each: Strike, timeline: Timeline, plan: Plan, struck: Sequence[Strike]) -> bool:
+    """Whether a fault changes anything of an answer, after those that have struck it before."""
+    kind, ending = each.kind, timeline.ending
+    if kind.says is not None:
+        # What the model says was changed before it was written; it may have been thrown away since.
+        return is_among(each, plan.struck) and not any(other.leaves_nothing for other in struck)
+    # What an earlier fault has turned into a plain answer is no stream any more.
+    if kind.streams and not timeline.streamed:
+        return False
+    # Where not even a head goes out, all that can happen is something else instead.
+    if ending is not None and not ending.head and not each.leaves_nothing:
+        return False
+    if kind.within is not None and not kind.within(timeline, each.fault.place):
+        return False
+    return kind.needs is None or kind.needs(timeline)
 
 
-def _says_so_much(plan: Plan, fault: Fault) -> bool:
-    """Whether an answer has come to the token after which a fault of the model begins."""
-    place = fault.place.after_token
-    return place is None or (plan.generation is not None and plan.generation.steps >= place)
+def _still_seen(struck: list[Strike], before: Timeline, after: Timeline) -> list[Strike]:
+    """What can still be seen of earlier faults when nothing is left of the events: what they did to the head."""
+    if after.headers is not before.headers or (after.ending is not None and not after.ending.head):
+        return []
+    return [each for each in struck if each.kind.head]
 
 
 def wished(heard: Question | Plan) -> tuple[Fault, ...]:
@@ -233,6 +238,12 @@ def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
         return ()
     said = fault.settings["retry_after_as"]
     if said == "ms":
-        return ((b"retry-after-ms", b"%d" % (seconds * 1000)),)
-    text = formatdate(visit.site.now + seconds, usegmt=True) if said == "date" else f"{seconds:g}"
+        return ((b"retry-after-ms", b"%d" % round(seconds * 1000)),)
+    text = formatdate(visit.site.now + seconds, usegmt=True) if said == "date" else _decimal(seconds)
     return ((b"retry-after", text.encode()),)
+
+
+def _decimal(number: float) -> str:
+    """A number as people write it: no exponent, and no more digits than it has."""
+    whole, _, rest = format(Decimal(str(number)), "f").partition(".")
+    return f"{whole}.{rest}".rstrip("0").rstrip(".") if rest else whole

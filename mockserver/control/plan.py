@@ -19,6 +19,7 @@ from mockserver.control import memory
 from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
 from mockserver.control.settings import SEEDS, RouteSettings, Settings
+from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Near
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
@@ -28,9 +29,7 @@ from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
-from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.rules import Fault
-from mockserver.faults.speech import said_otherwise
+from mockserver.faults.speech import said_otherwise, say_the_same
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
 from mockserver.generation.refusals import in_words
@@ -70,7 +69,7 @@ class Visit(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What will be answered, and why: the timeline, the facts that explain it, and the faults that struck it.
+    """What will be answered, and why: the timeline, the facts that explain it, and the faults that have `struck` it.
 
     `rule` is the stub that decided it; `nearest` are the stubs that came nearest where none of them matched; `attempt`
     counts the tries of the same request, and `trouble` is what a function of the user's has raised.
@@ -83,11 +82,21 @@ class Plan(NamedTuple):
     generation: Generation | None = None
     rejection: Rejection | None = None
     seat: Seat | None = None
-    faults: tuple[str, ...] = ()
+    struck: tuple[Strike, ...] = ()
     rule: str | None = None
     nearest: tuple[Near, ...] | None = None
     attempt: int = 1
     trouble: str | None = None
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """The kinds of the faults that have struck."""
+        return tuple(strike.fault.kind for strike in self.struck)
+
+    @property
+    def said(self) -> Generation | None:
+        """What the model says, if anything of it goes out: a fault may leave nothing of it."""
+        return None if any(strike.leaves_nothing for strike in self.struck) else self.generation
 
 
 class Question(NamedTuple):
@@ -165,9 +174,9 @@ def _hear(visit: Visit) -> Question | Plan:
 
 
 def answer(
-    question: Question, faults: Sequence[Fault] = (), counter: Counter | None = None, speech: Speech | None = None
+    question: Question, strikes: Sequence[Strike] = (), counter: Counter | None = None, speech: Speech | None = None
 ) -> Plan:
-    """The plan of an answer: generate, pace, write. Faults of the model itself strike here.
+    """The plan of an answer: generate, pace, write. Faults of the model itself strike here, and no others.
 
     At the `counter` a seat is taken, where the engine has so many and no more. A `speech` is what the model is made to
     say instead of its own words.
@@ -178,10 +187,7 @@ def answer(
         generation = speak(request, speech, seed)
     else:
         generation = memory.generated(request, seed) if question.kept else generate(request, seed)
-    for fault in faults:
-        says = FAULTS[fault.kind].says
-        if says is not None:
-            generation = foreseen_anew(said_otherwise(generation, fault, says))
+    generation, struck = _struck(generation, strikes) if strikes else (generation, ())
     generation = in_words(generation)
     key = derive(seed, "pace", generation.fingerprint)
     unseen = generation.usage.unseen
@@ -199,7 +205,19 @@ def answer(
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
         return refuse(written, visit, request)
-    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, seat=seat)
+    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, seat=seat, struck=struck)
+
+
+def _struck(generation: Generation, strikes: Sequence[Strike]) -> tuple[Generation, tuple[Strike, ...]]:
+    """What is said once the faults of the model itself have struck, and those of them that have changed it."""
+    struck: list[Strike] = []
+    for strike in strikes:
+        if strike.kind.says is None:
+            continue
+        before, generation = generation, foreseen_anew(said_otherwise(generation, strike.fault, strike.kind.says))
+        if not say_the_same(before, generation):
+            struck.append(strike)
+    return generation, tuple(struck)
 
 
 def answer_as(reply: Reply, heard: Question | Plan) -> Plan:

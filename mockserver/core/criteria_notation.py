@@ -63,7 +63,7 @@ FIELDS: Mapping[str, Field] = {
     "tool": Field(str, "the name of a tool on offer"),
     "tool_result": Field(str, "the name of the tool whose result is the last message"),
     "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
-    "attempt": Field(int, "1, and one more for each failure that the same request has just met"),
+    "attempt": Field(int, "1, and one more for each failure (or answer left early) that the same request has just met"),
 }
 _COMPOUND = ("headers", "body", "any", "all", "not")
 _NAMES = {str: "text", bool: "true or false", int: "whole number"}

@@ -12,7 +12,7 @@ from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
 from mockserver.core.timeline import Timeline
 from mockserver.faults import answers, connections, fields, streams
-from mockserver.faults.events import Words, goes_on, reaches
+from mockserver.faults.events import Words, goes_on, goes_on_twice, reaches
 from mockserver.faults.rules import Fault, Place
 from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
 
@@ -45,6 +45,9 @@ class Kind:
     those that add an end of their own where the answer comes so far. A kind that `listens` strikes no answer: it is the
     listener that fails, for everybody.
 
+    A kind that `ends` an answer lets nothing of it out after its place: without a place nothing at all. One that
+    strikes the `head` can be seen there, whatever becomes of the events.
+
     `harm` is what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
     """
 
@@ -58,6 +61,8 @@ class Kind:
     within: Callable[[Timeline, Place], bool] | None = None
     calls: bool = False
     listens: bool = False
+    ends: bool = False
+    head: bool = False
     harm: Harm = field(kw_only=True)
 
 
@@ -78,6 +83,7 @@ FAULTS: dict[str, Kind] = {
             "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
             "retry_after_as": Setting(str, "seconds", "how it is said", ("seconds", "ms", "date")),
         },
+        ends=True,
         harm="none",
     ),
     "status": Kind(
@@ -88,15 +94,17 @@ FAULTS: dict[str, Kind] = {
             "body": Setting(str, "", "the body"),
             "content_type": Setting(str, "text/plain", "its content type"),
         },
+        ends=True,
         harm="spoils",
     ),
-    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", harm="spoils"),
-    "empty": Kind(answers.empty, "no body at all", harm="truncates"),
+    "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"),
+    "empty": Kind(answers.empty, "no body at all", ends=True, harm="truncates"),
     "truncated": Kind(answers.truncated, "half of the body, with a length that says it is whole", harm="truncates"),
     "content_type": Kind(
         answers.content_type,
         "another content type",
         {"value": Setting(str, "text/plain", "the content type")},
+        head=True,
         harm="none",
     ),
     "error_event": Kind(
@@ -106,6 +114,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="spoils",
     ),
     "cut": Kind(
@@ -113,6 +122,7 @@ FAULTS: dict[str, Kind] = {
         "a stream that ends without its terminator",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
         within=goes_on,
     ),
@@ -121,6 +131,7 @@ FAULTS: dict[str, Kind] = {
         "a stream that ends within an event",
         streams=True,
         places=PLACES,
+        ends=True,
         harm="truncates",
         within=goes_on,
     ),
@@ -159,7 +170,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         harm="none",
-        within=goes_on,
+        within=goes_on_twice,
     ),
     "stall": Kind(
         streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=goes_on
@@ -223,12 +234,14 @@ FAULTS: dict[str, Kind] = {
         places=PLACES,
         within=reaches,
         harm="truncates",
+        ends=True,
     ),
     "close": Kind(
         connections.broken_off("close"),
         "the connection is closed too early (FIN)",
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="truncates",
     ),
     "hang": Kind(
@@ -236,6 +249,7 @@ FAULTS: dict[str, Kind] = {
         "nothing more comes, and the connection stays open",
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="truncates",
     ),
     "bad_chunk": Kind(
@@ -244,6 +258,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="truncates",
     ),
     "half_chunk": Kind(
@@ -252,6 +267,7 @@ FAULTS: dict[str, Kind] = {
         streams=True,
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="truncates",
     ),
     "half_open": Kind(
@@ -259,26 +275,30 @@ FAULTS: dict[str, Kind] = {
         "the server is gone without a word: silence, and a reset for whoever sends on",
         places=PLACES,
         within=reaches,
+        ends=True,
         harm="truncates",
     ),
-    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", harm="spoils"),
+    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", ends=True, harm="spoils"),
     "bad_status": Kind(
-        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", harm="spoils"
+        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", ends=True, harm="spoils"
     ),
     "half_head": Kind(
         connections.half_head,
         "half a head, and then nothing",
         {"then": Setting(str, "hang", "what comes then", ("hang", "reset", "close"))},
+        ends=True,
         harm="truncates",
     ),
     "two_lengths": Kind(
         connections.instead(connections.HEAD + b"content-length: 2\r\ncontent-length: 4\r\n\r\n{}{}"),
         "two content lengths that contradict each other",
+        ends=True,
         harm="spoils",
     ),
     "short_body": Kind(
         connections.instead(connections.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
         "less of a body than its length says",
+        ends=True,
         harm="truncates",
     ),
     "finish": Kind(

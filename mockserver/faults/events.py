@@ -76,12 +76,17 @@ def parted(events: Events, place: Place) -> tuple[Events, Events]:
 
 def goes_on(timeline: Timeline, place: Place) -> bool:
     """Whether a place is within a timeline: whether anything comes after it."""
-    return _first_after(events_of(timeline), place) is not None
+    return next(_after(events_of(timeline), place), None) is not None
+
+
+def goes_on_twice(timeline: Timeline, place: Place) -> bool:
+    """Whether two events come after a place."""
+    return len([*islice(_after(events_of(timeline), place), 2)]) == 2
 
 
 def reaches(timeline: Timeline, place: Place) -> bool:
     """Whether a timeline comes as far as a place, though it be only by its end."""
-    return _first_after(_with_an_end(timeline), place) is not None
+    return next(_after(_with_an_end(timeline), place), None) is not None
 
 
 def _with_an_end(timeline: Timeline) -> Events:
@@ -94,11 +99,11 @@ def _with_an_end(timeline: Timeline) -> Events:
     yield Event(b"\0", due if over else inf, 0)
 
 
-def _first_after(events: Events, place: Place) -> Event | None:
+def _after(events: Events, place: Place) -> Events:
     before, after = parted(events, place)
     for _ in before:
         pass
-    return next(after, None)
+    return after
 
 
 def _reached(place: Place, event: Event, sent: int, tokens: int) -> bool:

@@ -90,6 +90,15 @@ def read_fault(table: object) -> Fault:
     )
 
 
+def table_of(fault: Fault) -> dict[str, Any]:
+    """The table of a fault, as it would be written for one request: its kind, its place, and what is set otherwise than
+    when nothing is said."""
+    settings = FAULTS[fault.kind].settings
+    said = {key: value for key, value in fault.settings.items() if value != settings[key].default}
+    place = {key: getattr(fault.place, key) for key in _PLACE if getattr(fault.place, key) is not None}
+    return {"kind": fault.kind, **said, **place}
+
+
 def _named(name: str) -> dict[str, str]:
     if "=" in name:
         raise FaultError(f'{name!r} is no name: whoever tells more writes a table, {{ kind = "cut", after_event = 5 }}')

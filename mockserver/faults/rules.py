@@ -19,6 +19,11 @@ class Place:
     after_bytes: int | None = None
     at: float | None = None
 
+    @property
+    def is_beginning(self) -> bool:
+        """Whether nothing comes before it."""
+        return not (self.after_event or self.after_token or self.after_bytes or self.at)
+
 
 @dataclass(frozen=True, slots=True)
 class Chance:

@@ -30,6 +30,16 @@ def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Gene
     )
 
 
+def say_the_same(one: Generation, other: Generation) -> bool:
+    """Whether an answer would show no difference between two generations."""
+    return all(_shown(mine) == _shown(its) for mine, its in zip(one.choices, other.choices, strict=True))
+
+
+def _shown(choice: Choice) -> tuple[object, ...]:
+    calls = [(call.name, call.arguments) for call in choice.calls]
+    return choice.text, len(choice.ids), choice.finish_reason, choice.stop, choice.refusal, calls
+
+
 def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice ends at the fault's place, for the reason that it names; at its own end without a place.
 

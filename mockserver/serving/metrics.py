@@ -80,8 +80,9 @@ class Metrics:
         dialect, operation = landing.dialect.name, landing.operation
         tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
         _note(tally, record)
-        if plan.generation is not None and plan.timeline.status < 400:
-            usage = plan.generation.usage
+        said = plan.said
+        if said is not None:
+            usage = said.usage
             tally.prompt_tokens += usage.prompt_tokens
             tally.completion_tokens += usage.completion_tokens
         if plan.rejection is not None:

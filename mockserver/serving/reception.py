@@ -19,6 +19,8 @@ from mockserver.control.plan import Plan, Question, WishError, hear, plan_refusa
 from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
+from mockserver.control.strikes import take_back
+from mockserver.control.stubs.retries import Retries
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import fingerprinting
@@ -103,7 +105,7 @@ class Staged(NamedTuple):
             visitor.clock,
             visitor.instant,
             exchange.record,
-            partial(_ended, exchange, visitor, self.ticket),
+            partial(_ended, exchange, visitor, self.ticket, visitor.namespace.retries),
             joined=visitor.setup.settings.writes == "joined",
         )
 
@@ -186,13 +188,13 @@ class Reception:
         try:
             return self._staged(visitor, respond(decision), decision)
         except Exception as error:
-            return self._failed(visitor, landing, error, decision.ticket)
+            return self._failed(visitor, landing, error, decision)
 
     async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
             return self._staged(visitor, await asyncio.to_thread(respond, decision), decision)
         except Exception as error:
-            return self._failed(visitor, landing, error, decision.ticket)
+            return self._failed(visitor, landing, error, decision)
 
     def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Question | Plan]:
         """How a call is heard, by whatever thread: what depends on the namespace's state is looked up now."""
@@ -202,9 +204,13 @@ class Reception:
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
         return partial(hear, call, landing, settings, salt, standings)
 
-    def _failed(self, visitor: _Visitor, landing: Landing, error: Exception, ticket: Ticket | None = None) -> Staged:
+    def _failed(
+        self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
+    ) -> Staged:
         """What is answered when a wish cannot be obeyed, or the simulator itself has a fault."""
-        _leave(visitor.namespace, ticket)
+        if decision is not None:
+            _leave(visitor.namespace, decision.ticket)
+            take_back(decision.strikes)
         if isinstance(error, WishError):
             return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
         said = "a fault of mockserver's own, answered as a server error: %s %s"
@@ -223,7 +229,10 @@ class Reception:
             call, ticket = decision.heard.visit.call, decision.ticket
         if ticket is not None:
             settle(plan, ticket, visitor.namespace.quotas, visitor.instant)
-        if plan.timeline.ending is not None and not visitor.incoming.wired:
+        wireless = plan.timeline.ending is not None and not visitor.incoming.wired
+        if decision is not None:
+            take_back(decision.strikes, () if wireless else plan.struck)
+        if wireless:
             said = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
             _leave(visitor.namespace, ticket)
             return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
@@ -334,12 +343,15 @@ def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
         namespace.quotas.leave(ticket)
 
 
-def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None) -> None:
+def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries: Retries) -> None:
     """What follows from the end of an exchange."""
     namespace, plan = visitor.namespace, exchange.plan
     _leave(namespace, ticket)
-    if plan is not None and plan.seat is not None and exchange.record.closed_by == "client":
-        plan.seat.leave()
+    if plan is not None and exchange.record.closed_by == "client":
+        if plan.seat is not None:
+            plan.seat.leave()
+        if plan.request is not None:
+            retries.note_left(plan)
     visitor.metrics.ended(exchange)
     namespace.journal.tell(exchange)
     log_access(exchange)

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.faults import Count, FaultDesk
-from mockserver.control.namespaces import Namespaces
+from mockserver.control.faults import FaultDesk
+from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import Question, WishError, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
+from mockserver.control.strikes import Count, take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
 from mockserver.dialects import load_dialects
@@ -200,7 +201,7 @@ def test_an_armed_rule_counts_apart_from_one_of_the_settings() -> None:
     desk = FaultDesk()
     [fault] = read_faults('{ kind = "empty", times = 1 }')
     desk.arm("settings 0", fault, 0.0)
-    picked = [[each.kind for each in desk.pick(question("a", settings), 0.0)] for _ in range(2)]
+    picked = [[each.fault.kind for each in desk.pick(question("a", settings), 0.0)] for _ in range(2)]
     assert picked == [["html", "empty"], []]
 
 
@@ -210,6 +211,79 @@ def test_a_fault_whose_place_is_beyond_the_end_changes_nothing_and_is_not_noted(
     plain = ask("cerebras", body)
     struck = ask("cerebras", body, headers={"x-mockserver-fault": f'{{ kind = "{kind}", after_token = 900 }}'})
     assert (struck.body, struck.plan.faults) == (plain.body, ())
+
+
+_TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
+_CHAT = {"model": "gpt://folder/yandexgpt/latest", "messages": [{"role": "user", "content": "hi"}], "tools": [_TOOL]}
+_CALLS_NONE, _CALLS = {**_CHAT, "tool_choice": "none"}, {**_CHAT, "tool_choice": "required"}
+_SHORT = {"model": "m", "prompt": "hello", "max_tokens": 5, "stream": True}
+_NONE_AFTER = '{ kind = "cut", after_event = 50, times = 1 }'
+
+
+@pytest.mark.parametrize(
+    "fault, dialect, spared, struck",
+    [
+        ('{ kind = "broken_tool_call", times = 1 }', "yandex", _CALLS_NONE, _CALLS),
+        (_NONE_AFTER, "cerebras", _SHORT, {**_SHORT, "max_tokens": 90, "min_tokens": 90}),
+        ('{ kind = "no_usage", times = 1 }', "friendli", _SHORT, {**_SHORT, "stream_options": {"include_usage": True}}),
+        ('{ kind = "swap", after_event = 7, times = 1 }', "cerebras", _SHORT, {**_SHORT, "max_tokens": 9}),
+        ('{ kind = "repeat", after_token = 5, times = 1 }', "cerebras", _SHORT, {**_SHORT, "max_tokens": 9}),
+    ],
+)
+def test_a_fault_that_changes_nothing_is_kept_for_an_answer_that_it_can_change(
+    fault: str, dialect: str, spared: dict[str, Any], struck: dict[str, Any]
+) -> None:
+    space = Namespace("")
+    [rule] = read_faults(fault)
+    space.faults.arm("late", rule, 0.0)
+    path = "/serverless/v1/completions" if dialect == "friendli" else None
+    asked = [spared, spared, struck, struck]
+    plans = [ask(dialect, body, path=path, namespace=space).plan for body in asked]
+    assert [plan.faults for plan in plans] == [(), (), (rule.kind,), ()]
+    assert space.faults.armed() == [("late", rule, Count(matched=4, struck=1))]
+
+
+def test_of_faults_that_undo_one_another_only_those_count_that_can_be_seen() -> None:
+    """The rules, what strikes the first request, and what the second."""
+    for rules, first, second in (
+        ("error, cut", ["error"], ["cut"]),
+        ("cut, error", ["error"], ["cut"]),
+        ("silence, html", ["html"], ["silence"]),
+        ("comment, garbage, crlf", ["garbage"], ["comment", "crlf"]),
+        ("reset, hang", ["hang"], ["reset"]),
+        ("content_type, empty", ["content_type", "empty"], []),
+        ("content_type, reset", ["reset"], ["content_type"]),
+        ("stall, crlf", ["stall", "crlf"], []),
+    ):
+        space = Namespace("")
+        for kind in rules.split(", "):
+            [rule] = read_faults(f'{{ kind = "{kind}", times = 1 }}')
+            space.faults.arm(kind, rule, 0.0)
+        assert [list(ask("cerebras", _SHORT, namespace=space).plan.faults) for _ in range(2)] == [first, second], rules
+
+
+def test_what_is_taken_back_of_a_rule_that_was_armed_anew_is_nothing_of_the_new_one() -> None:
+    desk = FaultDesk()
+    [rule] = read_faults(_NONE_AFTER)
+    desk.arm("late", rule, 0.0)
+    meant = desk.pick(question(stream=True), 0.0)
+    desk.arm("late", rule, 0.0)
+    take_back(meant)
+    assert desk.armed() == [("late", rule, Count())]
+
+
+@pytest.mark.parametrize(
+    "said, seconds",
+    [("2592000", "2592000"), ("0.00001", "0.00001"), ("2.5", "2.5"), ("100.0", "100"), ("1e6", "1000000")],
+)
+def test_a_time_to_wait_is_written_without_an_exponent(said: str, seconds: str) -> None:
+    wish = {"x-mockserver-fault": f'{{ kind = "error", error = "rate_limit", retry_after = {said} }}'}
+    assert ask("cerebras", _SHORT, headers=wish).headers["retry-after"] == seconds
+
+
+def test_milliseconds_to_wait_are_rounded() -> None:
+    wish = '{ kind = "error", error = "rate_limit", retry_after = 1.0099, retry_after_as = "ms" }'
+    assert ask("cerebras", _SHORT, headers={"x-mockserver-fault": wish}).headers["retry-after-ms"] == "1010"
 
 
 def test_a_model_that_writes_blanks_without_end_stops_where_the_request_says() -> None:

@@ -10,22 +10,32 @@ import pytest
 from mockserver.control.decision import decide, respond
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
 from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
-from mockserver.control.namespaces import Namespaces
+from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.dialects import load_dialects
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import read_faults
 
 QUIET = Settings(latency="off", created=1_700_000_000.0)
 
 
-def exchange(journal: Journal, path: str = "/cerebras/v1/completions", **fields: Any) -> Exchange:
-    namespace = Namespaces().get("")
+def exchange(
+    journal: Journal,
+    path: str = "/cerebras/v1/completions",
+    wish: str = "",
+    namespace: Namespace | None = None,
+    **fields: Any,
+) -> Exchange:
+    """An exchange that nobody has played; `wish` is a fault."""
+    namespace = namespace or Namespaces().get("")
     landing = Router(load_dialects(), QUIET).find("POST", path)
     assert landing is not None
     body = json.dumps({"model": "m", "prompt": "hello", "max_tokens": 4, **fields}).encode()
-    headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes")])
+    wishes = [(b"x-mockserver-fault", wish.encode())] * bool(wish)
+    headers = Headers([(b"authorization", b"Bearer secret-key-1234"), (b"x-mine", b"yes"), *wishes])
     call = Call("POST", landing.path, headers, body, "a=1", 1_700_000_000.0)
     heard = hear(call, landing, QUIET)
     return journal.open("mine", path, call, respond(decide(heard, namespace, 0.0)))
@@ -128,6 +138,73 @@ def test_the_whole_of_an_exchange_has_every_event_with_its_due_and_its_actual_in
     json.dumps(whole)
 
 
+def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> None:
+    space = Namespace("")
+    [limit] = read_faults('{ kind = "stall", seconds = 2, after_token = 1, times = 1, match = { prompt = "hello" } }')
+    space.faults.arm("slow", limit, 0.0)
+    calm = exchange(Journal(), namespace=space, stream=True, wish="crlf")
+    wish = '[{ kind = "stall", seconds = 5.0 }, { kind = "error", error = "rate_limit", retry_after = 2 }]'
+    harsh = exchange(Journal(), namespace=space, stream=True, wish=wish)
+    assert told(calm)["decision"]["faults"] == ["stall", "crlf"]
+    assert "struck" not in told(calm)["decision"]
+    assert told_whole(calm)["decision"]["struck"] == [
+        {"by": "armed", "rule": "slow", "fault": {"kind": "stall", "seconds": 2, "after_token": 1}},
+        {"by": "header", "fault": {"kind": "crlf"}},
+    ]
+    refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
+    assert told_whole(harsh)["decision"]["struck"] == [{"by": "header", "fault": refusal}]
+
+
+_REPLACING = [name for name, kind in FAULTS.items() if kind.ends]
+
+
+@pytest.mark.parametrize("kind", _REPLACING)
+def test_of_an_answer_that_a_fault_has_replaced_nothing_is_told(kind: str) -> None:
+    one = exchange(Journal(), stream=True, wish=kind)
+    line = told(one)
+    assert line["decision"]["faults"] == [kind]
+    assert (line["model"], line["prompt"]) == ("m", "hello")
+    assert {"usage", "finish_reasons", "tool_calls"}.isdisjoint(line)
+    assert set(line["timing"]) == {"latency", "speed", "ttft"}
+    if FAULTS[kind].places:
+        later = told(exchange(Journal(), stream=True, wish=f'{{ kind = "{kind}", after_event = 2 }}'))
+        assert (later["usage"]["completion_tokens"], later["finish_reasons"]) == (4, ["length"])
+
+
+def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole() -> None:
+    tools = [
+        {"type": "function", "function": {"name": f"find_{what}", "parameters": {"type": "object"}}}
+        for what in ("hotels", "flights")
+    ]
+    asked: dict[str, Any] = {
+        "path": "/yandex/v1/chat/completions",
+        "model": "gpt://folder/qwen3-235b-a22b-fp8/latest",
+        "messages": [{"role": "user", "content": "Find hotels and flights"}],
+        "tools": tools,
+        "tool_choice": "required",
+        "max_tokens": 400,
+        "stream": True,
+    }
+
+    def called(wish: str, sent: int, left: bool = False) -> list[str]:
+        one = exchange(Journal(), wish=wish, **asked)
+        one.record.tokens_sent, one.record.closed_by = sent, "client" if left else "server"
+        return [call["name"] for call in told(one)["tool_calls"]]
+
+    plan = exchange(Journal(), **asked).plan
+    assert plan is not None
+    assert plan.generation is not None
+    [choice] = plan.generation.choices
+    first, second = choice.calls
+    cut = '{ kind = "cut", after_token = 1 }'
+    assert called(cut, len(choice.ids) + first.steps - 1) == []
+    assert called(cut, len(choice.ids) + first.steps) == [first.name]
+    assert called(cut, choice.steps) == [first.name, second.name]
+    assert called("", 1, left=True) == []
+    # What is only late, or written otherwise, is all there.
+    assert called("crlf", 1) == [first.name, second.name]
+
+
 def test_secrets_are_masked() -> None:
     headers = told_whole(exchange(Journal()))["request"]["headers"]
     assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
@@ -172,6 +249,18 @@ def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
     assert credentials("one") == credentials("one") != credentials("two")
 
 
+@pytest.mark.parametrize(
+    "user, is_told",
+    [("1", False), ("9007199254740993", True), ('"9007199254740993"', False), ('"\\"1234567890123456"', False)],
+)
+def test_a_body_with_numbers_that_might_be_rounded_is_told_as_it_came_too(user: str, is_told: bool) -> None:
+    body = f'{{"user":  {user}}}'.encode()
+    one = Journal().open("", "/", Call("POST", "/", Headers(), body), denial=Denial(404, "no_route", "no"))
+    request = told_whole(one)["request"]
+    assert request["body"] == json.loads(body)
+    assert request.get("body_text") == (body.decode() if is_told else None)
+
+
 def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
     assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
@@ -189,6 +278,7 @@ def test_an_answer_of_our_own_is_told_too() -> None:
         "kind": "no_route",
         "message": "Nothing is served",
         "faults": [],
+        "struck": [],
     }
 
 

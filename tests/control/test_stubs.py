@@ -17,6 +17,7 @@ from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import StubError, read_prepared, read_stub, read_stubs, read_wish
 from mockserver.control.stubs.templates import TemplateError, fill
+from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from mockserver.generation.prepared import Counts, Speech
 from tests.control.test_matching import Given
@@ -116,6 +117,23 @@ def test_attempts_count_how_often_the_same_request_has_just_failed() -> None:
     answers = [cerebras(here, prompt) for prompt in ("a", "a", "b", "a", "a")]
     assert [answer.status for answer in answers] == [500, 500, 500, 200, 500]
     assert [answer.plan.attempt for answer in answers] == [1, 2, 1, 3, 1]
+
+
+@pytest.mark.parametrize("kind", [name for name, it in FAULTS.items() if not (it.listens or it.calls)])
+def test_only_an_answer_that_a_fault_has_broken_is_asked_for_again(kind: str) -> None:
+    here, body = Namespace(""), {"model": MODEL, "prompt": "a", "max_tokens": 9, "stream": True}
+    struck = ask("cerebras", body, namespace=here, headers={"x-mockserver-fault": kind})
+    again = ask("cerebras", body, namespace=here)
+    assert again.plan.attempt == (2 if FAULTS[kind].harm != "none" or struck.status >= 400 else 1)
+
+
+def test_an_answer_that_the_client_has_left_is_asked_for_again_until_it_is_taken() -> None:
+    here = Namespace("")
+    for attempt in (1, 2, 3):
+        left = cerebras(here).plan
+        assert left.attempt == attempt
+        here.retries.note_left(left)
+    assert [cerebras(here).plan.attempt for _ in range(2)] == [4, 1]
 
 
 def test_rules_of_faults_see_numbers_and_attempts_too() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.core.criteria_notation import read_criteria
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.notation import FaultError, read_faults
+from mockserver.faults.notation import FaultError, read_fault, read_faults, table_of
 from mockserver.faults.rules import Chance, Fault, Place
 from mockserver.faults.scenarios import SCENARIOS
 
@@ -21,6 +21,22 @@ def test_a_table_says_kind_settings_place_chance_and_match() -> None:
             read_criteria({"dialect": "cerebras", "stream": True}),
         ),
     )
+
+
+@pytest.mark.parametrize("table", [
+    {"kind": "stall", "seconds": 2, "after_event": 5},
+    {"kind": "error", "error": "rate_limit", "message": "no", "retry_after": 0.5, "retry_after_as": "date"},
+    {"kind": "cut", "at": 0.25},
+    {"kind": "status", "status": 302},
+    *({"kind": kind} for kind in FAULTS),
+])  # fmt: skip
+def test_a_fault_is_told_as_the_table_that_it_was_read_from(table: dict[str, object]) -> None:
+    assert table_of(read_fault(table)) == table
+
+
+def test_what_is_told_of_a_fault_leaves_out_what_is_usual_and_whom_it_is_for() -> None:
+    [fault] = read_faults('{ kind = "stall", seconds = 5.0, after_token = 0, times = 3, match = { stream = true } }')
+    assert table_of(fault) == {"kind": "stall", "after_token": 0}
 
 
 def test_names_alone_and_lists_are_faults_too() -> None:

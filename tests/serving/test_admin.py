@@ -109,6 +109,25 @@ def test_a_fault_that_cannot_be_is_not_armed(server: MockServer, fault: object) 
     assert "A fault is a JSON object such as" in json.loads(answer.body)["error"]["message"]
 
 
+def test_a_fault_that_could_not_strike_is_not_counted_as_struck(server: MockServer) -> None:
+    here, path = "/_mockserver/ns/spared/faults", "/ns/spared/cerebras/v1/completions"
+
+    def struck(wish: dict[str, str] | None = None, **fields: object) -> tuple[int, int, int]:
+        """The status of a stream's answer, and how many requests have matched and been struck so far."""
+        body = {"model": "m", "prompt": "hi", "stream": True, **fields}
+        status = exchange(server.url, "POST", path, body, wish).status
+        [listed] = json.loads(exchange(server.url, "GET", here).body)["faults"]
+        return status, listed["matched"], listed["struck"]
+
+    assert exchange(server.url, "POST", here, {"kind": "cut", "after_event": 50, "times": 1}).status == 201
+    assert struck(max_tokens=5) == (200, 1, 0)
+    # Nor where a wish turns out to be none that can be obeyed, or the answer is planned in a thread.
+    assert struck({"x-mockserver-reply": '{ tool_calls = [ { name = "a" } ] }'}) == (400, 2, 0)
+    assert struck({"x-mockserver-fault": "error"}, max_tokens=5_000) == (500, 3, 0)
+    assert struck(max_tokens=5_000, min_tokens=5_000) == (200, 4, 1)
+    assert struck(max_tokens=5_000) == (200, 5, 1)
+
+
 def test_a_scenario_is_armed_act_by_act_and_taken_back_with_the_rest(server: MockServer) -> None:
     path = "/_mockserver/ns/play/faults"
     assert json.loads(exchange(server.url, "POST", path, {"scenario": "slow-recovery"}).body) == {

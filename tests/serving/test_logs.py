@@ -54,6 +54,7 @@ def test_an_exchange_is_one_line(server: MockServer, caplog: pytest.LogCaptureFi
     assert plain.startswith("cerebras completions 200, 1+8 tokens, in ")
     assert refused.startswith("[team] cerebras completions 400 invalid_request, in ")
     assert lost.startswith("GET /nowhere 404 no_route, in ")
+    assert struck.startswith("cerebras completions 500, in ")
     assert struck.endswith(", struck by error")
 
 

@@ -81,6 +81,8 @@ def test_faults_and_clients_that_left_are_counted(server: MockServer) -> None:
     figures = scrape(server)
     assert figures("mockserver_faults_total", dialect="cerebras", kind="error") == 1
     assert figures("mockserver_faults_total", dialect="cerebras", kind="reset") == 1
+    # Nobody got an answer that would have cost any.
+    assert figures("mockserver_tokens_total", dialect="cerebras", kind="completion") is None
 
 
 def test_the_times_of_streams_are_counted_as_planned_and_as_they_were(server: MockServer) -> None:

@@ -10,6 +10,7 @@ from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
+from mockserver.control.strikes import take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.dialects import load_dialect
@@ -70,7 +71,9 @@ def ask(
     call = Call(method, landing.path, sent, payload, query, FROZEN)
     heard = hear(call, landing, settings)
     space = namespace or Namespace("")
-    made = respond(decide(heard, space, 0.0))
+    decision = decide(heard, space, 0.0)
+    made = respond(decision)
+    take_back(decision.strikes, made.struck)
     space.retries.note(made)
     data = b"".join(event for run in made.timeline.runs for event in run.data)
     assert made.faults or faults(made, data) == []

@@ -158,6 +158,20 @@ def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None
         verify.tool_called("get_weather", city="Rome")
 
 
+def test_what_a_fault_has_kept_from_the_client_counts_for_nothing(handle: Handle) -> None:
+    handle.on().reply(tool_call("get_weather", city="Oslo")).fault("error", error="rate_limit", retry_after=2)
+    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "weather?"}], "tools": tools}
+    assert Wire(handle).ask(body, CHAT)[0] == 429
+    last = handle.last
+    assert (last.usage, last.finish_reasons, last.tool_calls, last.tokens) == ({}, (), (), 0)
+    refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
+    assert (last.faults, last.struck) == (["error"], [{"by": "stub", "fault": refusal}])
+    handle.verify.tokens(at_most=0).cost(at_most=0, prices={"*": (1, 1)}).calls(0, finish_reason="tool_calls")
+    with pytest.raises(AssertionError, match="found 0 calls"):
+        handle.verify.tool_called("get_weather")
+
+
 def test_the_next_requests_fail_and_then_all_is_as_before(handle: Handle) -> None:
     handle.next(2).error("rate_limit", retry_after=0.2)
     wire = Wire(handle)
@@ -302,6 +316,15 @@ def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:
     cancelling(Wire(handle))
     handle.verify.cancelled(1)
     assert handle.last.closed_by == "client"
+
+
+def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(handle: Handle) -> None:
+    handle.settle(latency="ttft=10ms, rate=50 tok/s")
+    cancelling(Wire(handle))
+    handle.wait_idle()
+    cancelling(Wire(handle))
+    handle.wait_idle()
+    assert [view.told["decision"]["attempt"] for view in handle.requests] == [1, 2]
 
 
 def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:

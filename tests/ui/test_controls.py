@@ -103,6 +103,17 @@ def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path
     assert (fault.kind, fault.place.after_event, fault.chance.seconds) == ("cut", 5, 30)
 
 
+def test_a_seed_of_any_size_is_kept_in_the_config(open_page: Open, mock: MockServer) -> None:
+    seed = 2**53 + 1
+    exchange(mock.url, "PATCH", "/_mockserver/settings", {"seed": seed})
+    page = open_page("controls")
+    expect(page.get_by_role("region", name="The config")).to_contain_text(f"seed = {seed}\n")
+    expect(page.get_by_label("Seed")).to_have_value(str(seed))
+    page.get_by_label("Seed").fill(str(-seed))
+    page.get_by_label("Seed").press("Tab")
+    expect(page.get_by_role("region", name="The config")).to_contain_text(f"seed = {-seed}\n")
+
+
 def test_a_namespace_has_its_own_clock_journal_and_faults(open_page: Open, mock: MockServer) -> None:
     ask(mock.url, "ovms", {"x-mockserver-namespace": "mine"})
     page = open_page("controls", "?ns=mine")

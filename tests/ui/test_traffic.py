@@ -1,14 +1,16 @@
 """The live page's traffic, in a real browser: watched, filtered, read off, copied, replayed."""
 
+import gzip
 import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from mockserver import MockServer
+from mockserver import MockServer, tool_call
 from mockserver.control.options import from_toml
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
@@ -142,21 +144,50 @@ def test_a_copied_curl_command_asks_the_same(open_page: Open, mock: MockServer) 
     expect(page.locator(".exchange")).to_have_count(2)
 
 
+def choose(page: Page, number: int, count: int) -> None:
+    """Open an exchange, of so many in the list, and wait until it is told whole."""
+    expect(page.locator(".exchange")).to_have_count(count)
+    page.locator(".exchange").nth(count - number).click()
+    expect(page.locator(".detail h2")).to_contain_text(f"#{number}")
+    expect(page.locator(".verdict")).not_to_contain_text("Under way")
+
+
+LARGE = 9007199254740993
+TOOLS = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]
+
+
 def test_copied_pytest_lines_run(open_page: Open, mock: MockServer, tmp_path: Path) -> None:
-    ask(mock.url, "cerebras", {"x-mockserver-latency": "off"})
+    """What is set up for each exchange, and a test that is answered with the same status."""
+    off = {"x-mockserver-latency": "off"}
+    ask(mock.url, "cerebras", off)
     ask(mock.url, "yandex", {"x-mockserver-fault": "reset"}, stream=True)
+    limit = {"name": "limit", "kind": "error", "error": "rate_limit", "retry_after": 2, "times": 1}
+    exchange(mock.url, "POST", "/_mockserver/faults", limit)
+    ask(mock.url, "ovms", off)
+    mock.on(dialect="yandex").reply(tool_call("get_weather", city="Oslo", unit=None))
+    ask(mock.url, "yandex", off, tools=TOOLS)
+    packed = gzip.compress(json.dumps(QUESTIONS["friendli"][1]).encode())
+    exchange(mock.url, "POST", QUESTIONS["friendli"][0], packed, {**off, "content-encoding": "gzip"})
+    ask(mock.url, "ovms", off, n=2, best_of=2, user_id=LARGE)
     page = open_page()
-    for row, name in ((1, "cerebras"), (0, "yandex")):
-        page.locator(".exchange").nth(row).click()
-        expect(page.locator(".detail h2")).to_contain_text(name)
+    for number, lines in enumerate((
+        ['mockserver.on(dialect="cerebras", operation="completions").reply("', "json={"],
+        ['"x-mockserver-fault": "reset"', "with pytest.raises(httpx.TransportError):"],
+        ['operation="completions").fault("error", error="rate_limit", retry_after=2)\n', "status_code == 429"],
+        ['.reply(tool_calls=[{"name": "get_weather", "arguments": "{\\"city\\": \\"Oslo\\", \\"unit\\": null}"}])'],
+        ["import base64\n\nimport httpx\n", "content=base64.b64decode("],
+        ["    # Each choice", f".seed({mock.last.seed}).reply()\n", f'"user_id\\": {LARGE}}}".encode(),'],
+    ), start=1):  # fmt: skip
+        choose(page, number, 6)
         code = copied(page, "Copy as pytest")
-        assert f'mockserver.on(dialect="{name}"' in code
-        (tmp_path / f"test_{name}.py").write_text(code, encoding="utf-8")
+        assert [line for line in lines if line not in code] == [], code
+        assert "mockserver.on(" in code or number in (2, 5)
+        (tmp_path / f"test_{number}.py").write_text(code, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mockserver.pytest_plugin", "."]
     # The plugins of the developer's environment take longer to load than the tests to run.
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=60, check=False)
-    assert "2 passed" in done.stdout, done.stdout + done.stderr
+    assert "6 passed" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_copied_stub_is_one_that_a_config_takes(open_page: Open, mock: MockServer) -> None:
@@ -167,6 +198,44 @@ def test_a_copied_stub_is_one_that_a_config_takes(open_page: Open, mock: MockSer
     stub = copied(page, "Copy as stub")
     assert stub.startswith('[[stub]]\nname = "ovms-1"\nmatch = { dialect = "ovms", operation = "completions"')
     assert from_toml(stub, "copied")
+
+
+def test_a_copied_stub_says_what_was_said(open_page: Open, mock: MockServer) -> None:
+    """Faults with their settings, arguments that TOML cannot hold, and several choices."""
+    exchange(mock.url, "POST", "/_mockserver/faults", {"kind": "error", "error": "rate_limit", "times": 1})
+    ask(mock.url, "ovms")
+    mock.on(dialect="yandex").reply(tool_call("get_weather", city=None), tool_call("add", n=LARGE), tool_call("now"))
+    ask(mock.url, "yandex", tools=TOOLS)
+    ask(mock.url, "ovms", n=2, best_of=2)
+    exchange(mock.url, "GET", "/cerebras/v1/models")
+    page = open_page()
+    tables = []
+    for number in (1, 2, 3, 4):
+        choose(page, number, 4)
+        text = copied(page, "Copy as stub")
+        assert from_toml(text, "copied")
+        tables += tomllib.loads(text)["stub"]
+    limited, called, varied, listed = tables
+    assert limited["faults"] == [{"kind": "error", "error": "rate_limit"}]
+    assert called["reply"] == {
+        "tool_calls": [
+            {"name": "get_weather", "arguments": '{"city": null}'},
+            {"name": "add", "arguments": f'{{"n": {LARGE}}}'},
+            {"name": "now", "arguments": {}},
+        ]
+    }
+    assert (varied["seed"], "reply" in varied) == (mock.requests[2].seed, False)
+    assert listed["reply"]["body"]["object"] == "list"
+
+
+def test_large_numbers_are_sent_again_as_they_came(open_page: Open, mock: MockServer) -> None:
+    ask(mock.url, "cerebras", user_id=LARGE)
+    page = open_page()
+    choose(page, 1, 1)
+    subprocess.run(["bash", "-c", copied(page, "Copy as curl")], capture_output=True, timeout=20, check=True)
+    page.get_by_role("button", name="Replay").click()
+    expect(page.locator(".exchange")).to_have_count(3)
+    assert [view.body["user_id"] for view in mock.requests] == [LARGE] * 3
 
 
 def test_a_server_that_goes_is_missed_and_found_again(open_page: Open, mock: MockServer) -> None:

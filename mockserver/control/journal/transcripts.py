@@ -17,13 +17,19 @@ import orjson
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
 from mockserver.control.plan import Plan
+from mockserver.control.strikes import Strike
 from mockserver.core.calls import Call, Headers
 from mockserver.core.criteria import Difference
+from mockserver.core.generation import Generation, ToolCall
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.core.version import __version__
+from mockserver.faults.notation import table_of
 
 # The fields of criteria that may hold a secret, within alternatives and scripts too.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$")
+# What a double cannot hold has so many digits at least.
+_MANY_DIGITS = re.compile(rb"[0-9]{16}")
+_STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
 # No more events of one answer than this are told.
 _MOST_EVENTS = 20_000
 
@@ -40,7 +46,7 @@ def told(exchange: Exchange) -> dict[str, Any]:
         "method": call.method,
         "path": exchange.path,
         "question": exchange.is_question,
-        **(_planned(plan) if plan is not None else {}),
+        **(_planned(plan, exchange.record) if plan is not None else {}),
         "decision": _decision(exchange),
         "timing": _timing(exchange),
         "outcome": _outcome(exchange.record),
@@ -59,15 +65,17 @@ def told_whole(exchange: Exchange) -> dict[str, Any]:
         "credentials": credentials_digest(call),
         **_body("body", call.body),
     }
+    line = told(exchange)
+    line["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
     if plan is None:
         assert exchange.denial is not None, "an exchange without a plan has been denied"
-        return {**told(exchange), "request": request, "answer": {"status": exchange.denial.status, "headers": {}}}
+        return {**line, "request": request, "answer": {"status": exchange.denial.status, "headers": {}}}
     timeline = plan.timeline
     answer: dict[str, Any] = {"status": timeline.status, "headers": _headers(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
     if not timeline.streamed:
         answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
-    return {**told(exchange), "request": request, "answer": answer}
+    return {**line, "request": request, "answer": answer}
 
 
 def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -76,8 +84,8 @@ def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {"log": {"version": "1.2", "creator": creator, "entries": entries}}
 
 
-def _planned(plan: Plan) -> dict[str, Any]:
-    """What the plan of an answer tells: whose it is, what was asked, what is said."""
+def _planned(plan: Plan, record: Record) -> dict[str, Any]:
+    """What the plan of an answer tells: whose it is, what was asked, what is said, where anything of that goes out."""
     landing, site, request = plan.visit.landing, plan.visit.site, plan.request
     line: dict[str, Any] = {
         "dialect": landing.dialect.name,
@@ -89,18 +97,30 @@ def _planned(plan: Plan) -> dict[str, Any]:
     }
     if request is not None:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
-    if plan.generation is not None:
-        usage = plan.generation.usage
+    said = plan.said
+    if said is not None:
+        usage = said.usage
         line |= {
             "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens},
-            "finish_reasons": [choice.finish_reason for choice in plan.generation.choices],
-            "tool_calls": [
-                {"name": call.name, "arguments": call.arguments}
-                for choice in plan.generation.choices
-                for call in choice.calls
-            ],
+            "finish_reasons": [choice.finish_reason for choice in said.choices],
+            "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in _calls(said, plan, record)],
         }
     return line
+
+
+def _calls(said: Generation, plan: Plan, record: Record) -> list[ToolCall]:
+    """The tools that an answer calls: of one that breaks off those whose last token has gone out."""
+    breaks_off = any(strike.kind.ends or strike.kind.harm == "truncates" for strike in plan.struck)
+    sent = record.tokens_sent if breaks_off or record.closed_by == "client" else None
+    called: list[ToolCall] = []
+    for choice in said.choices:
+        step = len(choice.ids)
+        for call in choice.calls:
+            step += call.steps
+            # Choices are sent side by side, so that the others have got as far.
+            if sent is None or sent >= sum(min(other.steps, step) for other in said.choices):
+                called.append(call)
+    return called
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:
@@ -112,6 +132,11 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
     by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
     refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
     return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
+
+
+def _struck(strike: Strike) -> dict[str, Any]:
+    """A fault that has struck: who has asked for it, by the rule's name where it has one, and its table."""
+    return {"by": strike.by, **({"rule": strike.rule} if strike.rule else {}), "fault": table_of(strike.fault)}
 
 
 def _stubbed(plan: Plan) -> dict[str, Any]:
@@ -142,6 +167,9 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
         return {}
     said = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
     first = record.instants[0] if record.instants else None
+    if plan.said is not plan.generation:
+        # Nobody was given what would have taken this time.
+        return {**said, "ttft": first}
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
@@ -172,13 +200,26 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 
 
 def _body(key: str, data: bytes) -> dict[str, Any]:
-    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`."""
+    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`.
+
+    JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came.
+    """
     try:
-        return {key: orjson.loads(data)} if data[:1] in (b"{", b"[") else {key: data.decode()}
+        if data[:1] not in (b"{", b"["):
+            return {key: data.decode()}
+        value = orjson.loads(data)
+        return {key: value, f"{key}_text": data.decode()} if _might_be_rounded(data) else {key: value}
     except orjson.JSONDecodeError:
         return {key: data.decode(errors="replace")}
     except UnicodeDecodeError:
         return {f"{key}_base64": base64.b64encode(data).decode()}
+
+
+def _might_be_rounded(data: bytes) -> bool:
+    """Whether JSON has a number of many digits."""
+    if not _MANY_DIGITS.search(data):
+        return False
+    return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
 
 
 def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:

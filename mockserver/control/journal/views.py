@@ -226,6 +226,13 @@ class View:
         return faults
 
     @property
+    def struck(self) -> Sequence[Mapping[str, Any]]:
+        """The same faults at length: `by` what each was asked for ("armed", "settings", "route", "stub" or "header"),
+        the name of an armed `rule`, and the `fault` as a table, as it would be written."""
+        struck: Sequence[Mapping[str, Any]] = self._decision.get("struck", ())
+        return struck
+
+    @property
     def rule(self) -> str | None:
         """The stub that decided the answer, None where no stub did."""
         return self._decision.get("rule")

@@ -7,20 +7,20 @@ from dataclasses import replace
 from mockserver.control.faults import strike
 from mockserver.control.load import Counter
 from mockserver.control.plan import Plan, Question, WishError, answer, answer_as, refuse
+from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
 from mockserver.control.stubs.choosing import Chosen, check_faults
 from mockserver.control.stubs.notation import StubError, read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Frames, RawHeaders, Reply
-from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
 
 _NOTHING = Prepared()
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def perform(heard: Question | Plan, chosen: Chosen, faults: tuple[Fault, ...], counter: Counter | None) -> Plan:
+def perform(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], counter: Counter | None) -> Plan:
     """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
 
     A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError
@@ -33,13 +33,14 @@ def perform(heard: Question | Plan, chosen: Chosen, faults: tuple[Fault, ...], c
     except HandlerError as error:
         return _marked(_failed(heard, str(error)), chosen)
     check_faults(prepared, heard, chosen.rule)
-    struck = (*prepared.faults, *faults)
-    made = _with_headers(_made(heard, chosen, prepared, struck, counter), prepared.headers)
-    return _marked(strike(made, struck) if struck else made, chosen)
+    own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
+    strikes = (*own, *strikes)
+    made = _with_headers(_made(heard, chosen, prepared, strikes, counter), prepared.headers)
+    return _marked(strike(made, strikes) if strikes else made, chosen)
 
 
 def _made(
-    heard: Question | Plan, chosen: Chosen, prepared: Prepared, faults: Sequence[Fault], counter: Counter | None
+    heard: Question | Plan, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], counter: Counter | None
 ) -> Plan:
     """The plan before anything strikes it."""
     content = prepared.content
@@ -51,7 +52,7 @@ def _made(
         return unmatched(heard, chosen.nearest)
     speech = content if isinstance(content, Speech) else None
     _check_calls(speech, heard, chosen.rule)
-    return answer(heard, faults, counter, speech)
+    return answer(heard, strikes, counter, speech)
 
 
 def _failed(heard: Question | Plan, trouble: str) -> Plan:

@@ -11,8 +11,8 @@ _REMEMBERED = 4096
 class Retries:
     """Counts the questions of a namespace, and for those whose latest answers have failed how often in a row.
 
-    Questions are the same when their dialect, path and body are. An answer has failed when its status says so, or when
-    a fault has struck it.
+    Questions are the same when their dialect, path and body are. An answer has failed when its status says so, when a
+    fault has cut or spoilt it, or when the client has left it before its end.
     """
 
     def __init__(self) -> None:
@@ -33,21 +33,28 @@ class Retries:
         return 1 + self._failed.get(_key(visit.landing.dialect.name, visit.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
-        """Note how a question was answered."""
-        failed = plan.timeline.status >= 400 or bool(plan.faults)
+        """Note how a question is answered."""
+        failed = _fails(plan)
         if not failed and not self._failed:
             return
         key = _key(plan.visit.landing.dialect.name, plan.visit.call)
         count = self._failed.pop(key, 0)
         if failed:
-            self._failed[key] = count + 1
-            if len(self._failed) > _REMEMBERED:
-                self._failed.popitem(last=False)
+            self._keep(key, count + 1)
 
-    def reset(self) -> None:
-        """Forget all of it."""
-        self._asked = 0
-        self._failed.clear()
+    def note_left(self, plan: Plan) -> None:
+        """Note that the client has left an answer before its end: it has failed as well, however good it was."""
+        self._keep(_key(plan.visit.landing.dialect.name, plan.visit.call), plan.attempt)
+
+    def _keep(self, key: int, count: int) -> None:
+        self._failed[key] = max(count, self._failed.get(key, 0))
+        if len(self._failed) > _REMEMBERED:
+            self._failed.popitem(last=False)
+
+
+def _fails(plan: Plan) -> bool:
+    """Whether an answer is no success, even for a client that waits for its end."""
+    return not 200 <= plan.timeline.status < 300 or any(strike.kind.harm != "none" for strike in plan.struck)
 
 
 def _key(dialect: str, call: Call) -> int:

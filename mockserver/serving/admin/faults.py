@@ -11,10 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mockserver.control.faults import Count, FaultDesk
+from mockserver.control.faults import FaultDesk
 from mockserver.control.options import check_matches
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
+from mockserver.control.strikes import Count
 from mockserver.core.criteria import in_words
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_table

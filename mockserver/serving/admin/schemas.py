@@ -6,10 +6,11 @@ written by hand, and a test holds the server's answers to it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
+from mockserver.control.strikes import Origin
 from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.verify.verdict import JUDGES
@@ -130,11 +131,16 @@ def _shown_settings() -> Schema:
 
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
+_STRUCK = table(
+    {"by": said(one_of(get_args(Origin)), "what it was asked for by"), "fault": reference("Fault")},
+    {"rule": said(TEXT, "the name of the armed rule")},
+)
 _DECISION = table(
     {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(said(TEXT, "a kind of fault"))},
     {
         "kind": said(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
+        "struck": said(rows(_STRUCK), "of an exchange told whole: the same faults as they would be written"),
         "rule": said(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
         "unmatched": said(FLAG, "whether there were stubs, and none matched"),
@@ -183,14 +189,20 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
     "streamed": FLAG,
     "model": TEXT,
     "prompt": TEXT,
-    "usage": table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE}),
+    "usage": said(table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE}), "where anything of an answer goes out"),
     "finish_reasons": rows(TEXT),
-    "tool_calls": rows(table({"name": TEXT, "arguments": TEXT})),
+    "tool_calls": said(
+        rows(table({"name": TEXT, "arguments": TEXT})), "of an answer that breaks off those that were sent whole"
+    ),
 }
-_BODY: Mapping[str, Schema] = {"body": said(ANY, "JSON, or a text"), "body_base64": said(TEXT, "what is no text")}
+_BODY: Mapping[str, Schema] = {
+    "body": said(ANY, "JSON, or a text"),
+    "body_text": said(TEXT, "JSON as it came, where it has numbers that a reader might round"),
+    "body_base64": said(TEXT, "what is no text"),
+}
 _EVENT = table(
     {"due": NUMBER, "sent": said(maybe(NUMBER), "null: never"), "tokens": WHOLE},
-    {"data": ANY, "data_base64": TEXT},
+    {"data": ANY, "data_text": TEXT, "data_base64": TEXT},
 )
 _REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
 _ANSWER = table(

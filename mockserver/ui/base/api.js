@@ -62,12 +62,20 @@ async function refusal(answer) {
 
 /** @param {string} path @returns {Promise<any>} */
 export const get = async (path) => (await ask("GET", path)).json();
+/** The same, but that whole numbers stay what they are: those that a double cannot hold are BigInts. @param {string} path @returns {Promise<any>} */
+export const getExactly = async (path) => exactly(await (await ask("GET", path)).text());
 /** @param {string} path @param {unknown} [body] @returns {Promise<any>} */
 export const post = async (path, body) => (await ask("POST", path, body)).json();
 /** @param {string} path @param {unknown} body @returns {Promise<any>} */
 export const patch = async (path, body) => (await ask("PATCH", path, body)).json();
 /** @param {string} path @returns {Promise<any>} */
 export const remove = async (path) => (await ask("DELETE", path)).json();
+
+/** @param {string} text JSON */
+function exactly(text) {
+  const marked = text.replace(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) => (/^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token)) ? `"\\u0000${token}"` : token));
+  return JSON.parse(marked, (_, value) => (typeof value === "string" && /^\0-?\d+$/.test(value) ? BigInt(value.slice(1)) : value));
+}
 
 /** @type {Promise<any> | null} */
 let known = null;

@@ -4,7 +4,7 @@
 export function tomlValue(value) {
   if (typeof value === "string") return text(value);
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : text(String(value));
-  if (typeof value === "boolean") return String(value);
+  if (typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (Array.isArray(value)) return `[${value.filter(isSaid).map(tomlValue).join(", ")}]`;
   const pairs = Object.entries(/** @type {object} */ (value)).filter(([, item]) => isSaid(item));
   return pairs.length ? `{ ${pairs.map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}`).join(", ")} }` : "{}";
@@ -16,7 +16,12 @@ export function tomlLines(table) {
   return pairs.map(([key, item]) => `${tomlKey(key)} = ${tomlValue(item)}\n`).join("");
 }
 
-/** TOML has no null. @param {unknown} value */
+/** Whether TOML can hold all of a value: it has no null. @param {unknown} value @returns {boolean} */
+export function isWritable(value) {
+  return isSaid(value) && (typeof value !== "object" || Object.values(/** @type {object} */ (value)).every(isWritable));
+}
+
+/** @param {unknown} value */
 const isSaid = (value) => value !== null && value !== undefined;
 
 /** @param {string} key */

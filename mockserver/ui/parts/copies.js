@@ -1,7 +1,7 @@
 /** An exchange in other forms: a curl command, a test, a stub, and the same request once more. */
 
-import { saidBy } from "../base/says.js";
-import { tomlLines } from "../base/toml.js";
+import { json, saidBy } from "../base/says.js";
+import { isWritable, tomlLines } from "../base/toml.js";
 import { ADMIN, get, space } from "../base/api.js";
 
 // Headers that whoever sends the request again sets himself.
@@ -36,10 +36,9 @@ export function pathOf(exchange, served) {
 
 export const servedPaths = async () => (await get(`${ADMIN}/routes`)).routes.map((route) => route.path);
 
-/** @param {Exchange} exchange @returns {string | undefined} the body as it came, but for the layout of JSON */
-function bodyText(exchange) {
-  const { body } = exchange.request;
-  return body === "" || body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body);
+/** @param {any} message a request or an answer @returns {string | undefined} the body as it came, but for the layout of JSON */
+function bodyText({ body, body_text: exact }) {
+  return body === "" || body === undefined ? undefined : typeof body === "string" ? body : exact ?? JSON.stringify(body);
 }
 
 /** @param {Exchange} exchange @param {string} path */
@@ -48,7 +47,7 @@ export function asCurl(exchange, path) {
   for (const [name, value] of Object.entries(headersOf(exchange))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   const packed = exchange.request.body_base64;
   if (packed) return `printf %s ${quoted(packed)} | base64 -d | ${[...lines, "--data-binary @-"].join(" \\\n  ")}\n`;
-  const body = bodyText(exchange);
+  const body = bodyText(exchange.request);
   return `${[...lines, ...(body === undefined ? [] : [`--data-binary ${quoted(body)}`])].join(" \\\n  ")}\n`;
 }
 
@@ -57,33 +56,57 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** A test that asks for the same and gets the same. @param {Exchange} exchange @param {string} path */
 export function asPytest(exchange, path) {
-  const said = onLine(exchange);
+  const said = setUp(exchange);
   const name = `${exchange.dialect ?? "request"}_${exchange.operation ?? exchange.number}`.replace(/\W/g, "_");
   const headers = { ...headersOf(exchange) };
   delete headers["x-mockserver-namespace"];
-  const { body } = exchange.request;
+  const content = sent(exchange.request);
   const parts = [
     `    answer = httpx.request(`,
     `        ${python(exchange.method)},`,
     `        mockserver.url + ${python(path)},`,
     ...(Object.keys(headers).length ? [`        headers=${keyed(headers)},`] : []),
-    ...(body === undefined || body === "" ? [] : [`        ${typeof body === "string" ? "content" : "json"}=${typeof body === "string" ? `${python(body)}.encode()` : python(body, 8)},`]),
+    ...(content ? [`        ${content},`] : []),
     `    )`,
   ];
   const broken = exchange.answer.ending;
   const asked = broken ? ["    with pytest.raises(httpx.TransportError):", ...parts.map((line) => `    ${line}`)] : [...parts, `    assert answer.status_code == ${exchange.status}`];
-  const imports = broken ? "import httpx\nimport pytest\n" : "import httpx\n";
-  return `${imports}\n\ndef test_${name}(mockserver):\n${said ? `    ${said}\n` : ""}${asked.join("\n")}\n`;
+  const imports = `${exchange.request.body_base64 ? "import base64\n\n" : ""}import httpx\n${broken ? "import pytest\n" : ""}`;
+  return `${imports}\n\ndef test_${name}(mockserver):\n${said.map((line) => `    ${line}\n`).join("")}${asked.join("\n")}\n`;
 }
 
-/** What is set up: a fault, a refusal, or what was said. @param {Exchange} exchange */
-function onLine(exchange) {
-  const { dialect, operation, decision } = exchange;
-  if (!dialect || !operation) return "";
-  const on = `mockserver.on(dialect=${python(dialect)}, operation=${python(operation)})`;
-  if (decision.faults.length) return `${on}${decision.faults.map((kind) => `.fault(${python(kind)})`).join("")}`;
-  return decision.by === "generation" ? `${on}.reply(${python(saidBy(exchange.answer))})` : "";
+/** How a body is sent in Python. @param {any} request */
+function sent(request) {
+  const { body, body_text: exact, body_base64: packed } = request;
+  if (packed) return `content=base64.b64decode(${python(packed)})`;
+  const text = bodyText(request);
+  if (text === undefined) return "";
+  return typeof body === "string" || exact ? `content=${python(text)}.encode()` : `json=${python(body, 8)}`;
 }
+
+/** What is set up: faults, or what was said; nothing that the request's own headers wish for. @param {Exchange} exchange @returns {string[]} */
+function setUp(exchange) {
+  const { dialect, operation, decision, request, seed } = exchange;
+  if (!dialect || !operation) return [];
+  const on = `mockserver.on(dialect=${python(dialect)}, operation=${python(operation)})`;
+  const faults = decision.struck.filter(({ by }) => by !== "header");
+  if (faults.length) return [on + faults.map(({ fault: { kind, ...settings } }) => `.fault(${[python(kind), ...named(settings)].join(", ")})`).join("")];
+  if (decision.struck.length || request.headers["x-mockserver-reply"] || decision.by !== "generation") return [];
+  if (differ(exchange)) return [VARIED, ...(Number.isSafeInteger(seed) ? [`${on}.seed(${seed}).reply()`] : [])];
+  const { text, ...more } = replyOf(exchange);
+  return [`${on}.reply(${[...(text === undefined ? [] : [python(text)]), ...named(more)].join(", ")})`];
+}
+
+// A reply is one for all choices of an answer.
+const VARIED = "# Each choice says something else: they are generated, from the same seed.";
+
+/** Whether an answer has several choices that nobody has made say the same. @param {Exchange} exchange */
+function differ({ decision, finish_reasons: reasons, request }) {
+  return decision.by === "generation" && !decision.rule && !request.headers["x-mockserver-reply"] && reasons?.length > 1;
+}
+
+/** Named arguments in Python. @param {Record<string, any>} table */
+const named = (table) => Object.entries(table).map(([key, value]) => `${key}=${python(value, 4)}`);
 
 /** Headers in Python, the key being that of the fixture. @param {Record<string, string>} headers */
 function keyed(headers) {
@@ -114,33 +137,40 @@ export function python(value, indent = 0) {
 
 /** @param {Exchange} exchange */
 export function asStub(exchange) {
-  const { dialect, operation, prompt, decision, answer } = exchange;
-  const faults = decision.faults.length ? decision.faults.map((kind) => ({ kind })) : undefined;
+  const { dialect, operation, prompt, decision, seed } = exchange;
+  const faults = decision.struck.length ? decision.struck.map(({ fault }) => fault) : undefined;
+  const varied = !faults && differ(exchange);
   const table = {
     name: `${dialect ?? "exchange"}-${exchange.number}`,
     match: { dialect, operation, ...(prompt && { last_user: prompt }) },
-    reply: faults ? undefined : replyOf(decision, answer, exchange),
+    reply: faults || varied ? undefined : replyOf(exchange),
+    seed: varied && Number.isSafeInteger(seed) ? seed : undefined,
     faults,
   };
-  return `[[stub]]\n${tomlLines(table)}`;
+  return `${varied ? `${VARIED}\n` : ""}[[stub]]\n${tomlLines(table)}`;
 }
 
-/** @param {any} decision @param {any} answer @param {Exchange} exchange */
-function replyOf(decision, answer, exchange) {
+/** What was answered, as a stub's reply. @param {Exchange} exchange @returns {Record<string, any>} */
+function replyOf(exchange) {
+  const { decision, answer } = exchange;
   if (decision.by === "refusal") return { error: decision.kind };
-  if (decision.by !== "generation") return { status: answer.status, body: answer.body ?? "" };
+  if (decision.by !== "generation") return { status: answer.status, ...givenBody(answer) };
   if (exchange.tool_calls?.length) return { tool_calls: exchange.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })) };
   const [reason] = exchange.finish_reasons ?? [];
   return { text: saidBy(answer), ...(reason && reason !== "stop" && { finish_reason: reason }) };
 }
 
-/** @param {any} given a call's arguments, as JSON or in a text */
-function parsed(given) {
-  try {
-    return typeof given === "string" ? JSON.parse(given) : given;
-  } catch {
-    return given;
-  }
+/** A body as a stub gives it: JSON that TOML cannot hold, or that would be rounded, as a text. @param {any} answer */
+function givenBody(answer) {
+  if (answer.body_base64) return { body_base64: answer.body_base64, content_type: answer.headers["content-type"] };
+  return { body: isWritable(answer.body) && !answer.body_text ? answer.body : bodyText(answer) ?? "" };
+}
+
+/** The arguments of a call as a table, or as the text that they are where that would change them. @param {string} text */
+function parsed(text) {
+  const value = json(text);
+  const changed = typeof value !== "object" || !isWritable(value) || /\d{16}/.test(text);
+  return changed ? text : value;
 }
 
 /** Send the request once more; its answer is in the journal. @param {Exchange} exchange @param {string} path */
@@ -148,7 +178,7 @@ export async function replay(exchange, path) {
   const headers = headersOf(exchange);
   if (space.name) headers["x-mockserver-namespace"] = space.name;
   const packed = exchange.request.body_base64;
-  const body = packed ? Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)) : bodyText(exchange);
+  const body = packed ? Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)) : bodyText(exchange.request);
   const bodiless = exchange.method === "GET" || exchange.method === "HEAD";
   const answer = await fetch(path, { method: exchange.method, headers, body: bodiless ? undefined : body, cache: "no-store" });
   const reader = answer.body?.getReader();

@@ -1,6 +1,6 @@
 /** Controls: what the server does for all, and what a namespace has in store. What is changed can be kept as a config. */
 
-import { ADMIN, get, inSpace, patch, post, space } from "../base/api.js";
+import { ADMIN, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines } from "../base/toml.js";
 import { duration } from "../base/words.js";
@@ -24,7 +24,7 @@ export class Controls {
     this.page = page;
     this.latency = new Latency(catalogue, changed);
     this.faults = new Faults(catalogue, changed);
-    this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: Number(this.seed.value) }) });
+    this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
     this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read"], ["vendor", "vendor: as the vendor has it"]]);
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
@@ -69,7 +69,7 @@ export class Controls {
   }
 
   async #read() {
-    const settings = await get(`${ADMIN}/settings`);
+    const settings = await getExactly(`${ADMIN}/settings`);
     this.#first ??= settings;
     this.#settings = settings;
     for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed]]) if (document.activeElement !== control) control.value = value;

@@ -216,7 +216,7 @@ function headerTable(headers) {
 /** @param {any} message @param {string} label */
 function bodyOf(message, label) {
   if (message.body_base64) return code(message.body_base64, `${label}, in base64`);
-  return message.body === undefined || message.body === "" ? null : code(message.body, label);
+  return message.body === undefined || message.body === "" ? null : code(message.body_text ?? message.body, label);
 }
 
 function eventHead() {

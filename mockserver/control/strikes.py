@@ -1,0 +1,55 @@
+"""Strikes: faults that are meant for one request, where they come from, and what their rules have counted."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.rules import Fault
+
+# Who has asked for a fault: a rule (armed, of the settings or of the route), a stub, or the request's own header.
+Origin = Literal["armed", "settings", "route", "stub", "header"]
+
+
+@dataclass(slots=True)
+class Count:
+    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those of which nobody
+    knows whether they match, since a search was given up, are neither.
+    """
+
+    matched: int = 0
+    struck: int = 0
+    undecided: int = 0
+
+
+class Strike(NamedTuple):
+    """A fault that is meant for one request. `rule` is the name of the armed rule that asks for it; where any rule
+    does, `seen` is what it has counted.
+    """
+
+    fault: Fault
+    by: Origin
+    rule: str = ""
+    seen: Count | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the catalogue says of the fault."""
+        return FAULTS[self.fault.kind]
+
+    @property
+    def leaves_nothing(self) -> bool:
+        """Whether nothing of an answer goes out where it strikes."""
+        return self.kind.ends and self.fault.place.is_beginning
+
+
+def take_back(meant: Iterable[Strike], struck: Sequence[Strike] = ()) -> None:
+    """Count the faults that were meant for a request, and have not struck it after all, as if they had not been."""
+    for strike in meant:
+        if strike.seen is not None and not is_among(strike, struck):
+            strike.seen.struck -= 1
+
+
+def is_among(strike: Strike, others: Iterable[Strike]) -> bool:
+    """Whether it is one of these: the very same, since equal faults may be meant for one request."""
+    return any(strike is other for other in others)
