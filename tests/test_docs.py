@@ -19,11 +19,11 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import _parser, _settings, main
 from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
-from mockserver.control.plan import _profile
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS, read_stubs, read_wish
 from mockserver.control.stubs.notation import check_names as check_stub_names
 from mockserver.control.verify.checks import CHECKS
+from mockserver.control.visits import profile_of
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -130,7 +130,7 @@ def test_every_example_of_a_compose_file_sets_variables_that_there_are(block: Bl
 
 WISHES: dict[str, Callable[[str], object]] = {
     "X-Mockserver-Fault": read_faults,
-    "X-Mockserver-Latency": lambda text: _profile(text, "fast"),
+    "X-Mockserver-Latency": lambda text: profile_of(text, "fast"),
     "X-Mockserver-Reply": read_wish,
     "X-Mockserver-Seed": int,
 }

@@ -12,7 +12,7 @@ from mockserver.control.faults import wished
 from mockserver.control.load import Counter
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, WishError
+from mockserver.control.plan import Plan, Question
 from mockserver.control.quotas.admission import admit
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
@@ -20,7 +20,8 @@ from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by, wished_reply
-from mockserver.control.stubs.replies import perform
+from mockserver.control.stubs.replies import fulfil
+from mockserver.control.visits import WishError
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Lazy
 
@@ -94,7 +95,7 @@ def respond(decision: Decision) -> Plan:
     if chosen is None:
         assert isinstance(heard, Plan), "for every question something is chosen"
         return heard
-    plan = perform(heard, chosen, decision.strikes, decision.counter)
+    plan = fulfil(heard, chosen, decision.strikes, decision.counter)
     if decision.is_usual:
         _remember(plan)
     return plan

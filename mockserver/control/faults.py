@@ -9,9 +9,10 @@ from decimal import Decimal
 from email.utils import formatdate
 from typing import NamedTuple
 
-from mockserver.control.plan import Plan, Question, Visit, WishError, refuse
+from mockserver.control.plan import Plan, Question, refuse
 from mockserver.control.strikes import Count, Origin, Strike, is_among
 from mockserver.control.stubs.facts import RequestFacts
+from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
@@ -24,7 +25,7 @@ from mockserver.faults.rules import Chance, Fault, holds, strikes
 _ARMED = "armed "
 
 
-class Rule(NamedTuple):
+class FaultRule(NamedTuple):
     """A fault under the name that its counter has, and whose rule it is; its time runs from `armed_at`, in seconds.
 
     Where several were armed together, `scenario` is the name that they have in common.
@@ -44,12 +45,12 @@ class FaultDesk:
     """
 
     def __init__(self) -> None:
-        self._armed: dict[str, Rule] = {}
+        self._armed: dict[str, FaultRule] = {}
         self._counts: dict[str, Count] = {}
 
     def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
         """Add a rule, or put it in the place of the one of that name; it counts from nothing."""
-        self._armed[name] = Rule(_ARMED + name, fault, now, "armed", scenario or name)
+        self._armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
         self._counts.pop(_ARMED + name, None)
 
     def disarm(self, name: str) -> bool:
@@ -97,10 +98,10 @@ class FaultDesk:
         meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
-    def _count(self, rule: Rule) -> Count:
+    def _count(self, rule: FaultRule) -> Count:
         return self._counts.setdefault(rule.name, Count())
 
-    def _count_and_draw(self, visit: Visit, rule: Rule, now: float) -> bool:
+    def _count_and_draw(self, visit: Visit, rule: FaultRule, now: float) -> bool:
         """Count the request, if the rule's time has come and has not gone by, and say whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
@@ -114,17 +115,19 @@ class FaultDesk:
         return struck
 
 
-def _standing(visit: Visit, since: float) -> Iterator[Rule]:
+def _standing(visit: Visit, since: float) -> Iterator[FaultRule]:
     """The rules of the request's route and those of the settings."""
     route, settings = visit.landing.route, visit.settings
     if route is None and not settings.fault:
         return
     if route is not None:
-        yield from (Rule(f"{route.path} {number}", fault, since, "route") for number, fault in enumerate(route.faults))
-    yield from (Rule(f"settings {number}", fault, since, "settings") for number, fault in enumerate(settings.fault))
+        for number, fault in enumerate(route.faults):
+            yield FaultRule(f"{route.path} {number}", fault, since, "route")
+    for number, fault in enumerate(settings.fault):
+        yield FaultRule(f"settings {number}", fault, since, "settings")
 
 
-def _own_name(rule: Rule) -> str:
+def _own_name(rule: FaultRule) -> str:
     """The name under which a rule was armed; the others have none."""
     return rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
 

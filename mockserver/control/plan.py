@@ -6,10 +6,7 @@
 Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
 """
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
@@ -18,14 +15,14 @@ import orjson
 from mockserver.control import memory
 from mockserver.control.load import Counter, Seat
 from mockserver.control.routing import Landing
-from mockserver.control.settings import SEEDS, RouteSettings, Settings
+from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Near
-from mockserver.core.calls import Call, Headers
-from mockserver.core.dialects import EDITIONS, Edition, Model, Operation, Site
+from mockserver.control.visits import Visit, check_wishes, paced, visit_of
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
-from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
@@ -37,35 +34,12 @@ from mockserver.generation.subject import brief
 from mockserver.generation.unseen import foreseen_anew
 from mockserver.generation.voice import is_plain
 from mockserver.latency.assemble import assemble
-from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import delayed, instant, pace
-from mockserver.latency.profiles import OFF, REALISTIC, Profile
-from mockserver.latency.traces import NO_TRACES, Traces
 
-# The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.
-_OWN = b"x-mockserver-"
-_WISHES = ("seed", "latency", "fault", "edition", "reply", "namespace")
-_SAID = ("request-id", "seed", "rule", "hint")
-_WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 # The most tokens that an answer has when nothing is said of its length.
 _USUAL_ANSWER = 512
 # How many times as long a word takes that is weighed against those before it.
 _CARE = 4
-
-
-class WishError(Exception):
-    """An `X-Mockserver-...` header that cannot be obeyed; the text says what would have been valid."""
-
-
-class Visit(NamedTuple):
-    """A call, and all that is decided about it before its body is read. Without a profile `latency` is off."""
-
-    call: Call
-    landing: Landing
-    settings: Settings
-    site: Site
-    profile: Profile | None
-    latency: str = OFF
 
 
 class Plan(NamedTuple):
@@ -143,12 +117,12 @@ def hear(
     Raises WishError when a header of our own cannot be obeyed.
     """
     if salt or standings or len(call.body) > memory.LONGEST_CALL:
-        return _hear(_visit(call, landing, settings, salt, standings))
+        return _hear(visit_of(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
     if known is not None and known.visit.landing is landing and known.visit.settings is settings:
         return known.again(call)
-    heard = _hear(_visit(call, landing, settings))
+    heard = _hear(visit_of(call, landing, settings))
     if not isinstance(heard, Question):
         return heard
     heard = heard._replace(kept=True)
@@ -158,19 +132,19 @@ def hear(
 
 def _hear(visit: Visit) -> Question | Plan:
     call, landing = visit.call, visit.landing
-    _check_wishes(call.headers)
+    check_wishes(call.headers)
     operation = landing.operation
     if operation is None:
-        return _settle(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
+        return _plan_of(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
     stranger = _stranger(visit, operation)
     if stranger is not None:
         return refuse(stranger, visit)
     if operation.answer is not None:
-        return _settle(operation.answer(call, visit.site), visit)
+        return _plan_of(operation.answer(call, visit.site), visit)
     request = operation.read(call, visit.site)
     if isinstance(request, Rejection):
         return refuse(request, visit)
-    return Question(_paced(visit, request.model), request)
+    return Question(paced(visit, request.model), request)
 
 
 def answer(
@@ -232,82 +206,9 @@ def answer_as(reply: Reply, heard: Question | Plan) -> Plan:
     return Plan(assemble(headed._replace(headers=headers), timing), visit, request, timing)
 
 
-def retold(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
-    """The visit under another seed and latency, where these are told and the request's own headers say none."""
-    headers, site = visit.call.headers, visit.site
-    if seed is not None and not headers.get("x-mockserver-seed"):
-        site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
-    if latency is not None and not headers.get("x-mockserver-latency"):
-        profile = _in_force(latency, visit.landing.dialect.realistic, visit.settings)
-        return _paced(visit._replace(site=site, profile=profile, latency=latency), model)
-    return visit._replace(site=site)
-
-
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
     """The plan of a refusal that comes before everything else, such as that of a body too large to be read."""
-    return refuse(rejection, _visit(call, landing, settings, 0))
-
-
-def _check_wishes(headers: Headers) -> None:
-    """Raise WishError for a header of our own that means nothing: whoever misspells a wish would wait for it."""
-    for name, _ in headers.raw:
-        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_WISHES, *_SAID):
-            wanted = name.decode("latin-1")
-            raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _WISHES)))
-
-
-def _visit(
-    call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
-) -> Visit:
-    """What the request's own headers say, else its route, else the server's settings."""
-    route, wish = landing.route, call.headers.get
-    told = _told(settings, route)
-    seed = _seed(wish("x-mockserver-seed") or "", told.seed)
-    edition = _edition(wish("x-mockserver-edition") or told.edition)
-    if landing.operation is not None:
-        edition = landing.operation.edition or edition
-    latency = wish("x-mockserver-latency") or told.latency
-    profile = _in_force(latency, landing.dialect.realistic, settings)
-    site = _site(call, landing, settings, seed, edition, salt)
-    if standings:
-        site = site._replace(standings=standings)
-    return Visit(call, landing, settings, site, profile, latency)
-
-
-def _paced(visit: Visit, model: str) -> Visit:
-    """The visit at the pace of the model that is asked for, where latency is realistic and its dialect tells models
-    apart."""
-    preset_of = visit.landing.dialect.preset_of
-    if preset_of is None or not visit.latency.startswith(REALISTIC):
-        return visit
-    return visit._replace(profile=_in_force(visit.latency, preset_of(model), visit.settings))
-
-
-def _told(settings: Settings, route: RouteSettings | None) -> Settings:
-    """The settings with those of the route, which give way to the command line and the environment alone."""
-    if route is None:
-        return settings
-    own = {name: getattr(route, name) for name in ("seed", "edition", "latency") if name not in settings.pinned}
-    return replace(settings, **{name: value for name, value in own.items() if value is not None})
-
-
-def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
-    models = landing.dialect.models
-    catalogue = settings.models.get(landing.dialect.name)
-    if catalogue is not None:
-        known = {model.id: model for model in models}
-        models = tuple(known.get(name, Model(name)) for name in catalogue)
-    return Site(
-        edition=edition,
-        now=call.received_at if settings.created is None else settings.created,
-        seed=seed,
-        identity=derive(
-            seed, "identity", landing.path, *landing.variables.values(), call.query, call.fingerprint, salt
-        ),
-        models=models,
-        closed_catalogue=catalogue is not None,
-        variables=landing.variables,
-    )
+    return refuse(rejection, visit_of(call, landing, settings, 0))
 
 
 def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
@@ -322,7 +223,7 @@ def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
     return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
 
 
-def _settle(said: Reply | Rejection, visit: Visit) -> Plan:
+def _plan_of(said: Reply | Rejection, visit: Visit) -> Plan:
     """The plan of an answer that generates nothing."""
     if isinstance(said, Rejection):
         return refuse(said, visit)
@@ -356,34 +257,3 @@ def _headed(reply: Reply, visit: Visit) -> Reply:
         )
     headers = (*reply.headers, *visit.landing.dialect.headers(visit.call, visit.site), *own)
     return Reply(reply.status, headers, reply.frames, reply.streamed)
-
-
-def _seed(wished: str, otherwise: int) -> int:
-    if not wished:
-        return otherwise
-    if not _WHOLE.fullmatch(wished) or int(wished) not in SEEDS:
-        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}")
-    return int(wished)
-
-
-def _edition(name: str) -> Edition:
-    for edition in EDITIONS:
-        if edition == name:
-            return edition
-    raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
-
-
-def _in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
-    """The profile that a latency names, at the settings' speed; None when it is off."""
-    return _profile(text, realistic, settings.speed, settings.traces)
-
-
-@lru_cache(maxsize=256)
-def _profile(text: str, realistic: str, speed: float = 1, traces: Traces = NO_TRACES) -> Profile | None:
-    if text == OFF:
-        return None
-    try:
-        profile = read_profile(text, realistic, traces)
-    except NotationError as error:
-        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
-    return profile if speed == 1 else replace(profile, speed=profile.speed * speed)

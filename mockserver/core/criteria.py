@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from mockserver.core.json_paths import Path
 from mockserver.core.json_values import among, same
 from mockserver.core.naming import unknown
-from mockserver.core.patterns import PATIENCE, read_pattern
+from mockserver.core.regexes import PATIENCE, read_regex
 
 # Why nobody knows whether a value is as it was wanted.
 GIVEN_UP = f"the search in that was given up after {PATIENCE:g} s"
@@ -260,7 +260,7 @@ def _contrary(decision: bool | None) -> bool | None:
 
 def _finds(pattern: str, values: Sequence[object]) -> bool | None:
     """Whether a pattern finds something in any of the values. The first search that is given up is the last one."""
-    compiled = read_pattern(pattern)
+    compiled = read_regex(pattern)
     for value in values:
         found = compiled.search(value) if isinstance(value, str) else False
         if found is not False:

@@ -29,7 +29,7 @@ from mockserver.core.criteria import (
 )
 from mockserver.core.json_paths import read_path
 from mockserver.core.naming import unknown
-from mockserver.core.patterns import PatternError, read_pattern
+from mockserver.core.regexes import RegexError, read_regex
 
 # No criteria are nested deeper than this.
 _DEEPEST = 20
@@ -155,8 +155,8 @@ def _contains(value: object, place: str, type: type) -> Matcher:
 def _regex(value: object, place: str, type: type) -> Matcher:
     text = _text(value, place, type)
     try:
-        read_pattern(text)
-    except PatternError as error:
+        read_regex(text)
+    except RegexError as error:
         raise CriteriaError(f"{place}: {text!r} is no regular expression: {error}") from None
     return Regex(text)
 

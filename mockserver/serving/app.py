@@ -19,7 +19,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.dialects import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
-from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
+from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.connection import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import ConfigFile, watch
@@ -115,7 +115,7 @@ class App:
         received = self._reception.receive(incoming)
         staged = received if isinstance(received, Staged) else await received
         sink = AsgiSink()
-        await perform(staged.performance(sink), sink, receive, send)
+        await play(staged.performance(sink), sink, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
         """ASGI's lifespan: while it lasts, the config file is watched."""

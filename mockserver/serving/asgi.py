@@ -75,7 +75,7 @@ class AsgiSink:
         self._news.set()
 
 
-async def perform(performance: Performance, sink: AsgiSink, receive: Receive, send: Send) -> None:
+async def play(performance: Performance, sink: AsgiSink, receive: Receive, send: Send) -> None:
     """Play a performance to its end, or until the client leaves."""
     performance.play()
     listener: asyncio.Future[None] | None = None

@@ -16,7 +16,7 @@ _NO_PROXY = ("NO_PROXY", "no_proxy")
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
-class Place(Protocol):
+class Destination(Protocol):
     """Where clients are led."""
 
     @property
@@ -35,7 +35,7 @@ def clients_of(dialect: str) -> Clients:
     return known[dialect].clients
 
 
-def environment(place: Place) -> dict[str, str]:
+def environment(place: Destination) -> dict[str, str]:
     """The variables that lead every client to a place."""
     told = dict(zip(_OPENAI, (place.openai_base_url(), place.api_key), strict=True))
     for name, dialect in _dialects().items():

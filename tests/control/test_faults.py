@@ -7,10 +7,11 @@ import pytest
 
 from mockserver.control.faults import FaultDesk
 from mockserver.control.namespaces import Namespace, Namespaces
-from mockserver.control.plan import Question, WishError, hear
+from mockserver.control.plan import Question, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Count, take_back
+from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
 from mockserver.dialects import load_dialects

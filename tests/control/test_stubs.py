@@ -12,11 +12,11 @@ import pytest
 
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import from_texts, from_toml, settle
-from mockserver.control.plan import WishError
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import StubError, read_prepared, read_stub, read_stubs, read_wish
 from mockserver.control.stubs.templates import TemplateError, fill
+from mockserver.control.visits import WishError
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from mockserver.generation.prepared import Counts, Speech

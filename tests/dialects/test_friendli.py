@@ -14,9 +14,9 @@ from mockserver.control.settings import Settings
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, GenerationRequest
-from mockserver.dialects.friendli.request import Wishes, wishes_of
 from mockserver.dialects.friendli.schemas import known_fields
 from mockserver.dialects.friendli.table import FRIENDLI
+from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 

@@ -7,8 +7,8 @@ import pytest
 
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import settle
-from mockserver.control.plan import WishError
 from mockserver.control.stubs.notation import read_stub
+from mockserver.control.visits import WishError
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
 from tests.support.shapes import SHAPES, Shape

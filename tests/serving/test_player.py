@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
-from mockserver.serving.asgi import AsgiSink, Receive, Send, perform
+from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.clock import LoopClock, ShiftedClock
 from mockserver.serving.player import Performance, Then
 from tests.support.virtual import be_busy, run_virtually
@@ -41,7 +41,7 @@ async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bo
     record = Record()
     sink = AsgiSink()
     clock = LoopClock(asyncio.get_running_loop())
-    await perform(Performance(timeline, sink, clock, 0.0, record, joined=joined), sink, receive, send)
+    await play(Performance(timeline, sink, clock, 0.0, record, joined=joined), sink, receive, send)
     return record
 
 
@@ -197,7 +197,7 @@ def test_a_clock_that_is_put_forward_reaches_the_end_of_an_answer() -> None:
         clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
         asyncio.get_running_loop().call_at(0.5, clock.advance, 60)
         timeline = stream((b"a", 0.1))._replace(until=30.0)
-        await perform(Performance(timeline, sink, clock, 0.0, record), sink, client.receive, client.send)
+        await play(Performance(timeline, sink, clock, 0.0, record), sink, client.receive, client.send)
         return record.seconds, client.writes
 
     assert run_virtually(serve()) == (60.5, [(0.1, b"a")])

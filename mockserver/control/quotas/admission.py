@@ -4,11 +4,12 @@ standings_of: call -> the standings of whoever calls      (before a body is read
 admit:        question -> question with its standings, and a ticket; or the plan of a refusal
 """
 
-from mockserver.control.plan import Plan, Question, Visit, refuse
+from mockserver.control.plan import Plan, Question, refuse
 from mockserver.control.quotas.desk import Asker, QuotaDesk, Ticket, charge_of
 from mockserver.control.quotas.rules import allowance_of
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
+from mockserver.control.visits import Visit
 from mockserver.core.calls import Call
 from mockserver.core.generation import Generation
 from mockserver.core.quotas import Refused, Standing

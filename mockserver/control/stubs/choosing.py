@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question, WishError, retold
+from mockserver.control.plan import Plan, Question
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
 from mockserver.control.stubs.facts import RequestFacts
 from mockserver.control.stubs.notation import StubError, read_wish
+from mockserver.control.visits import WishError, retold
 from mockserver.core.calls import Headers
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech

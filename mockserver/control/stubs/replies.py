@@ -6,12 +6,13 @@ from dataclasses import replace
 
 from mockserver.control.faults import strike
 from mockserver.control.load import Counter
-from mockserver.control.plan import Plan, Question, WishError, answer, answer_as, refuse
+from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
 from mockserver.control.stubs.choosing import Chosen, check_faults
 from mockserver.control.stubs.notation import StubError, read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
+from mockserver.control.visits import WishError
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Frames, RawHeaders, Reply
 from mockserver.generation.prepared import Speech
@@ -20,7 +21,7 @@ _NOTHING = Prepared()
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def perform(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], counter: Counter | None) -> Plan:
+def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], counter: Counter | None) -> Plan:
     """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
 
     A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError

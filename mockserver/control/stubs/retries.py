@@ -2,7 +2,8 @@
 
 from collections import OrderedDict
 
-from mockserver.control.plan import Plan, Visit
+from mockserver.control.plan import Plan
+from mockserver.control.visits import Visit
 from mockserver.core.calls import Call
 
 _REMEMBERED = 4096

@@ -14,7 +14,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Frames, Lazy, Reply
-from mockserver.dialects.friendli.sampled import Around, token_frames
+from mockserver.dialects.friendli.sampled import Around, sampled_frames
 from mockserver.dialects.openai_style import (
     DONE,
     EVENT_STREAM,
@@ -82,7 +82,10 @@ def _chunk(choices: list[Any], *, id: str, created: int, **more: object) -> dict
 
 
 def _choice_chunks(choice: Choice, chunk: "partial[dict[str, Any]]", *, detailed: bool) -> Iterator[Frames]:
-    yield from _detailed_frames(choice, chunk) if detailed else token_frames(choice, _around(choice, chunk), json_texts)
+    if detailed:
+        yield from _detailed_frames(choice, chunk)
+    else:
+        yield from sampled_frames(choice, _around(choice, chunk), json_texts)
     # The finish reason comes alone: "text":"" and no `token`.
     last = {"index": choice.index, "text": "", "finish_reason": choice.finish_reason, "logprobs": None}
     yield at_step(choice.last_step, (event(chunk([last])),))

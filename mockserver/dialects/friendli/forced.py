@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Position, Sampling
 from mockserver.core.seeding import derive
-from mockserver.dialects.friendli.request import wishes_of
+from mockserver.dialects.friendli.wishes import wishes_of
 from mockserver.generation import tokens
 from mockserver.generation.logprobs import positions, scale
 from mockserver.generation.subject import brief

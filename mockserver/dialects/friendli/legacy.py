@@ -11,8 +11,8 @@ from typing import Any
 
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Reply
-from mockserver.dialects.friendli.request import Wishes, wishes_of
-from mockserver.dialects.friendli.sampled import Around, token_frames
+from mockserver.dialects.friendli.sampled import Around, sampled_frames
+from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.dialects.openai_style import (
     EVENT_STREAM,
     JsonTexts,
@@ -42,7 +42,7 @@ def write_legacy(generation: Generation) -> Reply:
 
 
 def _events(generation: Generation) -> Iterator[Frames]:
-    yield from weave([token_frames(choice, _around(choice), _TEXTS) for choice in generation.choices])
+    yield from weave([sampled_frames(choice, _around(choice), _TEXTS) for choice in generation.choices])
     # On one line, though the page prints it on many: its client reads line by line. And without a `token` of its own.
     complete = _dumps({"event": "complete", **_answer(generation)})
     yield at_step(generation.last_step, (b"data: " + complete + b"\n\n",))

@@ -18,8 +18,8 @@ from mockserver.dialects.friendli.checks import conflicts
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.request import Wishes
 from mockserver.dialects.friendli.schemas import HOSTED_REQUEST, REQUEST, known_fields
+from mockserver.dialects.friendli.wishes import Wishes
 from mockserver.dialects.openai_style import text_prompt, text_prompts, whole
 
 Body = Mapping[str, Any]

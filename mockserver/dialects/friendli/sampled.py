@@ -15,7 +15,7 @@ class Around(NamedTuple):
     after: bytes
 
 
-def token_frames(choice: Choice, around: Around, written: Mapping[str, bytes]) -> Iterator[Frames]:
+def sampled_frames(choice: Choice, around: Around, written: Mapping[str, bytes]) -> Iterator[Frames]:
     """One event per token, each at its own decoding step. `written` has the texts as JSON strings."""
     before, between, after = around
     for start in range(0, len(choice.ids), RUN_LENGTH):

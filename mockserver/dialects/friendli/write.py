@@ -7,7 +7,7 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.friendli.current import write_current
 from mockserver.dialects.friendli.forced import enforced
 from mockserver.dialects.friendli.legacy import write_legacy
-from mockserver.dialects.friendli.request import wishes_of
+from mockserver.dialects.friendli.wishes import wishes_of
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns.characters import ANY, WORD, Characters, members, usual
 from mockserver.generation.patterns.syntax import (
+    Anchor,
     Condition,
     Either,
     Group,
@@ -28,7 +29,6 @@ from mockserver.generation.patterns.syntax import (
     Node,
     One,
     PatternError,
-    Place,
     Repeat,
     Sequence,
 )
@@ -248,7 +248,7 @@ class Languages:
         self._step()
         if isinstance(node, One):
             return self._joined(self._one(node.found), then)
-        if isinstance(node, Place):
+        if isinstance(node, Anchor):
             return self._joined(self._new(("place", node.kind), Language("place", ends=_STANDING[node.kind])), then)
         if isinstance(node, Group):
             return self._followed(node.part, then)
@@ -425,7 +425,7 @@ def _begins(node: Node) -> bool:
         return bool(node.parts) and _begins(node.parts[0])
     if isinstance(node, Either):
         return all(map(_begins, node.options))
-    return _begins(node.part) if isinstance(node, Group) else isinstance(node, Place) and node.kind == "start"
+    return _begins(node.part) if isinstance(node, Group) else isinstance(node, Anchor) and node.kind == "start"
 
 
 def _sets(root: Node) -> set[Characters]:

@@ -16,13 +16,13 @@ from mockserver.generation.patterns.characters import NONE, WORD, members
 from mockserver.generation.patterns.languages import Language, Languages, beside, nodes, stands
 from mockserver.generation.patterns.spelling import run
 from mockserver.generation.patterns.syntax import (
+    Anchor,
     Back,
     Either,
     Group,
     Node,
     One,
     PatternError,
-    Place,
     Repeat,
     Sequence,
     Tree,
@@ -142,7 +142,7 @@ class _Compiled:
     def _stands(self, note: Note, text: str) -> bool:
         node, place = note.node, note.position
         before, after = beside(text[place - 1 : place] if place else ""), beside(text[place : place + 1])
-        if isinstance(node, Place):
+        if isinstance(node, Anchor):
             return stands(node.kind, before, after)
         part = self._known(node.part, note.groups)
         languages = self.languages if part is node.part else Languages(part)

@@ -103,7 +103,7 @@ class Condition:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Anchor:
     """A condition on the place itself: the ends of the text or of a line, or of a word (`inside`: no end of a word)."""
 
     kind: Literal["start", "end", "line_start", "line_end", "boundary", "inside"]
@@ -122,7 +122,7 @@ class Look:
     effort: int = 1
 
 
-Node = One | Sequence | Either | Repeat | Group | Back | Condition | Place | Look
+Node = One | Sequence | Either | Repeat | Group | Back | Condition | Anchor | Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +239,7 @@ class _Reader:
         found = self._taken(_QUANTIFIER)
         if found is None:
             return part
-        if isinstance(part, Place):
+        if isinstance(part, Anchor):
             self._fail("nothing to repeat")
         least, most = self._bounds(found)
         if most is not None and most < least:
@@ -274,9 +274,9 @@ class _Reader:
         if character == ".":
             return One(ANY if "s" in self._flags else LINE)
         if character == "^":
-            return Place("line_start" if "m" in self._flags else "start")
+            return Anchor("line_start" if "m" in self._flags else "start")
         if character == "$":
-            return Place("line_end" if "m" in self._flags else "end")
+            return Anchor("line_end" if "m" in self._flags else "end")
         return self._one(members(character))
 
     def _one(self, found: Characters) -> One:
@@ -355,7 +355,7 @@ class _Reader:
         following = self._pattern[self._at]
         if following in _ANCHORS:
             self._at += 1
-            return Place(_ANCHORS[following])
+            return Anchor(_ANCHORS[following])
         if following in "123456789" and not _OCTAL.fullmatch(self._pattern[self._at : self._at + 3]):
             number = re.compile(r"\d{1,2}").match(self._pattern, self._at)
             assert number is not None, "it begins with a digit"

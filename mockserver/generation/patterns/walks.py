@@ -11,6 +11,7 @@ from mockserver.core.seeding import Draws
 from mockserver.generation.patterns.characters import NONE
 from mockserver.generation.patterns.spelling import letter, run
 from mockserver.generation.patterns.syntax import (
+    Anchor,
     Back,
     Condition,
     Either,
@@ -18,7 +19,6 @@ from mockserver.generation.patterns.syntax import (
     Look,
     Node,
     One,
-    Place,
     Repeat,
     Sequence,
     Tree,
@@ -31,7 +31,7 @@ MOST_EXTRAS = 40
 class Note(NamedTuple):
     """A condition on a place of the text, with what the groups had matched there."""
 
-    node: Place | Look
+    node: Anchor | Look
     position: int
     groups: Mapping[int, str]
 
@@ -140,7 +140,7 @@ class Walk:
         self._charge(part.shortest - node.shortest)
         self._write(part)
 
-    def _note(self, node: Place | Look) -> None:
+    def _note(self, node: Anchor | Look) -> None:
         self.notes.append(Note(node, self._length, dict(self._groups)))
 
 
@@ -152,6 +152,6 @@ _WRITERS: dict[type, Callable[[Walk, Any], None]] = {
     Group: Walk._group,
     Back: Walk._back,
     Condition: Walk._condition,
-    Place: Walk._note,
+    Anchor: Walk._note,
     Look: Walk._note,
 }

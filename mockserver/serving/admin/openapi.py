@@ -62,7 +62,7 @@ class Described:
     opens: bool = False
 
 
-class Place(NamedTuple):
+class Served(NamedTuple):
     """A method and a path of the routes: as the table has it, without the namespace, and as the document has it."""
 
     method: str
@@ -359,14 +359,14 @@ def admin_document(routes: Iterable[BaseRoute]) -> dict[str, Any]:
     }
 
 
-def places(routes: Iterable[BaseRoute]) -> Iterator[Place]:
+def places(routes: Iterable[BaseRoute]) -> Iterator[Served]:
     """Every method and path of the routes, and `health`, which the application answers itself. HEAD goes with GET."""
-    yield Place("GET", _key("GET", HEALTH), HEALTH)
+    yield Served("GET", _key("GET", HEALTH), HEALTH)
     for route in routes:
         if isinstance(route, Route) and route.include_in_schema:
             path = _VARIABLE.sub(r"{\1}", route.path)
             for method in sorted((route.methods or set()) - {"HEAD"}):
-                yield Place(method, _key(method, path), path)
+                yield Served(method, _key(method, path), path)
 
 
 def _key(method: str, path: str) -> str:
@@ -377,7 +377,7 @@ def _key(method: str, path: str) -> str:
     return own if own in OPERATIONS else f"{method} {path.removeprefix(_NAMESPACED).removeprefix(ADMIN)}"
 
 
-def _operation(place: Place, described: Described) -> dict[str, Any]:
+def _operation(place: Served, described: Described) -> dict[str, Any]:
     variables = _VARIABLE.findall(place.path)
     many = "namespace" in variables and place.key != f"{place.method} {place.path.removeprefix(ADMIN)}"
     written: dict[str, Any] = {

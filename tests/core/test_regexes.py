@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.patterns import Pattern, PatternError, read_pattern
+from mockserver.core.regexes import Regex, RegexError, read_regex
 
 HOSTILE = "a" * 5000 + "!"
 
-# Pattern, what it finds something in, what it finds nothing in. Much of it the package would understand otherwise.
+# Regex, what it finds something in, what it finds nothing in. Much of it the package would understand otherwise.
 MEANT = [
     ("(?i)^tell me", ["Tell me more"], ["I tell me"]),
     (r"(?P<day>\w+)day and (?P=day)day", ["Monday and Monday"], ["Monday and Sunday"]),
@@ -39,7 +39,7 @@ MEANT = [
 
 @pytest.mark.parametrize("pattern, found, not_found", MEANT, ids=[pattern for pattern, *_ in MEANT])
 def test_a_pattern_means_what_it_means_in_python(pattern: str, found: list[str], not_found: list[str]) -> None:
-    compiled = read_pattern(pattern)
+    compiled = read_regex(pattern)
     assert [text for text in found if compiled.search(text) is not True] == []
     assert [text for text in not_found if compiled.search(text) is not False] == []
 
@@ -79,22 +79,22 @@ def test_what_python_takes_is_taken_and_finds_the_same_and_what_it_refuses_is_re
     except re.error as error:
         expected = str(error)
     try:
-        found: object = read_pattern(pattern).search(text)
-    except PatternError as error:
+        found: object = read_regex(pattern).search(text)
+    except RegexError as error:
         found = str(error)
     assert found == expected
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(?:.|a)*$!", r"(?:a?){30}a{30}$", r"^(([a-z])+.)+[A-Z]$"])
 def test_a_search_that_would_not_end_is_given_up_and_not_begun_again(pattern: str) -> None:
-    compiled = Pattern(pattern)
+    compiled = Regex(pattern)
     assert [compiled.search(HOSTILE), compiled.search(HOSTILE)] == [None, None]
     del compiled._search  # whoever searched again would fail
     assert compiled.search(HOSTILE) is None
 
 
 def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:
-    compiled = read_pattern("(a|aa)+$")
+    compiled = read_regex("(a|aa)+$")
     assert [compiled.search("\ud800a"), compiled.search("\ud800" + HOSTILE), compiled.search("b\ud800")] == [
         True,
         None,
@@ -103,7 +103,7 @@ def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> 
 
 
 def test_so_many_texts_are_remembered_and_no_more() -> None:
-    compiled = Pattern("(b|bb)+$")
+    compiled = Regex("(b|bb)+$")
     for number in range(1000):
         compiled._give_up(str(number))
     assert compiled.search("999") is None
@@ -128,8 +128,8 @@ def test_so_many_texts_are_remembered_and_no_more() -> None:
     ],
 )
 def test_what_is_no_pattern_is_refused_in_words(pattern: str, complaint: str) -> None:
-    with pytest.raises(PatternError) as caught:
-        read_pattern(pattern)
+    with pytest.raises(RegexError) as caught:
+        read_regex(pattern)
     assert str(caught.value) == complaint
 
 
@@ -148,8 +148,8 @@ def test_what_is_no_pattern_is_refused_in_words(pattern: str, complaint: str) ->
     ids=lambda pattern: pattern[:20],
 )
 def test_what_would_take_the_memory_of_the_machine_is_refused(pattern: str) -> None:
-    with pytest.raises(PatternError, match="no more than 200000 characters, or 5000 groups, can stand one after"):
-        read_pattern(pattern)
+    with pytest.raises(RegexError, match="no more than 200000 characters, or 5000 groups, can stand one after"):
+        read_regex(pattern)
 
 
 def test_whoever_has_no_patterns_does_not_wait_for_the_package() -> None:

@@ -38,11 +38,11 @@ _SIGNS_OF_SETS = frozenset("[-&~|")
 _VERBOSE = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-wyzA-Z]+\))*+\(\?[a-wyzA-Z]*+x[a-zA-Z]*+\)")
 
 
-class PatternError(ValueError):
+class RegexError(ValueError):
     """A text that is no regular expression, or one that asks for too much; the text says why."""
 
 
-class Pattern:
+class Regex:
     """A regular expression that has been read."""
 
     __slots__ = ("_given_up", "_search")
@@ -53,7 +53,7 @@ class Pattern:
         try:
             self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
         except (regex.error, RecursionError, OverflowError) as error:
-            raise PatternError(str(error)) from None
+            raise RegexError(str(error)) from None
         self._given_up: dict[bytes, None] = {}
 
     def search(self, text: str) -> bool | None:
@@ -73,21 +73,21 @@ class Pattern:
 
 
 @lru_cache(maxsize=1024)
-def read_pattern(text: str) -> Pattern:
-    """The regular expression that a text is. Raises PatternError."""
+def read_regex(text: str) -> Regex:
+    """The regular expression that a text is. Raises RegexError."""
     pieces = list((_PIECE_OF_VERBOSE if _VERBOSE.match(text) else _PIECE).finditer(text))
     escaped = "".join(map(_escaped, pieces))
     try:
         re.compile(escaped)
     except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise PatternError(_complaint(text) or str(error)) from None
+        raise RegexError(_complaint(text) or str(error)) from None
     # Where the comments of such a part begin and end takes a parser to tell.
     if any(piece.lastgroup == "open" and "x" in piece[0] and piece[0].endswith(":") for piece in pieces):
-        raise PatternError("a part of it alone is verbose, by (?x:...): say (?x) at its start")
+        raise RegexError("a part of it alone is verbose, by (?x:...): say (?x) at its start")
     if _size(pieces) > _MOST_PIECES:
         most = f"no more than {_MOST_PIECES} characters, or {_MOST_PIECES // _GROUP} groups"
-        raise PatternError(f"it asks for too much: {most}, can stand one after the other")
-    return Pattern(escaped)
+        raise RegexError(f"it asks for too much: {most}, can stand one after the other")
+    return Regex(escaped)
 
 
 def _complaint(text: str) -> str:

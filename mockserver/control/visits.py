@@ -1,0 +1,146 @@
+"""Visits: a call, and all that is decided about it before its body is read.
+
+The request's own headers (`X-Mockserver-...`) win over its route, and that over the server's settings.
+"""
+
+import re
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from mockserver.control.routing import Landing
+from mockserver.control.settings import SEEDS, RouteSettings, Settings
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import EDITIONS, Edition, Model, Site
+from mockserver.core.naming import unknown
+from mockserver.core.quotas import Standing
+from mockserver.core.seeding import derive
+from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.profiles import OFF, REALISTIC, Profile
+from mockserver.latency.traces import NO_TRACES, Traces
+
+# The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.
+_OWN = b"x-mockserver-"
+_WISHES = ("seed", "latency", "fault", "edition", "reply", "namespace")
+_SAID = ("request-id", "seed", "rule", "hint")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
+
+
+class WishError(Exception):
+    """An `X-Mockserver-...` header that cannot be obeyed; the text says what would have been valid."""
+
+
+class Visit(NamedTuple):
+    """A call, and all that is decided about it before its body is read. Without a profile `latency` is off."""
+
+    call: Call
+    landing: Landing
+    settings: Settings
+    site: Site
+    profile: Profile | None
+    latency: str = OFF
+
+
+def visit_of(
+    call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+) -> Visit:
+    """What the request's own headers say, else its route, else the server's settings."""
+    route, wish = landing.route, call.headers.get
+    told = _routed(settings, route)
+    seed = _seed(wish("x-mockserver-seed") or "", told.seed)
+    edition = _edition(wish("x-mockserver-edition") or told.edition)
+    if landing.operation is not None:
+        edition = landing.operation.edition or edition
+    latency = wish("x-mockserver-latency") or told.latency
+    profile = _in_force(latency, landing.dialect.realistic, settings)
+    site = _site(call, landing, settings, seed, edition, salt)
+    if standings:
+        site = site._replace(standings=standings)
+    return Visit(call, landing, settings, site, profile, latency)
+
+
+def paced(visit: Visit, model: str) -> Visit:
+    """The visit at the pace of the model that is asked for, where latency is realistic and its dialect tells models
+    apart."""
+    preset_of = visit.landing.dialect.preset_of
+    if preset_of is None or not visit.latency.startswith(REALISTIC):
+        return visit
+    return visit._replace(profile=_in_force(visit.latency, preset_of(model), visit.settings))
+
+
+def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
+    """The settings with those of the route, which give way to the command line and the environment alone."""
+    if route is None:
+        return settings
+    own = {name: getattr(route, name) for name in ("seed", "edition", "latency") if name not in settings.pinned}
+    return replace(settings, **{name: value for name, value in own.items() if value is not None})
+
+
+def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: Edition, salt: int) -> Site:
+    models = landing.dialect.models
+    catalogue = settings.models.get(landing.dialect.name)
+    if catalogue is not None:
+        known = {model.id: model for model in models}
+        models = tuple(known.get(name, Model(name)) for name in catalogue)
+    return Site(
+        edition=edition,
+        now=call.received_at if settings.created is None else settings.created,
+        seed=seed,
+        identity=derive(
+            seed, "identity", landing.path, *landing.variables.values(), call.query, call.fingerprint, salt
+        ),
+        models=models,
+        closed_catalogue=catalogue is not None,
+        variables=landing.variables,
+    )
+
+
+def retold(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
+    """The visit under another seed and latency, where these are told and the request's own headers say none."""
+    headers, site = visit.call.headers, visit.site
+    if seed is not None and not headers.get("x-mockserver-seed"):
+        site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
+    if latency is not None and not headers.get("x-mockserver-latency"):
+        profile = _in_force(latency, visit.landing.dialect.realistic, visit.settings)
+        return paced(visit._replace(site=site, profile=profile, latency=latency), model)
+    return visit._replace(site=site)
+
+
+def check_wishes(headers: Headers) -> None:
+    """Raise WishError for a header of our own that means nothing: whoever misspells a wish would wait for it."""
+    for name, _ in headers.raw:
+        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_WISHES, *_SAID):
+            wanted = name.decode("latin-1")
+            raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _WISHES)))
+
+
+def _seed(wished: str, otherwise: int) -> int:
+    if not wished:
+        return otherwise
+    if not _WHOLE.fullmatch(wished) or int(wished) not in SEEDS:
+        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}")
+    return int(wished)
+
+
+def _edition(name: str) -> Edition:
+    for edition in EDITIONS:
+        if edition == name:
+            return edition
+    raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
+
+
+def _in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
+    """The profile that a latency names, at the settings' speed; None when it is off."""
+    return profile_of(text, realistic, settings.speed, settings.traces)
+
+
+@lru_cache(maxsize=256)
+def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_TRACES) -> Profile | None:
+    """The profile of a latency in words at a speed; None where it is off. Raises WishError."""
+    if text == OFF:
+        return None
+    try:
+        profile = read_profile(text, realistic, traces)
+    except NotationError as error:
+        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+    return profile if speed == 1 else replace(profile, speed=profile.speed * speed)
