@@ -1,7 +1,7 @@
 """Stub files: the folder that `--stubs` names, read when the settings are put in force.
 
-Every `*.toml` (a list of [[stub]]) and `*.json` ({"stub": [...]}, a list, or one table) in it and below counts, in the
-order of their names; a reply's `file` is read from beside its stub file.
+Every `*.toml` (a list of [[stub]]) and `*.json` ({"stubs": [...]} or {"stub": [...]}, a list, or one table) in it and
+below counts, in the order of their names; a reply's `file` is read from beside its stub file.
 """
 
 import json
@@ -67,6 +67,8 @@ def _tables(document: Any, suffix: str) -> Any:
     """The list of tables in a document."""
     if not isinstance(document, dict):
         return document
+    if suffix == ".json" and document.keys() == {"stubs"}:
+        return document["stubs"]
     if suffix == ".json" and "stub" not in document:
         return [document]
     others = [key for key in document if key != "stub"]

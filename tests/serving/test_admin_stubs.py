@@ -218,6 +218,17 @@ def test_one_table_or_a_list_of_them_is_a_json_file_too(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["stub", "stubs"])
+def test_stubs_are_listed_under_either_name_in_a_file_and_over_the_admin_api(
+    server: MockServer, tmp_path: Path, key: str
+) -> None:
+    listed = {key: [{"name": "a", "reply": "one"}, {"name": "b", "reply": "two"}]}
+    (tmp_path / "x.json").write_text(json.dumps(listed))
+    assert [stub.name for stub in load_stubs(tmp_path)] == ["a", "b"]
+    added = exchange(server.url, "POST", f"/_mockserver/ns/either-{key}/stubs", listed)
+    assert json.loads(added.body) == {"added": ["a", "b"]}
+
+
 def test_a_folder_that_is_not_there_is_told() -> None:
     with pytest.raises(ConfigError, match="stubs: there is no folder nowhere"):
         load_stubs(Path("nowhere"))

@@ -26,7 +26,7 @@ from mockserver.serving.admin.faults import fault_routes
 from mockserver.serving.admin.journal import journal_routes
 from mockserver.serving.admin.metrics import metrics_routes
 from mockserver.serving.admin.namespaces import namespace_routes
-from mockserver.serving.admin.openapi import openapi_routes
+from mockserver.serving.admin.openapi import OPERATIONS, openapi_routes
 from mockserver.serving.admin.stubs import stub_routes
 from mockserver.serving.admin.verify import verify_routes
 from mockserver.serving.door import Door
@@ -39,12 +39,6 @@ _CLOSED = (
     "A server beyond loopback that has no token keeps it closed."
 )
 _FOREIGN = "The admin API does not serve pages of another origin, unless they have the admin token (--admin-token)."
-_KNOWN = (
-    *("ui", "health", "ready", "version", "routes", "settings", "metrics", "openapi.json"),
-    *("catalogue", "latency", "quotas", "namespaces"),
-    *("faults", "stubs", "journal", "journal/unmatched", "journal/sift", "events", "clock", "reset"),
-    *("wait", "verify", "report"),
-)
 
 
 def admin_api(simulator: Simulator) -> Starlette:
@@ -163,6 +157,7 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    known = ", ".join(_KNOWN)
+    paths = (operation.partition(" /")[2] for operation in OPERATIONS)
+    known = ", ".join(dict.fromkeys(path for path in paths if path and "{" not in path))
     asked = f"{request.method} {request.url.path}"
     return admin_error(404, f"The admin API has no {asked}. It has, under /_mockserver/: {known}.")

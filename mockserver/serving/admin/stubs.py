@@ -53,11 +53,13 @@ def stub_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
 
     async def several(request: Request) -> tuple[Stub, ...]:
         table = await json_body(request, "A stub", _EXAMPLE)
-        if table.keys() != {"stubs"}:
+        key = next(iter(table)) if len(table) == 1 else ""
+        # `stub` is what it is called in a file.
+        if key not in ("stubs", "stub"):
             return (read(table),)
-        if not isinstance(table["stubs"], list):
-            raise BadRequestError(f'stubs: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-        return tuple(read(each, f"stubs[{number}]") for number, each in enumerate(table["stubs"]))
+        if not isinstance(table[key], list):
+            raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
+        return tuple(read(each, f"{key}[{number}]") for number, each in enumerate(table[key]))
 
     async def listed(request: Request) -> Response:
         rows = book(request).listed(simulator.setup.stubs)
