@@ -65,12 +65,13 @@ class Plan(NamedTuple):
     @property
     def faults(self) -> tuple[str, ...]:
         """The kinds of the faults that have struck."""
-        return tuple(strike.fault.kind for strike in self.struck)
+        # Every answer is asked for this, and hardly any is struck.
+        return tuple(strike.fault.kind for strike in self.struck) if self.struck else ()
 
     @property
     def said(self) -> Generation | None:
         """What the model says, if anything of it goes out: a fault may leave nothing of it."""
-        return None if any(strike.leaves_nothing for strike in self.struck) else self.generation
+        return None if self.struck and any(strike.leaves_nothing for strike in self.struck) else self.generation
 
 
 class Question(NamedTuple):
