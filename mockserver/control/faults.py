@@ -5,7 +5,6 @@ so that the same requests are struck whatever their order.
 """
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from email.utils import formatdate
 from typing import NamedTuple
 
@@ -247,6 +246,5 @@ def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
 
 
 def _decimal(number: float) -> str:
-    """A number as people write it: no exponent, and no more digits than it has."""
-    whole, _, rest = format(Decimal(str(number)), "f").partition(".")
-    return f"{whole}.{rest}".rstrip("0").rstrip(".") if rest else whole
+    """A number as people write it: no exponent, and no digits that say nothing."""
+    return f"{number:.9f}".rstrip("0").rstrip(".")

@@ -1,10 +1,7 @@
-"""JSON values: when two of them are the same one, of which type one is, and which number one says."""
+"""JSON values: when two of them are the same one, and of which type one is."""
 
 from collections.abc import Hashable, Iterable
-from fractions import Fraction
 
-# From here on all floats are whole numbers, and not all whole numbers are floats.
-ALL_WHOLE = 2**53
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
 
 
@@ -43,10 +40,3 @@ def type_of(value: object) -> str:
     if isinstance(value, bool):
         return "boolean"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "number")
-
-
-def exactly(number: float) -> Fraction:
-    """A number as it is written: 0.1 is a tenth. Of a large float the digits are rounded: it is what it holds."""
-    if isinstance(number, int) or abs(number) >= ALL_WHOLE:
-        return Fraction(number)
-    return Fraction(repr(number))

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import among, exactly, identity, same
+from mockserver.core.json_values import among, identity, same
+from mockserver.generation.schemas.exact import exactly
 
 
 @pytest.mark.parametrize(

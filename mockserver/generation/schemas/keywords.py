@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mockserver.core.json_values import among, exactly
+from mockserver.core.json_values import among
 from mockserver.generation.schemas.demands import Containing, Demand, Fork
 from mockserver.generation.schemas.documents import DRAFTS, Node
+from mockserver.generation.schemas.exact import exactly
 from mockserver.generation.schemas.made import (
     EXCLUDED,
     EXTRA,

@@ -10,9 +10,9 @@ from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
-from mockserver.core.json_values import ALL_WHOLE, exactly
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas.demands import Demand
+from mockserver.generation.schemas.exact import ALL_WHOLE, exactly
 from mockserver.generation.schemas.ranges import Range
 
 _ATTEMPTS = 20
