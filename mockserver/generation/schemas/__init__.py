@@ -28,6 +28,6 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
 
 def is_recursive(schema: object) -> bool:
     """Whether a schema refers to one that it is a part of, if only by way of others. Raises InvalidSchemaError."""
-    from mockserver.generation.schemas.documents import Document
+    from mockserver.generation.schemas import instances
 
-    return Document(schema).is_recursive
+    return instances.is_recursive(schema)

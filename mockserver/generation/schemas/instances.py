@@ -44,6 +44,13 @@ class _Compiled:
         if self.witness is None and self.fault is None:
             self.fault = UnsatisfiableSchemaError("No value was found that keeps to the schema")
 
+    @property
+    def is_recursive(self) -> bool:
+        """Whether it refers to a schema that it is a part of. Raises InvalidSchemaError where it is no schema."""
+        if isinstance(self.fault, InvalidSchemaError):
+            raise InvalidSchemaError(str(self.fault))
+        return self._document.is_recursive
+
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
         """An instance, as JSON; None when none is found."""
         document, fallback, tired = self._document, None, False
@@ -86,6 +93,11 @@ def check_schema(schema: object) -> None:
     fault = _compiled(schema).fault
     if fault is not None:
         raise type(fault)(str(fault))
+
+
+def is_recursive(schema: object) -> bool:
+    """See the package."""
+    return _compiled(schema).is_recursive
 
 
 def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
