@@ -209,7 +209,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 def _routes(options: argparse.Namespace) -> int:
     from mockserver.control.routing import Router
-    from mockserver.dialects import load_dialects
+    from mockserver.core.installed import load_dialects
 
     settings = _settings(options)
     dialects = load_dialects()
@@ -230,7 +230,7 @@ def _check(options: argparse.Namespace) -> int:
 def _check_names(settings: Settings) -> tuple[Stub, ...]:
     """Check the names that settings say; the answer is the stubs that they lead to."""
     from mockserver.control.routing import check_routes, operations_of
-    from mockserver.dialects import load_dialects
+    from mockserver.core.installed import load_dialects
     from mockserver.serving.stub_files import standing_stubs
 
     dialects = load_dialects()
@@ -246,7 +246,7 @@ def _plan(options: argparse.Namespace) -> int:
     from mockserver.control.plan import hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
-    from mockserver.dialects import load_dialects
+    from mockserver.core.installed import load_dialects
 
     settings = replace(_settings(options), auth="off")
     stubs = _check_names(settings)
@@ -286,9 +286,11 @@ def _request_bytes(path: Path) -> bytes:
 
 
 def _presets(options: argparse.Namespace) -> int:
-    from mockserver.latency.notation import NotationError, read_profile
+    from textwrap import fill
+
+    from mockserver.latency.notation import NotationError, preset_profile, read_profile
     from mockserver.latency.pictures import PROMPT_TOKENS, picture
-    from mockserver.latency.profiles import OFF, PRESETS, REALISTIC
+    from mockserver.latency.presets import OFF, REALISTIC, presets
 
     if options.latency is not None:
         try:
@@ -297,16 +299,17 @@ def _presets(options: argparse.Namespace) -> int:
             raise ConfigError(f"--latency {options.latency!r}: {error}") from None
         return 0
     print(f"{OFF}: nothing waits\n{REALISTIC}: each dialect's own preset")
-    for name, profile in PRESETS.items():
-        print(f"\n{name}: {profile.summary}")
-        for line in picture(profile):
+    for name, preset in presets().items():
+        print(f"\n{name}: {preset.summary}")
+        print(fill(preset.latency, 78, initial_indent="  ", subsequent_indent="  "))
+        for line in picture(preset_profile(name)):
             print(f"  {line}")
     print(f"\nThe first token is that of a prompt of {PROMPT_TOKENS} tokens; axes are logarithmic.")
     return 0
 
 
 def _certs(options: argparse.Namespace) -> int:
-    from mockserver.dialects import load_dialects
+    from mockserver.core.installed import load_dialects
     from mockserver.serving.certificates import ensure_certificates, names_of
 
     vendors = [host for dialect in load_dialects().values() for host in dialect.hosts]

@@ -15,7 +15,7 @@ from cryptography import x509
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.control.settings import Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.certificates import LOCAL, Bundle, names_of
 from tests.support import bare_root
 

@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.cli import main
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets
 from tests.support.http import exchange
 
 
@@ -54,9 +55,11 @@ def test_presets_names_and_draws_every_preset(capsys: pytest.CaptureFixture[str]
     assert main(["presets"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "off: nothing waits"
-    for name, profile in PRESETS.items():
-        place = lines.index(f"{name}: {profile.summary}")
-        assert [line.split()[0] for line in lines[place + 1 : place + 3]] == ["first", "gap"]
+    for name, preset in presets().items():
+        place = lines.index(f"{name}: {preset.summary}")
+        own = list(takewhile(bool, lines[place + 1 :]))
+        assert " ".join(line.strip() for line in own[:-2]) == preset.latency
+        assert [line.split()[0] for line in own[-2:]] == ["first", "gap"]
     assert max(map(len, lines)) <= 80
 
 

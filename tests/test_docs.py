@@ -26,7 +26,7 @@ from mockserver.control.stubs.notation import check_names as check_stub_names
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.visits import profile_of
 from mockserver.core.criteria_notation import MATCHERS
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from mockserver.faults.scenarios import SCENARIOS
@@ -208,6 +208,7 @@ def test_the_dialect_that_is_built_on_a_page_works(tmp_path: Path) -> None:
     assert lines[8:-1] == [parts[0], *parts[2:]]
     assert lines[-1] == "[200, 200, 400, 429, 200]"
     assert "/acme/v1/complete " in run("-m", "mockserver", "routes")
+    assert "acme: 60 tokens/s after some 80 ms" in run("-m", "mockserver", "presets")
 
 
 # --- links -------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import yaml
 from mockserver import __version__
 from mockserver.cli import main
 from mockserver.control.options import OPTIONS
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from tests.support import bare_root
 from tests.support.building import Image, build
 from tests.support.dockerfile import context, read_stages

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.checks import (
 
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.app import create_app
 from tests.support.asking import ask
 

@@ -22,11 +22,11 @@ from mockserver.control.settings import Settings
 from mockserver.core.criteria_notation import FIELDS
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind
+from mockserver.core.installed import load_dialects
 from mockserver.core.quotas import Limit
-from mockserver.dialects import load_dialects
 from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
 from mockserver.faults.scenarios import SCENARIOS, Act
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets as known_presets
 from mockserver.serving.admin.api import admin_api
 from mockserver.serving.admin.openapi import admin_document
 from mockserver.serving.app import create_app
@@ -216,12 +216,12 @@ def _statuses(dialect: Dialect, kind: FailureKind) -> str:
 def presets() -> str:
     """The presets of latency."""
     known = load_dialects().values()
-    used = {name: [it.name for it in known if it.realistic == name] for name in PRESETS}
+    used = {name: [it.name for it in known if it.realistic == name] for name in known_presets()}
     for dialect in known:
         for model in dialect.models:
-            preset = _realistic(dialect, model.id)
-            used[preset] += [model.id] if preset != dialect.realistic else []
-    rows = ((code(name), profile.summary, codes(used[name])) for name, profile in PRESETS.items())
+            named = _realistic(dialect, model.id)
+            used[named] += [model.id] if named != dialect.realistic else []
+    rows = ((code(name), preset.summary, codes(used[name])) for name, preset in known_presets().items())
     return table(("preset", "how it behaves", "`realistic` for the dialect, or the models"), rows)
 
 

@@ -21,7 +21,7 @@ from mockserver.core.naming import unknown
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, NotationError, read_profile
-from mockserver.latency.profiles import OFF, REALISTIC
+from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 # The first second that has no date with a year of four digits.

@@ -7,7 +7,7 @@ from mockserver.control.quotas.rules import Quota
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
-from mockserver.latency.profiles import REALISTIC
+from mockserver.latency.presets import REALISTIC
 from mockserver.latency.traces import NO_TRACES, Traces
 
 # A seed is one of so many whole numbers.

@@ -16,7 +16,8 @@ from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive
 from mockserver.latency.notation import NotationError, read_profile
-from mockserver.latency.profiles import OFF, REALISTIC, Profile
+from mockserver.latency.presets import OFF, REALISTIC
+from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
 # The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.

@@ -145,6 +145,16 @@ class Clients:
     more: Mapping[str, str] = field(default_factory=dict)
 
 
+class Preset(NamedTuple):
+    """A latency that has a name: how an engine behaves in time, as users say it, and in plain words.
+
+    `latency` are settings (`prefill=50ms, itl=5ms`), or the name of another preset with settings that change it.
+    """
+
+    latency: str
+    summary: str
+
+
 class Dialect(NamedTuple):
     """A vendor's API.
 
@@ -152,7 +162,8 @@ class Dialect(NamedTuple):
     neither dialect nor host and others have the path too; of several that claim one the first has it. `contract` maps
     an edition to its OpenAPI components. `credentials` tells the key that a call carries, None when it carries none; a
     dialect without credentials needs none. `headers` are what the vendor puts on every answer, errors included;
-    `realistic` names the latency preset, and `preset_of` that of a model, where models differ.
+    `presets` are the latencies that the dialect brings, by name; `realistic` names the one that holds for it, and
+    `preset_of` that of a model, where models differ.
     `stream_error` is what a stream says, given the status and the body that its refusal would have had;
     `finish_reasons` are the ends of an answer that the vendor has a word for. A dialect without `quotas` refuses nobody
     for asking too much. `unpacked` reads the object of a body that may be packed, where the vendor takes such bodies.
@@ -173,6 +184,7 @@ class Dialect(NamedTuple):
     clients: Clients = Clients()
     error_schema: str = "ErrorResponse"
     finish_reasons: tuple[FinishReason, ...] = get_args(FinishReason)
+    presets: Mapping[str, Preset] = MappingProxyType({})
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None
     unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None

@@ -10,11 +10,13 @@ raises `NotationError`, which names its column.
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.durations import UNITS, seconds_of
-from mockserver.latency.profiles import NOTHING, PRESETS, REALISTIC, Profile
+from mockserver.latency.presets import REALISTIC, presets
+from mockserver.latency.profiles import NOTHING, Profile
 from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Tracing
 
 # With a greater sigma a lognormal distribution has no numbers any more that a clock could show.
@@ -73,18 +75,24 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
     return profile
 
 
+@cache
+def preset_profile(name: str) -> Profile:
+    """The profile of the preset of that name; KeyError when there is none."""
+    return read_profile(presets()[name].latency)
+
+
 def read_distribution(text: str) -> Distribution:
     """A distribution of durations from its text: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
     return _distribution(_Part(text, 1, NO_TRACES).cut(0), _duration)
 
 
 def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
-    preset = PRESETS.get(realistic if realistic and part.text == REALISTIC else part.text)
-    if preset is None:
-        raise part.fault(unknown("preset", part.text, PRESETS))
+    name = realistic if realistic and part.text == REALISTIC else part.text
+    if name not in presets():
+        raise part.fault(unknown("preset", name, presets()))
     if not first:
         raise part.fault(f"a preset comes before the settings that change it: put {part.text!r} first")
-    return preset
+    return preset_profile(name)
 
 
 def _distribution(part: _Part, amount: Callable[[_Part], float]) -> Distribution:

@@ -17,7 +17,7 @@ from mockserver.control.options import checked
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.connection import Answer

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Protocol
 
 from mockserver.core.dialects import Clients, Dialect
+from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
-from mockserver.dialects import load_dialects
 
 _OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
 # A proxy that the environment names cannot reach this machine's loopback.

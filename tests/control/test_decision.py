@@ -14,7 +14,7 @@ from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.calls import Call, Headers
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.notation import read_faults
 
 QUIET = Settings(latency="off")

@@ -14,7 +14,7 @@ from mockserver.control.strikes import Count, take_back
 from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from tests.support.asking import ask

@@ -10,7 +10,7 @@ from mockserver.control.plan import Plan, Question, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 
 ROUTER = Router(load_dialects(), Settings())
 

@@ -5,7 +5,7 @@ import pytest
 from mockserver.control.namespaces import Namespace
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.notation import preset_profile
 from tests.support.asking import ask
 
 CHAT = {"messages": [{"role": "user", "content": "hello"}]}
@@ -25,7 +25,7 @@ CHAT = {"messages": [{"role": "user", "content": "hello"}]}
 )
 def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: str, preset: str) -> None:
     plan = ask(dialect, body, settings=Settings(latency=latency)).plan
-    assert plan.visit.profile == PRESETS[preset]
+    assert plan.visit.profile == preset_profile(preset)
 
 
 def test_a_stub_that_is_realistic_is_as_fast_as_the_class_of_the_model() -> None:
@@ -33,7 +33,7 @@ def test_a_stub_that_is_realistic_is_as_fast_as_the_class_of_the_model() -> None
     space.stubs.add(read_stub({"reply": "Yes.", "latency": "realistic"}))
     body = {"model": "llama3.1-8b", "prompt": "a"}
     plan = ask("cerebras", body, settings=Settings(latency="off"), namespace=space).plan
-    assert plan.visit.profile == PRESETS["cerebras-8b"]
+    assert plan.visit.profile == preset_profile("cerebras-8b")
 
 
 def test_a_request_may_change_the_class_of_its_model() -> None:
@@ -44,4 +44,4 @@ def test_a_request_may_change_the_class_of_its_model() -> None:
         settings=Settings(latency="off"),
     )
     assert answer.plan.visit.profile is not None
-    assert (answer.plan.visit.profile.gap, answer.plan.visit.profile.speed) == (PRESETS["cerebras-8b"].gap, 2)
+    assert (answer.plan.visit.profile.gap, answer.plan.visit.profile.speed) == (preset_profile("cerebras-8b").gap, 2)

@@ -6,7 +6,7 @@ from mockserver.control.options import OPTIONS, check_names, checked, from_envir
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.control.toml_places import line_of
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.notation import read_faults
 
 LATENCY = "ttft=lognormal(180ms, 0.35), rate=1800 tok/s"

@@ -15,8 +15,8 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Dialect, Model
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Prompt
+from mockserver.core.installed import load_dialects
 from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused, exceeded
-from mockserver.dialects import load_dialects
 from tests.support.buckets import Tanks
 
 DIALECTS = load_dialects()

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver.control.routing import Router, check_routes
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.app import create_app
 
 DIALECTS = load_dialects()

@@ -15,8 +15,8 @@ from mockserver.control.settings import RouteSettings, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.calls import Call, Headers
-from mockserver.dialects import load_dialects
-from mockserver.latency.profiles import PRESETS
+from mockserver.core.installed import load_dialects
+from mockserver.latency.notation import preset_profile
 
 DIALECTS = load_dialects()
 ROUTES = (RouteSettings("/mine", "cerebras", "completions", latency="slow"),)
@@ -76,7 +76,7 @@ def test_all_times_of_whatever_latency_holds_are_divided(
 
 
 def test_at_speed_one_the_profile_is_the_very_preset_and_off_stays_off() -> None:
-    assert asked(Settings(latency="slow")).visit.profile is PRESETS["slow"]
+    assert asked(Settings(latency="slow")).visit.profile is preset_profile("slow")
     assert asked(Settings(latency="off", speed=10)).pace == asked(Settings(latency="off")).pace
 
 

@@ -16,8 +16,8 @@ from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
-from mockserver.dialects import load_dialect
 from tests.support.buckets import Tanks
 from tests.support.conformity import faults
 

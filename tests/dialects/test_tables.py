@@ -7,9 +7,9 @@ import pytest
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.dialects.openapi import openapi_document
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets
 from tests.support.conformity import contract
 
 DIALECTS = load_dialects()
@@ -66,6 +66,8 @@ def test_every_path_that_dialects_share_is_claimed_by_one_that_has_it() -> None:
 @every_dialect
 def test_every_dialect_has_its_page_its_preset_and_names_of_its_own(dialect: Dialect) -> None:
     assert len((FOLDER / dialect.name / "about.md").read_text()) > 1000
-    assert dialect.realistic in PRESETS
+    assert dialect.realistic in dialect.presets
+    # Nobody else has a preset of that name.
+    assert all(presets()[name] is preset for name, preset in dialect.presets.items())
     names = [operation.name for operation in dialect.operations]
     assert len(names) == len(set(names))

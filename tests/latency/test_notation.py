@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
-from mockserver.latency.notation import NotationError, read_distribution, read_profile
-from mockserver.latency.profiles import PRESETS, Profile
+from mockserver.latency.notation import NotationError, preset_profile, read_distribution, read_profile
+from mockserver.latency.profiles import Profile
 
 
 @pytest.mark.parametrize(
@@ -33,19 +33,19 @@ def test_a_distribution_is_read_as_it_is_written(text: str, distribution: Distri
 
 
 def test_a_profile_is_settings_a_preset_or_a_preset_changed() -> None:
-    assert read_profile("slow") == PRESETS["slow"]
+    assert read_profile("slow") == preset_profile("slow")
     assert read_profile("ttft=lognormal(180ms, 0.35), rate=50 tok/s") == Profile(
         ttft=Lognormal(0.18, 0.35), gap=Constant(0.02)
     )
     changed = read_profile("slow, itl=20ms, jitter=0.2")
-    assert (changed.prefill, changed.gap, changed.jitter) == (PRESETS["slow"].prefill, Constant(0.02), 0.2)
+    assert (changed.prefill, changed.gap, changed.jitter) == (preset_profile("slow").prefill, Constant(0.02), 0.2)
     everything = "network=1ms, queue=2ms, prefill=3ms, prefill_per_token=1us, itl=4ms, stall=1s, stall_share=0.1"
     assert read_profile(everything).stall_share == 0.1
 
 
 def test_chunks_speed_and_load_are_settings_too() -> None:
     assert read_profile("fast, tokens_per_chunk=normal(6, 2, max=9), speed=2.5") == replace(
-        PRESETS["fast"], chunk=Normal(6, 2, most=9), speed=2.5
+        preset_profile("fast"), chunk=Normal(6, 2, most=9), speed=2.5
     )
     assert read_profile("slots=4, waiting=2, slowdown=1.8, interference=0.5") == Profile(
         slots=4, waiting=2, slowdown=1.8, interference=0.5
@@ -54,7 +54,7 @@ def test_chunks_speed_and_load_are_settings_too() -> None:
 
 
 def test_realistic_is_the_preset_that_the_reader_names() -> None:
-    assert read_profile("realistic, speed=10", realistic="fast") == replace(PRESETS["fast"], speed=10)
+    assert read_profile("realistic, speed=10", realistic="fast") == replace(preset_profile("fast"), speed=10)
     with pytest.raises(NotationError, match="unknown preset 'realistic'"):
         read_profile("realistic")
 

@@ -16,9 +16,9 @@ from mockserver.latency.distributions import (
     Uniform,
     series,
 )
-from mockserver.latency.notation import read_profile
+from mockserver.latency.notation import preset_profile, read_profile
 from mockserver.latency.pace import instant, pace
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets
 
 
 def test_a_constant_pace_is_arithmetic() -> None:
@@ -42,7 +42,7 @@ def test_with_latency_off_nothing_waits_and_nothing_is_zero() -> None:
 
 
 def test_frames_before_the_first_token_and_after_the_last_are_due_with_them() -> None:
-    timing = pace(PRESETS["fast"], 3, 1, 1)
+    timing = pace(preset_profile("fast"), 3, 1, 1)
     assert timing.due([-1, 0, 2, 7]) == [timing.schedule[0], timing.schedule[0], timing.schedule[2], timing.schedule[2]]
 
 
@@ -69,20 +69,20 @@ def test_speed_divides_every_time() -> None:
 
 
 def test_instant_is_as_fast_as_latency_off() -> None:
-    assert pace(PRESETS["instant"], 8, 100, 1) == instant(8)
+    assert pace(preset_profile("instant"), 8, 100, 1) == instant(8)
     assert pace(read_profile("instant, itl=1ms"), 3, 100, 1).schedule == pytest.approx((0, 0.001, 0.002))
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets())
 def test_every_preset_goes_forward_in_time_and_repeats_itself(name: str) -> None:
-    timing = pace(PRESETS[name], 500, 200, 7)
+    timing = pace(preset_profile(name), 500, 200, 7)
     assert list(timing.schedule) == sorted(timing.schedule)
-    assert timing == pace(PRESETS[name], 500, 200, 7)
+    assert timing == pace(preset_profile(name), 500, 200, 7)
     assert not timing.schedule or timing.schedule[0] >= timing.queue + timing.prefill - 1e-9
 
 
 def test_a_shorter_answer_has_the_beginning_of_the_same_pace() -> None:
-    profile = PRESETS["friendli"]
+    profile = preset_profile("friendli")
     assert pace(profile, 5, 9, 3).schedule == pace(profile, 50, 9, 3).schedule[:5]
 
 

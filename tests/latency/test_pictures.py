@@ -2,18 +2,18 @@
 
 import pytest
 
-from mockserver.latency.notation import read_profile
+from mockserver.latency.notation import preset_profile, read_profile
 from mockserver.latency.pictures import picture
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", presets())
 def test_every_preset_has_a_picture_of_two_lines_that_fit_a_terminal(name: str) -> None:
-    first, gap = picture(PRESETS[name])
+    first, gap = picture(preset_profile(name))
     assert first.startswith("first token ")
     assert gap.startswith("gap ")
     assert max(map(len, (first, gap))) <= 78
-    assert len(f"{name}: {PRESETS[name].summary}") <= 80
+    assert len(f"{name}: {presets()[name].summary}") <= 80
 
 
 def test_what_is_constant_is_one_bar_with_its_value() -> None:

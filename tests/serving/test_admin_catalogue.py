@@ -6,9 +6,9 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
-from mockserver.latency.profiles import PRESETS
+from mockserver.latency.presets import presets
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS
 
@@ -17,7 +17,7 @@ def test_the_catalogue_names_all_that_can_be_asked_for(server: MockServer) -> No
     known = json.loads(exchange(server.url, "GET", "/_mockserver/catalogue").body)
     assert [each["name"] for each in known["dialects"]] == sorted(load_dialects())
     assert [each["kind"] for each in known["faults"]] == list(FAULTS)
-    assert [each["name"] for each in known["presets"]] == list(PRESETS)
+    assert [each["name"] for each in known["presets"]] == list(presets())
     [error] = [each for each in known["faults"] if each["kind"] == "error"]
     choices = {setting["name"]: setting["choices"] for setting in error["settings"]}
     assert "rate_limit" in choices["error"]

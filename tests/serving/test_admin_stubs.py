@@ -10,7 +10,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.stub_files import load_stubs, standing_stubs
 from tests.support.http import Transcript, exchange
 

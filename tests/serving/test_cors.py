@@ -9,7 +9,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.app import create_app
 from tests.support.http import Transcript, exchange
 from tests.support.questions import QUESTIONS

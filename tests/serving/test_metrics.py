@@ -18,8 +18,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from mockserver import MockServer, __version__
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.settings import Settings
+from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record
-from mockserver.dialects import load_dialects
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Histogram, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics
 from tests.support.asking import ask

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.control.options import from_toml, settle
 from mockserver.control.settings import Settings
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 from mockserver.serving.app import App
 from mockserver.serving.reload import ConfigFile, take_up
 

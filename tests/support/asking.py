@@ -13,7 +13,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.strikes import take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
-from mockserver.dialects import load_dialect
+from mockserver.core.installed import load_dialect
 from tests.support.conformity import faults
 
 FROZEN = 1_700_000_000.25

@@ -6,7 +6,7 @@ from typing import Any
 
 from mockserver.control.plan import Plan
 from mockserver.core.dialects import Edition
-from mockserver.dialects import load_dialect
+from mockserver.core.installed import load_dialect
 from mockserver.dialects.contracts import Contract
 
 

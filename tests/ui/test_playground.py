@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from mockserver import MockServer
-from mockserver.dialects import load_dialects
+from mockserver.core.installed import load_dialects
 
 from .conftest import Open
 

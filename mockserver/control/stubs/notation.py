@@ -69,7 +69,7 @@ from mockserver.faults.rules import Chance, Fault
 from mockserver.generation.prepared import Counts, Speech
 from mockserver.latency.distributions import Constant
 from mockserver.latency.notation import NotationError, read_distribution, read_profile
-from mockserver.latency.profiles import OFF, REALISTIC
+from mockserver.latency.presets import OFF, REALISTIC
 
 Table = Mapping[str, Any]
 # Reads a file by the name that a reply gives it; raises OSError.

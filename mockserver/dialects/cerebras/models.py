@@ -6,23 +6,6 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style import body_reply
 
-# The classes of models whose speed the vendor publishes, or recordings show (vendor note), by a part of their names.
-_CLASSES = {
-    "8b": "cerebras-8b",
-    "17b": "cerebras-8b",
-    "32b": "cerebras-235b",
-    "70b": "cerebras-70b",
-    "120b": "cerebras-120b",
-    "235b": "cerebras-235b",
-    "480b": "cerebras-235b",
-}
-
-
-def preset_of(model: str) -> str:
-    """The latency preset of a model's class."""
-    parts = model.lower().replace("_", "-").split("-")
-    return next((preset for size, preset in _CLASSES.items() if size in parts), "cerebras")
-
 
 def list_models(call: Call, site: Site) -> Reply:
     """The models on offer; `created` is 0 for all of them (recorded)."""

@@ -4,7 +4,8 @@ from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
-from mockserver.dialects.cerebras.models import get_model, list_models, preset_of, warm_up
+from mockserver.dialects.cerebras.latency import PRESETS, preset_of
+from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
 from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.read import read
 from mockserver.dialects.cerebras.schemas import CONTRACT
@@ -50,6 +51,7 @@ CEREBRAS = Dialect(
     headers=every_answer,
     credentials=bearer,
     stream_error=stream_error,
+    presets=PRESETS,
     realistic="cerebras",
     preset_of=preset_of,
     clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",)),

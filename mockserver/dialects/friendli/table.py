@@ -3,6 +3,7 @@
 from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
+from mockserver.dialects.friendli.latency import PRESETS
 from mockserver.dialects.friendli.models import MODELS, health, list_models
 from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
@@ -70,6 +71,7 @@ FRIENDLI = Dialect(
     models=MODELS,
     headers=every_answer,
     credentials=bearer,
+    presets=PRESETS,
     realistic="friendli",
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,

@@ -8,6 +8,7 @@ from mockserver.dialects.openai_style import body_reply
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
+from mockserver.dialects.ovms.latency import PRESETS
 from mockserver.dialects.ovms.models import (
     MODELS,
     config_status,
@@ -118,6 +119,7 @@ OVMS = Dialect(
     headers=every_answer,
     unrouted=unrouted,
     stream_error=stream_error,
+    presets=PRESETS,
     realistic="ovms",
     clients=Clients(native="/v3", openai="/v3"),
     finish_reasons=("stop", "length"),

@@ -4,6 +4,7 @@ from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
+from mockserver.dialects.upstash.latency import PRESETS
 from mockserver.dialects.upstash.quotas import QUOTAS
 from mockserver.dialects.upstash.read import read
 from mockserver.dialects.upstash.schemas import CONTRACT
@@ -32,6 +33,7 @@ UPSTASH = Dialect(
     ),
     headers=every_answer,
     credentials=token,
+    presets=PRESETS,
     realistic="upstash",
     clients=Clients(openai="/llm/v1", urls=("QSTASH_URL",), keys=("QSTASH_TOKEN",)),
     quotas=QUOTAS,

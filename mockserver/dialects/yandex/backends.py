@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.yandex.uri import parse_uri
 
 
 class Backend(NamedTuple):
@@ -67,9 +66,3 @@ _FIRST_FAMILIES = ("yandexgpt", "aliceai", "llama")
 def backend_of(name: str) -> Backend:
     """The engine that serves a model, by the model's name inside its URI."""
     return D1 if name.startswith(_FIRST_FAMILIES) else D2
-
-
-def preset_of(model: str) -> str:
-    """The latency preset of the engine behind a model's URI."""
-    uri = parse_uri(model)
-    return "yandex-d1" if uri is not None and backend_of(uri.name) is D1 else "yandex"

@@ -1,9 +1,9 @@
 """Yandex AI Studio: the OpenAI-compatible chat and the list of models (vendor note, part A)."""
 
 from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
-from mockserver.dialects.yandex.backends import preset_of
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
+from mockserver.dialects.yandex.latency import PRESETS, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.quotas import QUOTAS
 from mockserver.dialects.yandex.read import read
@@ -36,6 +36,7 @@ YANDEX = Dialect(
     models=MODELS,
     headers=every_answer,
     credentials=credentials,
+    presets=PRESETS,
     realistic="yandex",
     preset_of=preset_of,
     clients=Clients(native="/v1", keys=("YC_API_KEY",), more={"YC_FOLDER_ID": "mock-folder"}),

@@ -25,7 +25,8 @@ from mockserver.faults.catalogue import FAULTS, Kind, Setting
 from mockserver.faults.scenarios import SCENARIOS
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
-from mockserver.latency.profiles import OFF, PRESETS, REALISTIC, Profile
+from mockserver.latency.presets import OFF, presets
+from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import Traces
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import (
@@ -54,7 +55,7 @@ def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
                 "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
                 "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
                 "failures": list(FailureKind),
-                "presets": [{"name": name, "summary": each.summary} for name, each in PRESETS.items()],
+                "presets": [{"name": name, "summary": each.summary} for name, each in presets().items()],
             }
         )
 
@@ -147,7 +148,7 @@ def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:
 def _profile(text: str, dialect: Dialect, traces: Traces) -> Profile | None:
     if text == OFF:
         return None
-    return PRESETS[dialect.realistic] if text == REALISTIC else read_profile(text, dialect.realistic, traces)
+    return read_profile(text, dialect.realistic, traces)
 
 
 def _quantiles(values: list[float]) -> list[float]:

@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from mockserver.core.dialects import EDITIONS
+from mockserver.core.installed import load_dialects
 from mockserver.core.version import __version__
-from mockserver.dialects import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.admin.schemas import (
     FLAG,

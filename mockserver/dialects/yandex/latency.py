@@ -1,0 +1,24 @@
+"""How fast the two engines are (vendor note, part A)."""
+
+from mockserver.core.dialects import Preset
+from mockserver.dialects.yandex.backends import D1, backend_of
+from mockserver.dialects.yandex.uri import parse_uri
+
+PRESETS = {
+    "yandex": Preset(
+        "prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.1ms, itl=lognormal(20ms, 0.3, max=500ms), "
+        "network=lognormal(20ms, 0.3, max=200ms)",
+        "first token after about 0.3 s, 50 tokens/s",
+    ),
+    "yandex-d1": Preset(
+        "yandex, prefill=lognormal(480ms, 0.4, max=3s), itl=lognormal(16.5ms, 0.3, max=500ms), "
+        "tokens_per_chunk=uniform(10, 20)",
+        "first chunk after about 0.5 s, 60 tokens/s, 10 to 20 in a chunk",
+    ),
+}
+
+
+def preset_of(model: str) -> str:
+    """The preset of the engine behind a model's URI."""
+    uri = parse_uri(model)
+    return "yandex-d1" if uri is not None and backend_of(uri.name) is D1 else "yandex"
