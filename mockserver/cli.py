@@ -241,7 +241,7 @@ def _check_names(settings: Settings) -> tuple[Stub, ...]:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from mockserver.control.decision import decide, respond
+    from mockserver.control.deciding.decision import decide, respond
     from mockserver.control.namespaces import Namespace
     from mockserver.control.plan import hear
     from mockserver.control.routing import Landing

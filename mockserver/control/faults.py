@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from email.utils import formatdate
 from typing import NamedTuple
 
+from mockserver.control.facts import RequestFacts
 from mockserver.control.plan import Plan, Question, refuse
 from mockserver.control.strikes import Count, Origin, Strike, is_among
-from mockserver.control.stubs.facts import RequestFacts
 from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING, Facts, decided
 from mockserver.core.failures import FailureKind, Rejection

@@ -14,8 +14,8 @@ from mockserver.control.faults import FaultDesk
 from mockserver.control.journal.exchanges import Budget, Journal
 from mockserver.control.load import Engines
 from mockserver.control.quotas.desk import QuotaDesk
+from mockserver.control.retries import Retries
 from mockserver.control.stubs.book import StubBook
-from mockserver.control.stubs.retries import Retries
 from mockserver.core.calls import Headers
 
 DEFAULT = ""

@@ -12,15 +12,15 @@ from typing import NamedTuple
 
 import orjson
 
-from mockserver.control.decision import Decision, decide, recall, respond
+from mockserver.control.deciding.admission import settle, standings_of
+from mockserver.control.deciding.decision import Decision, decide, recall, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Plan, Question, hear, plan_refusal
-from mockserver.control.quotas.admission import settle, standings_of
 from mockserver.control.quotas.desk import Ticket
+from mockserver.control.retries import Retries
 from mockserver.control.routing import Landing
 from mockserver.control.strikes import take_back
-from mockserver.control.stubs.retries import Retries
 from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection

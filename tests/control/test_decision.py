@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from mockserver.control.decision import decide, recall, respond
+from mockserver.control.deciding.decision import decide, recall, respond
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, hear
 from mockserver.control.routing import Landing, Router

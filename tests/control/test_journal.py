@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.decision import decide, respond
+from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
 from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
 from mockserver.control.namespaces import Namespace, Namespaces

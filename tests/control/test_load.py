@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from mockserver.control.decision import decide, respond
+from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import told
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, hear

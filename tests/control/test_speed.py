@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mockserver.control.decision import decide, respond
+from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import told
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import settle

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from mockserver.control.deciding.admission import admit, settle, standings_of
 from mockserver.control.plan import Plan, Question, answer, hear
-from mockserver.control.quotas.admission import admit, settle, standings_of
 from mockserver.control.quotas.desk import QuotaDesk, Ticket
 from mockserver.control.quotas.rules import allowance_of, read_quotas
 from mockserver.control.routing import Router

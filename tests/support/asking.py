@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mockserver.control.decision import decide, respond
+from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, hear
 from mockserver.control.routing import Router

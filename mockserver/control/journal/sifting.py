@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.stubs.facts import RequestFacts
 from mockserver.core.criteria import Criteria, Facts, decided, differences, strange_name
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
 

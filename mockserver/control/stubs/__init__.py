@@ -1,1 +1,1 @@
-"""Stubs: prepared answers, for which requests they are, and how they become what a dialect says."""
+"""Stubs: prepared answers, how they are written, and for which requests they are."""

@@ -38,7 +38,7 @@ and with these, where they belong:
     template = true                                             # fill {{ last_user }} in its texts: `templates.py`
 
 `error`, `faults`, `latency`, `seed` and `headers` may also stand in the stub itself, for all of its replies. In Python
-a reply may be a function: it gets the request's facts (`control/stubs/facts.py`) and returns a REPLY, or None for a
+a reply may be a function: it gets the request's facts (`control/facts.py`) and returns a REPLY, or None for a
 generated answer.
 
 A mistake raises `StubError`, which names the place and what would have been valid.

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
-from mockserver.control.stubs.facts import RequestFacts
 from mockserver.control.stubs.notation import StubError, read_wish
 from mockserver.control.visits import WishError, retold
 from mockserver.core.calls import Headers
@@ -29,6 +29,11 @@ class Chosen(NamedTuple):
     prepared: Prepared | None = None
     nearest: tuple[Near, ...] | None = None
     trouble: str | None = None
+
+    @property
+    def by(self) -> str:
+        """Who has prepared it, in words."""
+        return "X-Mockserver-Reply" if self.rule is None else f"stub {self.rule!r}"
 
     @property
     def is_usual(self) -> bool:
@@ -88,11 +93,11 @@ def told_by(question: Question, chosen: Chosen) -> Question:
     return question._replace(visit=retold(question.visit, question.request.model, prepared.seed, prepared.latency))
 
 
-def check_faults(prepared: Prepared, heard: Question | Plan, rule: str | None) -> None:
-    """Raise WishError when a fault of a prepared answer cannot strike it."""
+def check_faults(prepared: Prepared, heard: Question | Plan, by: str) -> None:
+    """Raise WishError when a fault of an answer that somebody has prepared cannot strike it."""
     streamed = isinstance(heard, Question) and heard.request.output.stream
     for fault in prepared.faults:
-        kind, by = FAULTS[fault.kind], f"stub {rule!r}" if rule is not None else "X-Mockserver-Reply"
+        kind = FAULTS[fault.kind]
         if kind.streams and not streamed:
             raise WishError(f"{by}: {fault.kind!r} strikes streams, and this request asks for none")
         if kind.says is not None and not isinstance(heard, Question):

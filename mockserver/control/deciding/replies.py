@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
 from mockserver.control.load import Counter
 from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
-from mockserver.control.stubs.choosing import Chosen, check_faults
 from mockserver.control.stubs.notation import StubError, read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.visits import WishError
@@ -33,7 +33,7 @@ def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], 
         prepared = resolved(chosen.prepared, chosen) if chosen.prepared is not None else _NOTHING
     except HandlerError as error:
         return _marked(_failed(heard, str(error)), chosen)
-    check_faults(prepared, heard, chosen.rule)
+    check_faults(prepared, heard, chosen.by)
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
     made = _with_headers(_made(heard, chosen, prepared, strikes, counter), prepared.headers)
@@ -52,7 +52,7 @@ def _made(
     if chosen.nearest is not None and heard.visit.settings.unmatched == "refuse":
         return unmatched(heard, chosen.nearest)
     speech = content if isinstance(content, Speech) else None
-    _check_calls(speech, heard, chosen.rule)
+    _check_calls(speech, heard, chosen.by)
     return answer(heard, strikes, counter, speech)
 
 
@@ -88,17 +88,16 @@ def in_words(nearest: Sequence[Near]) -> str:
 
 def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     """The answer as it is for this request: templates are filled, functions asked. Raises HandlerError."""
-    by = f"stub {chosen.rule!r}" if chosen.rule is not None else "X-Mockserver-Reply"
     if prepared.template is not None:
         try:
             filled = read_prepared(fill_all(prepared.template, chosen.facts))
         except (StubError, TemplateError) as error:
-            raise HandlerError(f"{by}: its template, once filled: {error}") from None
+            raise HandlerError(f"{chosen.by}: its template, once filled: {error}") from None
         return replace(prepared, content=filled.content, headers=_joined(filled.headers, prepared.headers))
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
         return prepared
-    said = _asked(content, chosen, by)
+    said = _asked(content, chosen)
     return replace(
         prepared,
         content=said.content,
@@ -107,22 +106,23 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     )
 
 
-def _asked(handler: Handler, chosen: Chosen, by: str) -> Prepared:
+def _asked(handler: Handler, chosen: Chosen) -> Prepared:
     """What a function says of a request."""
     try:
         value = handler(chosen.facts)
         said = Prepared() if value is None else read_prepared(value)
     except Exception as error:
-        raise HandlerError(f"{by}: its function raised {type(error).__name__}: {error}") from error
+        raise HandlerError(f"{chosen.by}: its function raised {type(error).__name__}: {error}") from error
     if callable(said.content) or said.seed is not None or said.latency is not None:
-        raise HandlerError(f"{by}: its function returned a function, a seed or a latency; these are the stub's to say")
+        raise HandlerError(
+            f"{chosen.by}: its function returned a function, a seed or a latency; these are the stub's to say"
+        )
     return resolved(said, chosen)
 
 
-def _check_calls(speech: Speech | None, heard: Question, rule: str | None) -> None:
+def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:
     operation, dialect = heard.visit.landing.operation, heard.visit.landing.dialect
     if speech is not None and speech.calls and not (operation is not None and operation.calls_tools):
-        by = f"stub {rule!r}" if rule is not None else "X-Mockserver-Reply"
         named = operation.name if operation is not None else ""
         raise WishError(f"{by}: tool_calls: {dialect.name}'s {named} calls no tools")
 

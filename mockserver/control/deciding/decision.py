@@ -8,19 +8,19 @@ respond: question, decision -> plan               (pure, but for the seat that i
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mockserver.control.deciding.admission import admit
+from mockserver.control.deciding.choosing import Chosen, choose, facts_of, told_by, wished_reply
+from mockserver.control.deciding.replies import fulfil
 from mockserver.control.faults import wished
 from mockserver.control.load import Counter
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question
-from mockserver.control.quotas.admission import admit
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Stub
-from mockserver.control.stubs.choosing import Chosen, choose, facts_of, told_by, wished_reply
-from mockserver.control.stubs.replies import fulfil
 from mockserver.control.visits import WishError
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Lazy

@@ -1,0 +1,1 @@
+"""What decides an answer: where a request meets the state of its namespace."""
