@@ -11,7 +11,7 @@ from mockserver.generation.corpus import Phrase
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 # Letters of scripts that part no words with blanks: there each token is a word.
-_UNBROKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]")
+_UNBROKEN = ("\u3040", "\u30ff"), ("\u3400", "\u9fff")
 _ENDING = 2
 # The sections of a corpus that hold sentences.
 _SENTENCES = ("openers", "subject", "body", "continuations", "bullets", "closers")
@@ -84,7 +84,7 @@ def _goes_on(before: str, text: str) -> bool:
     """Whether a token belongs to the word of the one before it, or to the same character."""
     if not before or not text:
         return not before
-    return before[-1].isalpha() and text[0].isalpha() and not _UNBROKEN.match(text)
+    return before[-1].isalpha() and text[0].isalpha() and not any(first <= text[0] <= last for first, last in _UNBROKEN)
 
 
 def _unit(phrase: Phrase, start: int, stop: int) -> Unit:
