@@ -7,7 +7,6 @@ Routes of the user's own come first. The tables are made once; finding a route i
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
@@ -36,8 +35,7 @@ class Landing(NamedTuple):
     route: RouteSettings | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(NamedTuple):
     dialect: Dialect
     operation: Operation
     path: str

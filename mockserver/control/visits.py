@@ -144,4 +144,4 @@ def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_
         profile = read_profile(text, realistic, traces)
     except NotationError as error:
         raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
-    return profile if speed == 1 else replace(profile, speed=profile.speed * speed)
+    return profile if speed == 1 else profile._replace(speed=profile.speed * speed)

@@ -10,7 +10,7 @@ contrary does. What is not known does not count as met: neither the criterion no
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.json_paths import Path
 from mockserver.core.json_values import among, same
@@ -90,8 +90,7 @@ class Every:
 Matcher = Equals | Contains | Regex | OneOf | Between | Exists | Satisfies | Not | Every
 
 
-@dataclass(frozen=True, slots=True)
-class Criterion:
+class Criterion(NamedTuple):
     """What one field has to be. `path` leads into it: a header by its name, a value in the body by its place."""
 
     field: str
@@ -107,8 +106,7 @@ class Criterion:
         return self.field + steps
 
 
-@dataclass(frozen=True, slots=True)
-class Criteria:
+class Criteria(NamedTuple):
     """What a request has to be: all `criteria`, all of `all`, one of `any` (where there are some), none of `none`."""
 
     criteria: tuple[Criterion, ...] = ()
@@ -128,8 +126,7 @@ class Facts(Protocol):
         """The values of a field: none where it has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """Where a request is not as it was wanted: the field, what was wanted of it, and what came."""
 
     field: str

@@ -10,8 +10,7 @@ function is a matcher too. A mistake raises `CriteriaError`, which names the fie
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.criteria import (
     Between,
@@ -39,8 +38,7 @@ class CriteriaError(ValueError):
     """Criteria that cannot be meant; the text names the field and what would have been valid."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field of a request: the type of its values, and what it is."""
 
     type: type

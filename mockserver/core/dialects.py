@@ -6,7 +6,6 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -130,8 +129,7 @@ def error_event(status: int, body: object) -> bytes:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-@dataclass(frozen=True, slots=True)
-class Clients:
+class Clients(NamedTuple):
     """How clients are led to a dialect: what follows its URL in a base URL, and the environment variables they read.
 
     `native` is what the vendor's own client wants there, `openai` what the openai client wants; `urls` are variables
@@ -142,7 +140,7 @@ class Clients:
     openai: str = "/v1"
     urls: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    more: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, str] = MappingProxyType({})
 
 
 class Preset(NamedTuple):

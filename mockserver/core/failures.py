@@ -1,6 +1,5 @@
 """Failures as values: a neutral kind, which each dialect's error table turns into the vendor's own answer."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -28,8 +27,7 @@ class FailureKind(StrEnum):
     SERVER_ERROR = "server_error"
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(NamedTuple):
     """One way in which a body breaks its contract.
 
     `path` leads to the offending value (keys and indexes from the body's root), `rule` is the JSON Schema keyword

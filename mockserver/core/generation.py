@@ -8,8 +8,7 @@ FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "functi
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message of a chat. `answers` is the name of the tool whose result it is, `calls` the tools that it calls."""
 
     role: str

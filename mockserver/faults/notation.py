@@ -193,7 +193,7 @@ def _match(name: str, table: object) -> Criteria:
         raise FaultError(str(error)) from None
     if "header" not in table:
         return criteria
-    return replace(criteria, criteria=(*criteria.criteria, _header(name, table["header"])))
+    return criteria._replace(criteria=(*criteria.criteria, _header(name, table["header"])))
 
 
 def _header(name: str, text: object) -> Criterion:

@@ -4,7 +4,7 @@ Neither limits nor stops shorten it. Log-probabilities, token ids and usage are 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.core.generation import (
     Choice,
@@ -23,8 +23,7 @@ from mockserver.generation.logprobs import asked_positions
 from mockserver.generation.unseen import foreseen
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """What the usage states instead of what was counted; None is what was counted."""
 
     prompt_tokens: int | None = None
@@ -33,8 +32,7 @@ class Counts:
     reasoning_tokens: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Speech:
+class Speech(NamedTuple):
     """What every choice says. `pieces` are its text as it is streamed: one token each, whatever their length.
 
     Before `pieces[k]` there are `delays[k]` seconds of silence, or the engine's own where that is None. `calls` are the

@@ -9,8 +9,8 @@ raises `NotationError`, which names its column.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
+from typing import NamedTuple
 
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
@@ -33,8 +33,7 @@ class NotationError(ValueError):
     """A latency that cannot be read; the text names the column and what would have been valid."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """A stretch of the text, with the column (from 1) where it begins, and the traces that it may name."""
 
     text: str
@@ -239,22 +238,22 @@ def _share(part: _Part) -> float:
 
 
 SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
-    "network": lambda profile, part: replace(profile, network=_distribution(part, _duration)),
-    "queue": lambda profile, part: replace(profile, queue=_distribution(part, _duration)),
-    "prefill": lambda profile, part: replace(profile, prefill=_distribution(part, _duration)),
-    "prefill_per_token": lambda profile, part: replace(profile, prefill_per_token=_duration(part)),
-    "ttft": lambda profile, part: replace(profile, ttft=_distribution(part, _duration)),
-    "itl": lambda profile, part: replace(profile, gap=_distribution(part, _duration)),
-    "rate": lambda profile, part: replace(profile, gap=_rate(part)),
-    "jitter": lambda profile, part: replace(profile, jitter=_spread(part)),
-    "stall": lambda profile, part: replace(profile, stall=_distribution(part, _duration)),
-    "stall_share": lambda profile, part: replace(profile, stall_share=_share(part)),
-    "tokens_per_chunk": lambda profile, part: replace(profile, chunk=_distribution(part, _tokens)),
-    "speed": lambda profile, part: replace(profile, speed=_speed(part)),
-    "slots": lambda profile, part: replace(profile, slots=_slots(part)),
-    "waiting": lambda profile, part: replace(profile, waiting=_bound(part)),
-    "slowdown": lambda profile, part: replace(profile, slowdown=_slowdown(part)),
-    "interference": lambda profile, part: replace(profile, interference=_share(part)),
+    "network": lambda profile, part: profile._replace(network=_distribution(part, _duration)),
+    "queue": lambda profile, part: profile._replace(queue=_distribution(part, _duration)),
+    "prefill": lambda profile, part: profile._replace(prefill=_distribution(part, _duration)),
+    "prefill_per_token": lambda profile, part: profile._replace(prefill_per_token=_duration(part)),
+    "ttft": lambda profile, part: profile._replace(ttft=_distribution(part, _duration)),
+    "itl": lambda profile, part: profile._replace(gap=_distribution(part, _duration)),
+    "rate": lambda profile, part: profile._replace(gap=_rate(part)),
+    "jitter": lambda profile, part: profile._replace(jitter=_spread(part)),
+    "stall": lambda profile, part: profile._replace(stall=_distribution(part, _duration)),
+    "stall_share": lambda profile, part: profile._replace(stall_share=_share(part)),
+    "tokens_per_chunk": lambda profile, part: profile._replace(chunk=_distribution(part, _tokens)),
+    "speed": lambda profile, part: profile._replace(speed=_speed(part)),
+    "slots": lambda profile, part: profile._replace(slots=_slots(part)),
+    "waiting": lambda profile, part: profile._replace(waiting=_bound(part)),
+    "slowdown": lambda profile, part: profile._replace(slowdown=_slowdown(part)),
+    "interference": lambda profile, part: profile._replace(interference=_share(part)),
 }
 
 

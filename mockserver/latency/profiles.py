@@ -1,6 +1,6 @@
 """Latency profiles: how an engine behaves in time, as values."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mockserver.latency.distributions import Constant, Distribution
 
@@ -8,8 +8,7 @@ NOTHING = Constant(0.0)
 ONE = Constant(1.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """An engine's timing, in seconds.
 
     `network` is added before the first byte, `queue` before the engine takes the request, `prefill` before the first

@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import NamedTuple
 
 from mockserver.core.naming import unknown
 from mockserver.latency.durations import UNITS, seconds_of
@@ -32,8 +33,7 @@ class TraceError(ValueError):
     """A trace that cannot be had; the text names the file, and the line where one is to blame."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recording:
+class Recording(NamedTuple):
     """Which times are meant: those in a file, by the name that it is given; or those in one column of it."""
 
     file: str

@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
@@ -18,8 +18,7 @@ from mockserver.serving.metrics import Metrics
 from mockserver.serving.stub_files import standing_stubs
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(NamedTuple):
     """Settings, their routes and stubs, and the instant from which on they are in force. A request sees one, whole."""
 
     settings: Settings
@@ -66,7 +65,7 @@ class Simulator:
         known = self._setups.get(namespace)
         if known is None or known[0] is not base or known[1] is not own:
             pinned = base.settings.pinned | own.keys()
-            setup = replace(base, settings=replace(base.settings, **own, pinned=pinned))
+            setup = base._replace(settings=replace(base.settings, **own, pinned=pinned))
             known = self._setups[namespace] = (base, own, setup)
         return known[2]
 

@@ -1,7 +1,5 @@
 """Latency in words: what can be written, and what a mistake is told."""
 
-from dataclasses import replace
-
 import pytest
 
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
@@ -44,8 +42,8 @@ def test_a_profile_is_settings_a_preset_or_a_preset_changed() -> None:
 
 
 def test_chunks_speed_and_load_are_settings_too() -> None:
-    assert read_profile("fast, tokens_per_chunk=normal(6, 2, max=9), speed=2.5") == replace(
-        preset_profile("fast"), chunk=Normal(6, 2, most=9), speed=2.5
+    assert read_profile("fast, tokens_per_chunk=normal(6, 2, max=9), speed=2.5") == preset_profile("fast")._replace(
+        chunk=Normal(6, 2, most=9), speed=2.5
     )
     assert read_profile("slots=4, waiting=2, slowdown=1.8, interference=0.5") == Profile(
         slots=4, waiting=2, slowdown=1.8, interference=0.5
@@ -54,7 +52,7 @@ def test_chunks_speed_and_load_are_settings_too() -> None:
 
 
 def test_realistic_is_the_preset_that_the_reader_names() -> None:
-    assert read_profile("realistic, speed=10", realistic="fast") == replace(preset_profile("fast"), speed=10)
+    assert read_profile("realistic, speed=10", realistic="fast") == preset_profile("fast")._replace(speed=10)
     with pytest.raises(NotationError, match="unknown preset 'realistic'"):
         read_profile("realistic")
 

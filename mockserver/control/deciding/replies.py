@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
@@ -93,13 +92,12 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
             filled = read_prepared(fill_all(prepared.template, chosen.facts))
         except (StubError, TemplateError) as error:
             raise HandlerError(f"{chosen.by}: its template, once filled: {error}") from None
-        return replace(prepared, content=filled.content, headers=_joined(filled.headers, prepared.headers))
+        return prepared._replace(content=filled.content, headers=_joined(filled.headers, prepared.headers))
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
         return prepared
     said = _asked(content, chosen)
-    return replace(
-        prepared,
+    return prepared._replace(
         content=said.content,
         faults=(*prepared.faults, *said.faults),
         headers=_joined(said.headers, prepared.headers),

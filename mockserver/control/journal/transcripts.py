@@ -6,7 +6,6 @@
 import base64
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
@@ -154,7 +153,7 @@ def _told_difference(difference: Difference) -> dict[str, Any]:
     """Where a request differs from a stub. A secret that came is not shown."""
     field = _SECRET_FIELD.search(difference.field)
     hidden = field is not None and (field["header"] is None or is_secret(field["header"]))
-    told = asdict(difference)
+    told = difference._asdict()
     return {**told, "found": "something else, masked"} if hidden and difference.found != "nothing" else told
 
 

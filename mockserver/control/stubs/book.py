@@ -5,8 +5,8 @@ decides an answer is in the request itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from threading import Lock
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches
@@ -18,8 +18,7 @@ from mockserver.generation.prepared import Speech
 _NEAREST = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Raw:
+class Raw(NamedTuple):
     """A body as it goes out, in no vendor's words."""
 
     status: int = 200
@@ -31,8 +30,7 @@ class Raw:
 Handler = Callable[[Any], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """One answer: what is said, or nothing where it is generated; the faults that strike it, and how it is told.
 
     A `template` is the table that this was read from, to be filled and read again for each request. `headers` stand
@@ -57,8 +55,7 @@ class Step(NamedTuple):
 _GENERATED = Step(Prepared())
 
 
-@dataclass(frozen=True, slots=True)
-class Stub:
+class Stub(NamedTuple):
     """A row of answers for the requests that match. With `stays` the last one is given again and again.
 
     `times` bounds how often the stub is used. `table` is what it was read from, `origin` where that stands: empty for
@@ -71,7 +68,7 @@ class Stub:
     stays: bool = True
     priority: int = 0
     times: int | None = None
-    table: Mapping[str, Any] = field(default_factory=dict)
+    table: Mapping[str, Any] = MappingProxyType({})
     origin: str = ""
 
     @property
@@ -209,7 +206,7 @@ class StubBook:
     def _add(self, stub: Stub) -> str:
         if not stub.name:
             self._made += 1
-            stub = replace(stub, name=f"stub-{self._made}")
+            stub = stub._replace(name=f"stub-{self._made}")
         self._added[stub.name] = stub
         self._used.pop(stub.name, None)
         self._ordered = None
@@ -238,7 +235,7 @@ class StubBook:
             return (*found, Difference("times", f"{_times(stub.most)} at the most", f"one more after {_times(used)}"))
         return (
             *found,
-            *(replace(each, field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
+            *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
         )
 
 

@@ -49,7 +49,6 @@ import tomllib
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
 from inspect import iscoroutinefunction
 from pathlib import PurePath
 from re import fullmatch
@@ -85,7 +84,7 @@ _RAW = (*_BODIES, "status", "content_type")
 REPLY_KEYS = (*_SPEECH, *_RAW, *_SHARED, "template")
 _CALL = ("name", "arguments")
 _CHUNK = ("text", "delay")
-_COUNTS = tuple(item.name for item in fields(Counts))
+_COUNTS = Counts._fields
 
 _TYPES = {
     ".json": "application/json",
@@ -133,7 +132,7 @@ def read_stubs(tables: object, place: str, files: Files | None = None, origin: s
         raise StubError(f"{place}: is a list of tables: write each as [[stub]]")
     stubs = [read_stub(table, f"{place}[{number}]", files, origin) for number, table in enumerate(tables)]
     named = tuple(
-        each if each.name or not origin else replace(each, name=f"{origin}-{n}") for n, each in enumerate(stubs, 1)
+        each if each.name or not origin else each._replace(name=f"{origin}-{n}") for n, each in enumerate(stubs, 1)
     )
     check_unique(named)
     return named
@@ -170,7 +169,7 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
         return Prepared(value)
     example = '"It rains.", { text = "It rains.", finish_reason = "length" }'
     table = _loaded(_table(value, place, REPLY_KEYS, example), place, files)
-    prepared = replace(_shared(table, place), content=_content(table, place))
+    prepared = _shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
     if not _flag(table.get("template", False), f"{place}.template"):
         return prepared
@@ -179,7 +178,7 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
         check_all(draft)
     except TemplateError as error:
         raise StubError(f"{place}: {error}") from None
-    return replace(prepared, template=draft)
+    return prepared._replace(template=draft)
 
 
 def read_wish(text: str) -> Prepared:
@@ -227,8 +226,7 @@ def _with_shared(step: Step, shared: Prepared) -> Step:
     """The step with what its stub says of all of its replies; what it says itself goes first."""
     own = step.prepared
     names = {name for name, _ in own.headers}
-    both = replace(
-        own,
+    both = own._replace(
         faults=(*shared.faults, *own.faults),
         latency=shared.latency if own.latency is None else own.latency,
         seed=shared.seed if own.seed is None else own.seed,
