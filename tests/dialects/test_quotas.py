@@ -235,6 +235,20 @@ def test_cerebras_names_the_quota_that_is_used_up(edition: Edition, limit: str, 
     assert (said.status, said.json()) == (429, {"error": error} if edition == "documented" else error)
 
 
+@pytest.mark.parametrize("edition", ["documented", "observed"])
+@pytest.mark.parametrize(
+    "limit, retry_after",
+    [("requests=1/min", "58"), ("requests=1/day", "86398"), ("tokens=5/min", "58"), ("tokens=4/min", None)],
+)
+def test_cerebras_asks_to_wait_until_the_limit_that_was_exceeded_is_whole_again(
+    edition: Edition, limit: str, retry_after: str | None
+) -> None:
+    client = Client("cerebras", limit, edition)
+    client.ask(text())
+    said = client.ask(text(), 2.0)
+    assert (said.status, said.headers.get("retry-after")) == (429, retry_after)
+
+
 def test_cerebras_states_resets_of_other_windows_on_its_page_alone() -> None:
     quota = "requests=9/min, requests=90/day, tokens=900/min, tokens=9k/day"
     names = {name for name in Client("cerebras", quota).ask(text()).headers if "ratelimit-reset" in name}

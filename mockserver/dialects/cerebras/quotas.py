@@ -1,5 +1,7 @@
 """Cerebras' quotas: the documented tiers, how every answer states them, and the refusals (vendor notes A1, A4, A5)."""
 
+from math import isfinite
+
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, exceeded
@@ -39,13 +41,18 @@ _PAST: dict[Measure, tuple[str, str]] = {
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
-    """What the service says of a quota that is used up; of too many generations at once, that its queue is full."""
+    """What the service says of a quota that is used up; of too many generations at once, that its queue is full.
+
+    The client is asked to wait until the limit is whole again, in whole seconds (recorded: 58 for requests per minute,
+    86400 for a day). What never fits is not worth waiting for.
+    """
     worst = exceeded(refused.standings)
     if worst is None:
         return Rejection(FailureKind.OVERLOADED)
     past, code = _PAST[worst.limit.measure]
     message = f"{worst.limit.measure.capitalize()} per {worst.limit.period} limit exceeded - {past}"
-    return Rejection(FailureKind.RATE_LIMIT, message, code=code)
+    headers = ((b"retry-after", b"%d" % worst.full_at()),) if isfinite(worst.wait) else ()
+    return Rejection(FailureKind.RATE_LIMIT, message, code=code, headers=headers)
 
 
 def limits_left(site: Site) -> RawHeaders:
