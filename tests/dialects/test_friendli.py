@@ -663,12 +663,19 @@ def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:
 
 @both_editions
 def test_every_kind_of_failure_has_a_body_of_one_of_the_two_shapes(edition: Edition) -> None:
-    for kind in FailureKind:
+    for kind in set(FailureKind) - ({FailureKind.PAYMENT_REQUIRED} if edition == "observed" else set()):
         row = FRIENDLI.errors[edition][kind]
         body = row.body(Rejection(kind), row.message)
         assert keeps_to(edition, "ErrorResponse", body)
         assert isinstance(body, dict)
         assert ("detail" in body) == (row.status == 422)
+
+
+def test_a_team_without_credits_is_refused_as_recorded_today() -> None:
+    row = FRIENDLI.errors["observed"][FailureKind.PAYMENT_REQUIRED]
+    body = row.body(Rejection(FailureKind.PAYMENT_REQUIRED), row.message)
+    assert (row.status, body) == (403, {"detail": "You've exhausted all your credits."})
+    assert FRIENDLI.errors["documented"][FailureKind.PAYMENT_REQUIRED].status == 402
 
 
 def test_a_timeout_is_a_429_on_the_page_and_a_504_today() -> None:

@@ -1,7 +1,8 @@
 """FriendliAI's errors: two shapes of body, each a guess, since neither page nor service documents one (vendor note B4).
 
 What breaks the contract gets 422 and FastAPI's `{"detail": [...]}`, which is the HTTPValidationError of the vendor's
-own management API; everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads.
+own management API; everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads. One
+refusal of today was recorded: that of a team without credits.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,6 +42,10 @@ def _message(rejection: Rejection, message: str) -> dict[str, Any]:
     return {"message": message, "error": {}}
 
 
+def _no_credits(rejection: Rejection, message: str) -> dict[str, Any]:
+    return {"detail": message}
+
+
 def _detail_of(kind: FailureKind) -> Refusal:
     code, wording = _DETAILS[kind]
 
@@ -64,7 +69,12 @@ _DOCUMENTED: ErrorTable = {
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": _DOCUMENTED,
     # `timeout_microseconds` is gone; what runs out of time today is a gateway.
-    "observed": {**_DOCUMENTED, FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message)},
+    "observed": {
+        **_DOCUMENTED,
+        FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message),
+        # Recorded, as far as the full stop.
+        FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _no_credits),
+    },
 }
 
 
