@@ -139,12 +139,13 @@ def test_the_pages_stream_shows_logprobs_in_its_complete_event() -> None:
 # --- the wire of today -------------------------------------------------------------------------------------------
 
 
-def test_todays_answer_is_compact_and_has_its_keys_in_order() -> None:
+def test_todays_answer_is_compact_and_has_its_keys_in_the_recorded_order() -> None:
     answer = current(seed=42, max_tokens=7)
     body = answer.json()
     (only,) = body["choices"]
-    assert list(body) == ["id", "model", "object", "choices", "usage"]
-    assert list(only) == ["index", "seed", "text", "tokens", "finish_reason"]
+    assert list(body) == ["choices", "id", "model", "object", "usage"]
+    assert list(only) == ["finish_reason", "index", "seed", "text", "tokens"]
+    assert list(body["usage"]) == ["completion_tokens", "prompt_tokens", "total_tokens"]
     assert (body["model"], body["object"], only["seed"], only["finish_reason"]) == (
         MODEL,
         "text_completion",
@@ -159,14 +160,13 @@ def test_todays_stream_has_token_chunks_a_final_one_and_done() -> None:
     told = choice(current(seed=42, max_tokens=4))
     stream = current(seed=42, max_tokens=4, stream=True)
     id = stream.events()[0]["id"]
-    head = f'data: {{"id":"{id}","object":"text_completion","choices":[{{"index":0,'
-    tail = f'}}],"created":{int(FROZEN)}}}\n\n'
+    head, tail = 'data: {"choices":[{', f'}}],"created":{int(FROZEN)},"id":"{id}","object":"text_completion"}}\n\n'
     rows = zip(tokens.texts(told["tokens"]), told["tokens"], strict=True)
     middles = [
-        f'"text":{json.dumps(text, ensure_ascii=False)},"token":{token},"finish_reason":null,"logprobs":null'
+        f'"finish_reason":null,"index":0,"logprobs":null,"text":{json.dumps(text, ensure_ascii=False)},"token":{token}'
         for text, token in rows
     ]
-    middles.append('"text":"","finish_reason":"length","logprobs":null')
+    middles.append('"finish_reason":"length","index":0,"logprobs":null,"text":""')
     assert stream.body.decode() == "".join(head + middle + tail for middle in middles) + "data: [DONE]\n\n"
     assert stream.headers["content-type"] == "text/event-stream"
 
@@ -174,7 +174,7 @@ def test_todays_stream_has_token_chunks_a_final_one_and_done() -> None:
 def test_usage_comes_in_a_chunk_of_its_own_only_when_asked_for() -> None:
     plain = current(max_tokens=4).json()
     *_, final, last, done = current(max_tokens=4, stream=True, **USAGE).events()
-    assert list(last) == ["id", "object", "choices", "usage", "created"]
+    assert list(last) == ["choices", "created", "id", "object", "usage"]
     assert (last["choices"], last["usage"], done) == ([], plain["usage"], "[DONE]")
     assert final["choices"][0]["finish_reason"] == "length"
     for options in (None, {}, {"include_usage": False}):
@@ -191,7 +191,7 @@ def test_each_choice_of_a_stream_has_its_own_final_chunk() -> None:
 def test_logprobs_of_today_are_four_lists_whose_offsets_count_from_the_generated_text() -> None:
     told = choice(current(logprobs=2, max_tokens=6))
     rows = told["logprobs"]
-    assert list(told) == ["index", "seed", "text", "tokens", "finish_reason", "logprobs"]
+    assert list(told) == ["finish_reason", "index", "logprobs", "seed", "text", "tokens"]
     assert list(rows) == ["text_offset", "token_logprobs", "tokens", "top_logprobs"]
     assert "".join(rows["tokens"]) == told["text"]
     assert rows["text_offset"][0] == 0
@@ -238,7 +238,7 @@ def test_the_hosted_endpoints_speak_todays_wire_whatever_edition_is_asked_for() 
 def test_a_container_names_a_model_only_when_it_is_asked_for_one() -> None:
     without = asked("observed", max_tokens=2).json()
     named = asked("observed", max_tokens=2, model="adapter").json()
-    assert list(without) == ["id", "object", "choices", "usage"]
+    assert list(without) == ["choices", "id", "object", "usage"]
     assert named["model"] == "adapter"
     assert asked("observed", max_tokens=2, model=None).json().keys() == without.keys()
 

@@ -1,7 +1,7 @@
 """Generations on the wire of today: `text_completion` bodies and chunks, closed by `[DONE]` (vendor note B3).
 
-Keys of a body: id, model, object, choices, usage; of a chunk: id, object, choices, (usage,) created. There is no
-`created` in a body, no `model`, `seed` or `tokens` in a chunk.
+Keys stand in alphabetical order, as the engine was recorded to write them; the vendor's examples were put in order by
+hand. There is no `created` in a body, no `model`, `seed` or `tokens` in a chunk.
 """
 
 from collections.abc import Iterator
@@ -43,42 +43,43 @@ def write_current(generation: Generation, site: Site) -> Reply:
         return stream_reply(frames, ((b"content-type", EVENT_STREAM),))
     model, detailed = generation.request.model, generation.request.output.logprobs is not None
     body = {
+        "choices": [_choice(choice, detailed=detailed) for choice in generation.choices],
         "id": id,
         # A container is asked without a model, and does not name one.
         **({"model": model} if model else {}),
         "object": "text_completion",
-        "choices": [_choice(choice, detailed=detailed) for choice in generation.choices],
-        "usage": usage_object(generation.usage),
+        "usage": _usage(generation),
     }
     return body_reply(body, generation)
 
 
 def _choice(choice: Choice, *, detailed: bool) -> dict[str, Any]:
-    written: dict[str, Any] = {
+    # "The starting character position of each token in the generated text."
+    logprobs = {"logprobs": legacy_logprobs(choice.texts, choice.positions, 0)} if detailed else {}
+    return {
+        "finish_reason": choice.finish_reason,
         "index": choice.index,
+        **logprobs,
         "seed": choice.seed,
         "text": choice.text,
         "tokens": list(choice.ids),
-        "finish_reason": choice.finish_reason,
     }
-    if detailed:
-        # "The starting character position of each token in the generated text."
-        written["logprobs"] = legacy_logprobs(choice.texts, choice.positions, 0)
-    return written
+
+
+def _usage(generation: Generation) -> dict[str, int]:
+    return dict(sorted(usage_object(generation.usage).items()))
 
 
 def _chunks(generation: Generation, id: str, created: int) -> Iterator[Frames]:
     chunk = partial(_chunk, id=id, created=created)
     detailed = generation.request.output.logprobs is not None
     yield from weave([_choice_chunks(choice, chunk, detailed=detailed) for choice in generation.choices])
-    closing = (
-        (event(chunk([], usage=usage_object(generation.usage))),) if generation.request.output.include_usage else ()
-    )
+    closing = (event(chunk([], usage=_usage(generation))),) if generation.request.output.include_usage else ()
     yield at_step(generation.last_step, (*closing, DONE))
 
 
 def _chunk(choices: list[Any], *, id: str, created: int, **more: object) -> dict[str, Any]:
-    return {"id": id, "object": "text_completion", "choices": choices, **more, "created": created}
+    return {"choices": choices, "created": created, "id": id, "object": "text_completion", **more}
 
 
 def _choice_chunks(choice: Choice, chunk: "partial[dict[str, Any]]", *, detailed: bool) -> Iterator[Frames]:
@@ -87,7 +88,7 @@ def _choice_chunks(choice: Choice, chunk: "partial[dict[str, Any]]", *, detailed
     else:
         yield from sampled_frames(choice, _around(choice, chunk), json_texts)
     # The finish reason comes alone: "text":"" and no `token`.
-    last = {"index": choice.index, "text": "", "finish_reason": choice.finish_reason, "logprobs": None}
+    last = {"finish_reason": choice.finish_reason, "index": choice.index, "logprobs": None, "text": ""}
     yield at_step(choice.last_step, (event(chunk([last])),))
 
 
@@ -98,7 +99,7 @@ def _around(choice: Choice, chunk: "partial[dict[str, Any]]") -> Around:
 
 
 def _token(index: int, text: str, token: int | str, logprobs: object) -> dict[str, Any]:
-    return {"index": index, "text": text, "token": token, "finish_reason": None, "logprobs": logprobs}
+    return {"finish_reason": None, "index": index, "logprobs": logprobs, "text": text, "token": token}
 
 
 def _detailed_frames(choice: Choice, chunk: "partial[dict[str, Any]]") -> Iterator[Frames]:
