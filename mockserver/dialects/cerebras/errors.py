@@ -142,6 +142,9 @@ def _line(violation: Violation) -> str:
     name = f"body.{violation.field}"
     if violation.rule == "additionalProperties":
         return f"{name}: property '{name}' is unsupported"
+    if violation.rule == "incompatible":
+        # Recorded of chats, `"tools" is incompatible with "response_format"`: no field leads that line.
+        return violation.message
     if violation.path == ("prompt",):
         return f"{name}: Input should be a string, a list of strings, a list of tokens or a list of token lists"
     if violation.path == ("stop",):

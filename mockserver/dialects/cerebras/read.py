@@ -42,17 +42,17 @@ def _conflicts(body: Body) -> Iterator[Violation]:
     """What each field allows, but not together with another."""
     if body.get("echo") and body.get("return_raw_tokens"):
         # "Incompatible with return_raw_tokens=true."
-        yield _conflict("echo", "echo is incompatible with return_raw_tokens")
+        yield _incompatible("echo", "return_raw_tokens")
     n, best_of = body.get("n") or 1, body.get("best_of")
     # The results of a choice among several cannot be streamed; 1 is what the field says by itself.
     if best_of is not None and best_of > 1 and body.get("stream"):
-        yield _conflict("best_of", "best_of cannot be used with stream")
+        yield _incompatible("best_of", "stream")
     if best_of is not None and best_of < n:
-        yield _conflict("best_of", "best_of must be greater than or equal to n")
+        yield Violation(("best_of",), "conflict", "best_of must be greater than or equal to n")
 
 
-def _conflict(name: str, message: str) -> Violation:
-    return Violation((name,), "conflict", message)
+def _incompatible(name: str, other: str) -> Violation:
+    return Violation((name,), "incompatible", f'"{name}" is incompatible with "{other}"')
 
 
 def _request(body: Body, context: int, patience: float | None) -> GenerationRequest:
