@@ -631,6 +631,16 @@ def test_any_other_pattern_is_taken(pattern: str) -> None:
     assert legacy(response_format={"type": "regex", "schema": pattern}, max_tokens=1).status == 200
 
 
+def test_the_vendors_evaluation_harness_may_send_its_tokens_as_a_batch_of_one() -> None:
+    wishes = {"temperature": 0, "include_output_logprobs": True, "seed": 1234}
+    alone = asked("documented", prompt=None, tokens=[1, 2, 3], forced_output_tokens=[4, 5], **wishes)
+    batched = asked("documented", prompt=None, tokens=[[1, 2, 3]], forced_output_tokens=[[4, 5]], **wishes)
+    assert (batched.status, batched.body) == (200, alone.body)
+    assert places(asked("documented", prompt=None, tokens=[[1], [2]])) == [["body", "tokens", 0], ["body", "tokens", 1]]
+    assert places(asked("documented", prompt=None, tokens=[[]])) == [["body", "tokens"]]
+    assert places(asked("observed", prompt=None, tokens=[[1]])) == [["body", "tokens", 0]]
+
+
 # --- refusals ----------------------------------------------------------------------------------------------------
 
 
