@@ -22,6 +22,7 @@ from tests.support.buckets import Tanks
 from tests.support.conformity import faults
 
 START = 1_700_000_000.0
+EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
 
 @dataclass(frozen=True)
@@ -377,6 +378,26 @@ def test_with_quotas_off_nothing_is_counted_and_headers_are_those_of_a_first_req
     first, second = client.ask(body), client.ask(body)
     assert (first.ticket, first.headers, first.status) == (None, second.headers, 200)
     assert client.desk.describe(0.0) == {"limits": [], "running": []}
+
+
+def test_cerebras_of_today_states_the_limits_of_its_free_tier_with_quotas_off() -> None:
+    said = {edition: Client("cerebras", "off", edition).ask(text()).headers for edition in EDITIONS}
+    remaining = {
+        edition: {
+            name.rpartition("remaining-")[2]: int(value) for name, value in headers.items() if "remaining" in name
+        }
+        for edition, headers in said.items()
+    }
+    assert remaining == {
+        "documented": {"requests-day": 14_399, "tokens-minute": 60_000},
+        "observed": {
+            "requests-minute": 4,
+            "requests-hour": 149,
+            "requests-day": 2_399,
+            "tokens-minute": 30_000,
+            "tokens-day": 1_000_000,
+        },
+    }
 
 
 def test_a_caller_without_a_model_learns_how_he_stands() -> None:

@@ -1,24 +1,36 @@
 """The headers of every answer: rate limits in the vendor's names, and what its edge adds (vendor note A1).
 
-Where no quota is configured the figures are those of the free tier with one request taken.
+Where no quota is configured the figures are those of the free tier with one request taken: of the page's two limits, or
+of all that the service states today.
 """
 
+from collections.abc import Iterable, Mapping
+
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.quotas import Limit
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.cerebras.quotas import limits_left
+from mockserver.dialects.cerebras.quotas import FREE, FREE_2026, WITH_RESET, limits_left
 from mockserver.dialects.openai_style import date_header
 
-_REQUESTS_PER_DAY = 14_400
-_TOKENS_PER_MINUTE = 60_000
 
-_LIMITS: RawHeaders = (
-    (b"x-ratelimit-limit-requests-day", b"%d" % _REQUESTS_PER_DAY),
-    (b"x-ratelimit-limit-tokens-minute", b"%d" % _TOKENS_PER_MINUTE),
-    (b"x-ratelimit-remaining-requests-day", b"%d" % (_REQUESTS_PER_DAY - 1)),
-    (b"x-ratelimit-remaining-tokens-minute", b"%d" % _TOKENS_PER_MINUTE),
-)
+def _untouched(limits: Iterable[Limit]) -> RawHeaders:
+    """Limits of which one request has been taken."""
+    named = [(f"{limit.measure}-{limit.period}".encode(), limit) for limit in limits]
+    return (
+        *((b"x-ratelimit-limit-" + name, b"%d" % limit.amount) for name, limit in named),
+        *(
+            (b"x-ratelimit-remaining-" + name, b"%d" % (limit.amount - (limit.measure == "requests")))
+            for name, limit in named
+        ),
+    )
+
+
+_LIMITS: Mapping[Edition, RawHeaders] = {
+    "documented": _untouched(limit for limit in FREE.limits if (limit.measure, limit.period) in WITH_RESET),
+    "observed": _untouched(FREE_2026.limits),
+}
 _EDGE: RawHeaders = (
     (b"server", b"cloudflare"),
     (b"cf-cache-status", b"DYNAMIC"),
@@ -41,7 +53,7 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
 
 def _unlimited(site: Site) -> RawHeaders:
     return (
-        *_LIMITS,
+        *_LIMITS[site.edition],
         (b"x-ratelimit-reset-requests-day", b"%r" % (86_400 - site.now % 86_400)),
         (b"x-ratelimit-reset-tokens-minute", b"%r" % (60 - site.now % 60)),
     )

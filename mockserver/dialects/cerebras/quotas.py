@@ -32,7 +32,7 @@ FREE_2026 = Allowance(
 )
 
 # The two limits whose resets the vendor documents; answers of today state limit and remaining of the others alone.
-_WITH_RESET = {("requests", "day"), ("tokens", "minute")}
+WITH_RESET = {("requests", "day"), ("tokens", "minute")}
 
 _PAST: dict[Measure, tuple[str, str]] = {
     "requests": ("too many requests sent.", "request_quota_exceeded"),
@@ -61,7 +61,7 @@ def limits_left(site: Site) -> RawHeaders:
     resets = [
         (name, each)
         for name, each in named
-        if site.edition == "documented" or (each.limit.measure, each.limit.period) in _WITH_RESET
+        if site.edition == "documented" or (each.limit.measure, each.limit.period) in WITH_RESET
     ]
     return (
         *((b"x-ratelimit-limit-" + name.encode(), b"%d" % each.limit.amount) for name, each in named),
