@@ -5,6 +5,8 @@ words, or the concepts they stand for in any language of the corpus) with the to
 description, or the names of its parameters. A term of the name counts 3, a concept of the description 2, anything else
 1; a tool needs 2. What every tool says of itself ("get", "data", "user") counts nothing. A tool that the prompt names
 outright is called. The result of a tool ends the matter: with `auto` nothing is called until the user speaks again.
+Where a call is required nevertheless, it is of a tool that has not answered yet, at last of the one that is offered
+last: there agents put the tool that takes their final answer.
 
 Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
 several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
@@ -77,11 +79,14 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     """The calls that answer a prompt, in order; none where it is answered in words."""
     choice = request.tool_choice
     tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
-    if not tools or choice.mode == "none" or (choice.mode == "auto" and results(prompt.messages)):
+    answered = {message.answers for message in results(prompt.messages)}
+    if not tools or choice.mode == "none" or (choice.mode == "auto" and answered):
         return ()
+    if answered:
+        tools = [tool for tool in tools if tool.name not in answered] or tools[-1:]
     called = _relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
-        called = [Draws(derive(key, "tool")).pick(tools)]
+        called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
     # Who names one tool wants one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [call for tool in called for call in _calls(tool, prompt, key)]

@@ -165,8 +165,21 @@ HISTORY = (
 def test_a_tools_result_ends_the_loop_unless_a_call_is_required() -> None:
     assert names(chat(*HISTORY)) == []
     assert names(chat(*HISTORY, Message("system", "Be brief"))) == []
-    assert names(chat(*HISTORY, mode="required")) == ["get_weather"]
+    assert names(chat(*HISTORY, mode="required", tools=(WEATHER,))) == ["get_weather"]
     assert names(chat(*HISTORY, "And what's the weather in Bergen?")) == ["get_weather"]
+
+
+def test_an_agent_whose_calls_are_all_required_comes_to_the_tool_that_ends_it() -> None:
+    report = Tool("final_result", "The final response", properties("summary", summary=TEXT))
+    tools = (WEATHER, CLOCK, report)
+    assert names(chat("What's the weather in Oslo?", tools=tools, mode="required")) == ["get_weather"]
+    assert names(chat(*HISTORY, tools=tools, mode="required")) == ["final_result"]
+    # What else the prompt is about goes first.
+    asked = Message("user", "What are the weather and the time in Oslo?")
+    assert names(chat(asked, *HISTORY[1:], tools=tools, mode="required")) == ["get_time"]
+    # Refused arguments come back as a result too, and are written anew.
+    refused = Message("tool", "summary: too short", answers="final_result")
+    assert names(chat(*HISTORY, refused, tools=(WEATHER, report), mode="required")) == ["final_result"]
 
 
 def test_the_answer_to_a_result_tells_the_result() -> None:
