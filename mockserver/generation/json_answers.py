@@ -9,6 +9,7 @@ from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.sketches import like_text, named_keys, sketched_object
 from mockserver.generation.subject import brief
 
 # How much of a text becomes tokens at a time, in characters.
@@ -17,10 +18,10 @@ _PIECE = 1000
 _SEARCHED = 20_000
 _TRIED = 8
 
-_KEYS = re.compile(r"(?:keys?|fields?|properties|ключами|полями|поля)\b[^:\n\"'`]{0,40}[: ]\s*([^\n.]+)", re.IGNORECASE)
-_QUOTED = re.compile(r"[\"'`]([A-Za-z_][\w-]{0,40})[\"'`]")
-_BARE = re.compile(r"[A-Za-z_][\w-]{0,40}")
-_NO_KEYS = frozenset(("and", "or", "the", "with", "a", "an", "of", "as", "in", "to", "is", "are", "и"))
+# A dict of Python's, in whose form prompts hold many a schema: its texts in single quotes, and its words.
+_PYTHON = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'((?:[^'\\]|\\.)*)'|\b(True|False|None)\b")
+_PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
+_LONGEST_DICT = 8000
 
 _USUAL = {
     "type": "object",
@@ -31,8 +32,7 @@ _USUAL = {
     },
     "required": ["subject", "answer", "confidence"],
 }
-_LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number", str: "string"}
-_NUMBER_KEYS = re.compile(r"(?:^|_)(age|count|price|year|score|confidence|rating|quantity|population|total|amount)$")
+_LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -66,16 +66,15 @@ def _told(text: str) -> Iterator[Phrase | None]:
 
 def _described(text: str) -> Any:
     """The schema of the object that a prompt wants."""
-    for found in _objects(text):
-        schema = found if "properties" in found or "$ref" in found else _like(found)
-        if _gives_objects(schema):
-            return schema
-    named = _named_keys(text)
+    schema = next(filter(_gives_objects, _object_schemas(text)), None)
+    if schema is not None:
+        return schema
+    named = named_keys(text)
     return {"type": "object", "properties": named, "required": list(named)} if named else _USUAL
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text."""
+def _object_schemas(text: str) -> Iterator[dict[str, Any]]:
+    """The schemas of the objects in a text: schemas as they are, examples, and sketches of objects that are no JSON."""
     decoder, place = json.JSONDecoder(), -1
     for _ in range(_TRIED):
         place = text.find("{", place + 1)
@@ -84,10 +83,37 @@ def _objects(text: str) -> Iterator[dict[str, Any]]:
         try:
             found, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
+            schema = _dict_schema(text, place) or sketched_object(text, place)
+            if schema is not None:
+                yield schema
             continue
         place = end - 1
         if isinstance(found, dict) and found:
-            yield found
+            yield _schema_of(found)
+
+
+def _dict_schema(text: str, place: int) -> dict[str, Any] | None:
+    """The schema of a dict of Python's; None where there is none."""
+    if not text.startswith("{'", place):
+        return None
+    written = _PYTHON.sub(_as_json, text[place : place + _LONGEST_DICT])
+    try:
+        found, _ = json.JSONDecoder().raw_decode(written)
+    except (ValueError, RecursionError):
+        return None
+    return _schema_of(found) if found else None
+
+
+def _as_json(found: re.Match[str]) -> str:
+    said, word = found.groups()
+    if word:
+        return _PYTHON_WORDS[word]
+    return found[0] if said is None else json.dumps(said.replace("\\'", "'"))
+
+
+def _schema_of(found: dict[str, Any]) -> Any:
+    """The object itself where it is a schema, else the schema of objects like it."""
+    return found if "properties" in found or "$ref" in found else _like(found)
 
 
 def _like(value: Any, depth: int = 0) -> Any:
@@ -97,7 +123,7 @@ def _like(value: Any, depth: int = 0) -> Any:
         return {"type": "object", "properties": named, "required": list(named)}
     if isinstance(value, list):
         return {"type": "array", "items": _like(value[0], depth + 1) if value else {"type": "string"}, "minItems": 1}
-    return {"type": _LITERALS.get(type(value), "string")}
+    return like_text(value) if isinstance(value, str) else {"type": _LITERALS.get(type(value), "string")}
 
 
 def _gives_objects(schema: Any) -> bool:
@@ -108,12 +134,3 @@ def _gives_objects(schema: Any) -> bool:
     except UnsatisfiableSchemaError:
         return False
     return True
-
-
-def _named_keys(text: str) -> dict[str, Any]:
-    """The keys that a prompt names: `with the keys "name" and "age"`."""
-    found = _KEYS.search(text)
-    if found is None:
-        return {}
-    names = _QUOTED.findall(found[1]) or [word for word in _BARE.findall(found[1]) if word.lower() not in _NO_KEYS]
-    return {name: {"type": "number" if _NUMBER_KEYS.search(name.lower()) else "string"} for name in names[:12]}

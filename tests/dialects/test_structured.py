@@ -207,7 +207,11 @@ def test_friendlis_page_keeps_to_what_optional_properties_forbid_each_other() ->
         ("Tell me about Oslo. Answer as JSON.", ["subject", "answer", "confidence"]),
         ('Answer in JSON with the keys "city", "population" and "mayor".', ["city", "population", "mayor"]),
         ('Reply like this: {"name": "Oslo", "area": 454.1, "districts": ["Frogner"]}', ["name", "area", "districts"]),
+        ("Answer in JSON with keys city, population and mayor, nothing else.", ["city", "population", "mayor"]),
+        ("Верни JSON с полями name, age и city", ["name", "age", "city"]),
+        ('Answer as {"city": <string>, "area": <number>} please', ["city", "area"]),
         (f"Obey this JSON Schema: {json.dumps(REAL['weather tool'])}", ["city", "unit", "days", "include_hourly"]),
+        (f"Obey this JSON Schema: {REAL['weather tool']}", ["city", "unit", "days", "include_hourly"]),
         ('Broken: {"name": } but JSON all the same, {not json} either', ["subject", "answer", "confidence"]),
     ],
 )

@@ -1,0 +1,94 @@
+"""The objects that prompts sketch, and the keys that they list."""
+
+from typing import Any
+
+import pytest
+
+from mockserver.generation.sketches import like_text, named_keys, sketched_object
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+INTEGER: Schema = {"type": "integer"}
+BOOLEAN: Schema = {"type": "boolean"}
+
+
+def array(items: Schema) -> Schema:
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def thing(**named: Schema) -> Schema:
+    return {"type": "object", "properties": named, "required": list(named)}
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("JSON with keys name, age, tags", {"name": TEXT, "age": NUMBER, "tags": TEXT}),
+        ("Return JSON with the keys name and age.", {"name": TEXT, "age": NUMBER}),
+        ("It must have the properties name (string) and ok (bool), nothing else", {"name": TEXT, "ok": BOOLEAN}),
+        ("Keys: first_name, last_name. No other text.", {"first_name": TEXT, "last_name": TEXT}),
+        ("with fields title: the title, stars: integer", {"title": TEXT, "stars": INTEGER}),
+        ("a key called answer", {"answer": TEXT}),
+        ("with the key greeting", {"greeting": TEXT}),
+        ("fields like name, city", {"name": TEXT, "city": TEXT}),
+        ('keys \'steps\' (an array of strings) and `final` ("a" or "b")', {"steps": array(TEXT), "final": TEXT}),
+        ('a "mood" field (good/bad) and a "score" field', {"mood": TEXT, "score": NUMBER}),
+        ('with "title", "year" and "cast" keys', {"title": TEXT, "year": NUMBER, "cast": TEXT}),
+        (
+            "these fields:\n- **name** (string): who\n- `size`: whole number\n* tags - list of strings\n\nThanks",
+            {"name": TEXT, "size": INTEGER, "tags": array(TEXT)},
+        ),
+        ("these fields:\n1. title\n2. director", {"title": TEXT, "director": TEXT}),
+        (
+            "с полями: имя (строка), число (целое), доли (массив чисел)",
+            {"имя": TEXT, "число": INTEGER, "доли": array(NUMBER)},
+        ),
+        ("the key points about the fields of Mars", {}),
+        ("fill in all fields that are missing", {}),
+        ("All fields are required and must not be empty. Keys should be lowercase, without blanks.", {}),
+        ("no word of it", {}),
+    ],
+)
+def test_keys_are_taken_from_the_lists_that_people_write(text: str, named: dict[str, Schema]) -> None:
+    assert named_keys(text) == named
+
+
+@pytest.mark.parametrize(
+    "sketch, schema",
+    [
+        ('{"name": <string>, "age": <int>} and so on', thing(name=TEXT, age=INTEGER)),
+        (
+            "{ name: string, tags: string[], sizes: list[float] }",
+            thing(name=TEXT, tags=array(TEXT), sizes=array(NUMBER)),
+        ),
+        ('{\n  kind: "a" | "b"; // which\n  ok?: boolean\n}', thing(kind={"enum": ["a", "b"]}, ok=BOOLEAN)),
+        (
+            "{items: {id: int}[], rest: [{x: 1.5}, ...]}",
+            thing(items=array(thing(id=INTEGER)), rest=array(thing(x=NUMBER))),
+        ),
+        ('{"a": [...], "b": {"c": ...}}', thing(a=array(TEXT), b=thing(c=TEXT))),
+    ],
+)
+def test_an_object_is_read_from_what_is_nearly_json(sketch: str, schema: Schema) -> None:
+    assert sketched_object(sketch, 0) == schema
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "{}", "{not json}", '{"name": }', "{name: string", "{a: {b: }}", "{a: [}", "{a" * 99]
+)
+def test_what_is_no_object_is_none(text: str) -> None:
+    assert sketched_object(text, 0) is None
+
+
+def test_a_sketch_that_nests_absurdly_deep_is_none() -> None:
+    assert sketched_object("{a:" * 50 + "1" + "}" * 50, 0) is None
+
+
+@pytest.mark.parametrize(
+    "text, schema",
+    [("string", TEXT), ("Integer", INTEGER), ("low|high", {"enum": ["low", "high"]}), ("the number", TEXT)],
+)
+def test_a_text_in_an_example_may_name_its_type(text: str, schema: Schema) -> None:
+    assert like_text(text) == schema
