@@ -1,5 +1,6 @@
 """Context windows: a prompt that does not fit is refused with the vendor's words and the true numbers."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -84,6 +85,17 @@ def test_a_prompt_beyond_the_window_is_refused_with_both_numbers(
     expected = words.format(found=context + 1, most=context)
     # Yandex puts the session's id before that.
     assert (answer.status, said(answer)[-len(expected) :]) == (status, expected)
+
+
+@pytest.mark.parametrize("dialect, edition", REFUSALS)
+def test_the_fault_says_it_in_the_same_words_with_figures(dialect: str, edition: Edition) -> None:
+    headers = {"x-mockserver-fault": '{ kind = "error", error = "context_length" }'}
+    answer = ask(dialect, {}, edition=edition, headers=headers)
+    status, words = REFUSALS[dialect, edition]
+    # Up to the second figure: what follows tells more of the request.
+    known = re.split(r"\{\w+\}", words)[:2]
+    assert answer.status == status
+    assert re.search(r"\d+".join(map(re.escape, known)) + r"\d+", said(answer))
 
 
 @pytest.mark.parametrize("dialect, edition, model, context", MODELS)

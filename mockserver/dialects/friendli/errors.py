@@ -34,7 +34,11 @@ _DETAILS: dict[FailureKind, tuple[str, str]] = {
         "Input should be a valid dictionary or object to extract fields from",
     ),
     FailureKind.INVALID_REQUEST: ("value_error", "The request is not valid"),
-    FailureKind.CONTEXT_LENGTH: ("value_error", "The request is longer than the model's maximum length"),
+    # By a token too long for most of its models: clients look for these words.
+    FailureKind.CONTEXT_LENGTH: (
+        "value_error",
+        "Value error, the prompt has 131073 tokens, the model's maximum length is 131072",
+    ),
 }
 
 

@@ -48,7 +48,10 @@ def _graph(message: str, streamed_status: int) -> Refusal:
 def _graph_rows(streamed_status: int) -> ErrorTable:
     return {
         FailureKind.INVALID_REQUEST: _graph("Response generation failed", streamed_status),
-        FailureKind.CONTEXT_LENGTH: _graph("Number of prompt tokens exceeds model max length", streamed_status),
+        # By a token too long for a Llama 3: clients look for these words.
+        FailureKind.CONTEXT_LENGTH: _graph(
+            "Number of prompt tokens: 8193 exceeds model max length: 8192", streamed_status
+        ),
     }
 
 

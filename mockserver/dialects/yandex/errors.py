@@ -33,7 +33,10 @@ _ROWS: dict[FailureKind, _Row] = {
     FailureKind.UNKNOWN_MODEL: _Row(400, "invalid_request_error", "Failed to get model"),
     FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not Found"),
     FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "Method Not Allowed"),
-    FailureKind.CONTEXT_LENGTH: _Row(400, "invalid_request_error", "The number of input tokens is too large"),
+    # By a token too long for the yandexgpt: clients look for these words.
+    FailureKind.CONTEXT_LENGTH: _Row(
+        400, "invalid_request_error", "number of input tokens must be no more than 32768, got 32769"
+    ),
     FailureKind.CONTENT_FILTER: _Row(400, "invalid_request_error", "The request was refused by a content filter"),
     FailureKind.RATE_LIMIT: _Row(
         429,
