@@ -80,10 +80,11 @@ class Sampling(NamedTuple):
 class Constraint(NamedTuple):
     """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`.
 
-    To be `json_complete` is to keep to a JSON Schema with every property that it names, the optional ones too.
+    To be `json_complete` is to keep to a JSON Schema with every property that it names, the optional ones too. A
+    `json_object` or a `json_array` is such as the prompt describes.
     """
 
-    kind: Literal["json_object", "json_schema", "json_complete", "regex", "grammar"]
+    kind: Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar"]
     schema: object = None
 
 

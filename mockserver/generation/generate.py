@@ -23,6 +23,7 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
 from mockserver.generation.echo import echo_of
+from mockserver.generation.json_orders import ordered_json
 from mockserver.generation.logprobs import asked_positions, positions, scale
 from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
@@ -87,6 +88,8 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
 
     The form that is demanded and the prompt's text go by names.
     """
+    if request.constraint is None:
+        request = request._replace(constraint=ordered_json(prompt))
     searched, free = request.best_of > 1, freedom(request.sampling)
     content = _content(request, prompt, names, seed)
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)

@@ -32,6 +32,7 @@ _USUAL = {
     },
     "required": ["subject", "answer", "confidence"],
 }
+_USUAL_ITEMS = 3
 _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
@@ -49,8 +50,20 @@ def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An object such as the prompt describes: by a schema, by an example, by its keys; else one of our own."""
+    return _written(prompt, key, _described(prompt) or _USUAL)
+
+
+def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """An array of such objects, as many as the prompt names; of texts where it describes none."""
+    items = brief(prompt.topic).items or _USUAL_ITEMS
+    bounds = {"minItems": items, "maxItems": items}
+    return _written(prompt, key, {"type": "array", "items": _described(prompt) or {"type": "string"}, **bounds})
+
+
+def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    """An instance of a schema, as models write JSON for people."""
     about = brief(prompt.topic)
-    text = write_instance(_described(prompt.text[-_SEARCHED:]), key, about.language, about.subject)
+    text = write_instance(schema, key, about.language, about.subject)
     return _told(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
 
@@ -64,13 +77,14 @@ def _told(text: str) -> Iterator[Phrase | None]:
         yield phrase("\n")
 
 
-def _described(text: str) -> Any:
-    """The schema of the object that a prompt wants."""
+def _described(prompt: Prompt) -> Any:
+    """The schema of the object that a prompt describes; None where it describes none."""
+    text = prompt.text[-_SEARCHED:]
     schema = next(filter(_gives_objects, _object_schemas(text)), None)
     if schema is not None:
         return schema
     named = named_keys(text)
-    return {"type": "object", "properties": named, "required": list(named)} if named else _USUAL
+    return {"type": "object", "properties": named, "required": list(named)} if named else None
 
 
 def _object_schemas(text: str) -> Iterator[dict[str, Any]]:

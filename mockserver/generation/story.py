@@ -11,7 +11,7 @@ from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.json_answers import write_complete, write_object, write_schema
+from mockserver.generation.json_answers import write_array, write_complete, write_object, write_schema
 from mockserver.generation.prose import write_prose
 
 _KEPT_STORIES = 256
@@ -121,6 +121,7 @@ Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
 # Who writes, by the kind of the constraint; whoever writes is given what the constraint demands.
 _WRITERS: dict[str, Writer] = {
     "json_object": write_object,
+    "json_array": write_array,
     "json_schema": write_schema,
     "json_complete": write_complete,
     "regex": _write_pattern,

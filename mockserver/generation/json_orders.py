@@ -1,0 +1,47 @@
+"""JSON that is asked for in words, where the request demands no form: `Answer only with valid JSON`."""
+
+import re
+from collections.abc import Iterator
+
+from mockserver.core.generation import Constraint, Prompt
+
+# How much of a message is searched for an order, from its end.
+_SEARCHED = 20_000
+_ORDERING_ROLES = ("system", "developer")
+
+_ORDER = re.compile(
+    r"\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
+    r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
+    r"[^.?!\n]{0,120}?\bjson\b"
+    r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
+    r"|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"[.?!\n](?=\s|$)")
+# What is said of JSON where it is read, explained or programmed, and not answered.
+_OTHER_MATTERS = re.compile(
+    r"\b(?:function|method|script|code|program|class|endpoint|parser?|parsing|from|this|explain|difference|what|why|how|"
+    r"функци\w+|код|скрипт)\b",
+    re.IGNORECASE,
+)
+
+
+def ordered_json(prompt: Prompt) -> Constraint | None:
+    """The form that a prompt orders: an object, or an array of them; None where it orders no JSON."""
+    for text in _orders(prompt):
+        # Hardly any speaks of it.
+        if "json" not in text.lower():
+            continue
+        for order in _ORDER.finditer(text):
+            said = _SENTENCE_END.split(text[: order.start()])[-1] + order[0]
+            if not _OTHER_MATTERS.search(said):
+                return Constraint("json_array" if order["array"] else "json_object")
+    return None
+
+
+def _orders(prompt: Prompt) -> Iterator[str]:
+    """The texts of a prompt that may order something, the latest first."""
+    yield prompt.topic[-_SEARCHED:]
+    for message in reversed(prompt.messages):
+        if message.role in _ORDERING_ROLES:
+            yield message.text[-_SEARCHED:]
