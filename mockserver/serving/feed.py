@@ -36,8 +36,6 @@ class _Feed:
 
     def __init__(self, journal: Journal) -> None:
         self.listeners: list[_Listener] = []
-        # It holds the journal, whose identity the feeds are kept by.
-        self.journal = journal
         self.stop: Callable[[], None] = journal.watch(self._tell)
 
     def _tell(self, exchange: Exchange) -> None:
@@ -47,32 +45,30 @@ class _Feed:
             listener.put(event)
 
 
-class Feeds:
-    """The feeds of the journals that anybody listens to."""
+# Of the journals that anybody listens to.
+_feeds: dict[Journal, _Feed] = {}
 
-    def __init__(self) -> None:
-        self._feeds: dict[int, _Feed] = {}
 
-    async def listen(self, journal: Journal) -> AsyncIterator[bytes]:
-        """The events of a journal, for as long as somebody takes them."""
-        listener, feed = _Listener(), self._feeds.get(id(journal))
-        if feed is None:
-            feed = self._feeds[id(journal)] = _Feed(journal)
-        feed.listeners.append(listener)
-        try:
-            yield b": listening\n\n"
-            while True:
-                try:
-                    event = await asyncio.wait_for(listener.events.get(), _HEARTBEAT_SECONDS)
-                except TimeoutError:
-                    yield b": still here\n\n"
-                    continue
-                if listener.missed:
-                    yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
-                    listener.missed = 0
-                yield event
-        finally:
-            feed.listeners.remove(listener)
-            if not feed.listeners:
-                feed.stop()
-                del self._feeds[id(journal)]
+async def listen(journal: Journal) -> AsyncIterator[bytes]:
+    """The events of a journal, for as long as somebody takes them."""
+    listener, feed = _Listener(), _feeds.get(journal)
+    if feed is None:
+        feed = _feeds[journal] = _Feed(journal)
+    feed.listeners.append(listener)
+    try:
+        yield b": listening\n\n"
+        while True:
+            try:
+                event = await asyncio.wait_for(listener.events.get(), _HEARTBEAT_SECONDS)
+            except TimeoutError:
+                yield b": still here\n\n"
+                continue
+            if listener.missed:
+                yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
+                listener.missed = 0
+            yield event
+    finally:
+        feed.listeners.remove(listener)
+        if not feed.listeners:
+            feed.stop()
+            del _feeds[journal]

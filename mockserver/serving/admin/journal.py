@@ -26,14 +26,13 @@ from mockserver.serving.admin.answers import (
     asked_namespace,
     per_namespace,
 )
-from mockserver.serving.feed import Feeds
+from mockserver.serving.feed import listen
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.turns import in_turns
 
 
 def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The routes around the journals."""
-    feeds = Feeds()
 
     def journal(request: Request) -> Journal:
         return asked_namespace(simulator, request).journal
@@ -67,7 +66,7 @@ def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
         return admin_json({"exchanges": []})
 
     async def events(request: Request) -> Response:
-        return StreamingResponse(feeds.listen(journal(request)), media_type="text/event-stream")
+        return StreamingResponse(listen(journal(request)), media_type="text/event-stream")
 
     return [
         *per_namespace("GET", "/journal", guarded(listed)),
