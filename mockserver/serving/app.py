@@ -48,7 +48,7 @@ class App:
 
     def become_worker(self, number: int, launch: int) -> None:
         """Be one of several processes that serve a port: its number, and which start of a process this is."""
-        self.simulator.worker = number
+        self.simulator.become_worker(number)
         self._reception.count_from((launch << _LAUNCH_BITS) + 1)
 
     @property

@@ -29,7 +29,7 @@ class Setup(NamedTuple):
 
 class Simulator:
     """The state of a server. `config_fault` says why the latest change of the config file was not taken up; `worker` is
-    the number of the process, where several serve one port."""
+    the number of the process, where several serve one port, and `started` the Unix time of its start."""
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
@@ -38,9 +38,14 @@ class Simulator:
         self.setup = self._set_up(settings)
         self.config_fault: str | None = None
         self.worker: int | None = None
+        self.started = time.time()
         self._clocks: WeakKeyDictionary[Namespace, tuple[ref[asyncio.AbstractEventLoop], ShiftedClock]]
         self._clocks = WeakKeyDictionary()
         self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
+
+    def become_worker(self, number: int) -> None:
+        """Be one of several processes that serve a port, from now on."""
+        self.worker, self.started = number, time.time()
 
     def adopt(self, settings: Settings) -> None:
         """Put other settings in force, for the requests that come from now on. Raises ConfigError, and changes nothing.

@@ -136,6 +136,12 @@ def test_the_process_says_who_it_is(server: MockServer) -> None:
     assert figures("mockserver_config_ok") == 1
 
 
+def test_a_server_tells_when_it_started_and_not_when_it_was_first_asked() -> None:
+    with MockServer() as server:
+        running = time.time()
+        assert (scrape(server)("process_start_time_seconds") or running) < running
+
+
 def test_every_dialect_is_counted_and_no_label_is_the_clients_own_choice(server: MockServer) -> None:
     """Names from requests would make a series for each: models, namespaces, keys and paths are in none."""
     strange = "strange-name"

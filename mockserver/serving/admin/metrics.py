@@ -3,7 +3,6 @@
 import os
 import platform
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -22,23 +21,22 @@ from mockserver.serving.simulator import Simulator
 
 def metrics_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
     """The route of the figures. Where several processes serve one port, each tells its own, and says which it is."""
-    started = time.time()
 
     async def metrics(request: Request) -> Response:
         worker = simulator.worker
         everywhere = {} if worker is None else {"worker": str(worker)}
-        return Response(exposition(_families(simulator, started), everywhere), headers={"content-type": CONTENT_TYPE})
+        return Response(exposition(_families(simulator), everywhere), headers={"content-type": CONTENT_TYPE})
 
     return [Route(f"{ADMIN}/metrics", guarded(metrics))]
 
 
-def _families(simulator: Simulator, started: float) -> Iterator[Family]:
+def _families(simulator: Simulator) -> Iterator[Family]:
     metrics = simulator.metrics
     yield from _answers(metrics.tallies(), metrics)
     yield from _times(metrics)
     yield from _state(simulator)
     yield from _memories()
-    yield from _process(started)
+    yield from _process(simulator.started)
 
 
 def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
