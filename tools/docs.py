@@ -27,9 +27,8 @@ from mockserver.core.quotas import Limit
 from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
 from mockserver.faults.scenarios import SCENARIOS, Act
 from mockserver.latency.presets import presets as known_presets
-from mockserver.serving.admin.api import admin_api
+from mockserver.serving.admin.api import SUBJECTS
 from mockserver.serving.admin.openapi import admin_document
-from mockserver.serving.app import create_app
 
 PAGES = Path(__file__).parents[1] / "mockserver" / "docs"
 PART = re.compile(r"(<!-- made by tools/docs\.py: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -325,7 +324,7 @@ def _shown(schema: Mapping[str, Any]) -> str:
 
 @cache
 def _document() -> Mapping[str, Any]:
-    document: Mapping[str, Any] = json.loads(json.dumps(admin_document(admin_api(create_app().simulator).routes)))
+    document: Mapping[str, Any] = json.loads(json.dumps(admin_document(SUBJECTS)))
     return document
 
 

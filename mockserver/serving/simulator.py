@@ -28,11 +28,13 @@ class Setup(NamedTuple):
 
 
 class Simulator:
-    """The state of a server. `config_fault` says why the latest change of the config file was not taken up; `worker` is
-    the number of the process, where several serve one port, and `started` the Unix time of its start."""
+    """The state of a server. `operations` are the paths of every operation of its dialects; `config_fault` says why the
+    latest change of the config file was not taken up; `worker` is the number of the process, where several serve one
+    port, and `started` the Unix time of its start."""
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
+        self.operations = operations_of(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.setup = self._set_up(settings)
@@ -96,7 +98,7 @@ class Simulator:
         return clock.shift
 
     def _set_up(self, settings: Settings) -> Setup:
-        check_names(settings, operations_of(self.dialects))
+        check_names(settings, self.operations)
         check_routes(settings, self.dialects)
         check_tiers(settings, self.dialects)
         stubs = standing_stubs(settings, self.dialects)

@@ -32,7 +32,7 @@ def test_the_page_has_one_address_and_no_files_but_its_own(server: MockServer) -
     for path in ("", "/", "/ui"):
         moved = exchange(server.url, "GET", f"/_mockserver{path}")
         assert (moved.status, dict(moved.headers)["location"]) == (307, "/_mockserver/ui/")
-    for path in ("none.js", "../serving/ui.py", "%2e%2e/cli.py"):
+    for path in ("none.js", "../serving/app.py", "%2e%2e/cli.py"):
         assert exchange(server.url, "GET", f"/_mockserver/ui/{path}").status == 404
 
 

@@ -1,22 +1,11 @@
-"""The admin API's catalogue of all that can be asked for, pictures of latencies, and settings that change at run time.
-
-GET    /_mockserver/catalogue    dialects with operations and models, kinds of faults, scenarios, failures, presets
-GET    /_mockserver/latency      ?of=LATENCY&dialect=NAME: the first-token times and gaps that it leads to
-PATCH  /_mockserver/settings     {"seed": 7, "latency": "slow"}: settings for the requests that come from now on
-GET    /_mockserver/quotas       what is taken of the namespace's quotas, and what runs
-"""
+"""The admin API of all that can be asked for: the catalogue, and pictures of latencies."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from mockserver.control.options import LIVE, from_texts
-from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.failures import FailureKind
 from mockserver.core.naming import unknown
@@ -29,69 +18,63 @@ from mockserver.latency.presets import OFF, presets
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import Traces
 from mockserver.serving.addresses import ADMIN
-from mockserver.serving.admin.answers import (
-    BadRequestError,
-    Guard,
-    admin_json,
-    asked_namespace,
-    json_body,
-    per_namespace,
-)
-from mockserver.serving.simulator import Simulator
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, Query
+from mockserver.serving.admin.json_schema import NUMBER, TEXT, reference, rows, table
 
 # A picture is made of so many generations, each of so many tokens after a prompt of so many.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
 _QUANTILES = 100
 
 
-def catalogue_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
-    """The routes around what can be asked for."""
+async def _catalogue(asked: Asked) -> Response:
+    return admin_json(
+        {
+            "dialects": [_dialect(each) for each in asked.simulator.dialects.values()],
+            "editions": EDITIONS,
+            "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
+            "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
+            "failures": list(FailureKind),
+            "presets": [{"name": name, "summary": each.summary} for name, each in presets().items()],
+        }
+    )
 
-    async def catalogue(request: Request) -> Response:
-        return admin_json(
-            {
-                "dialects": [_dialect(each) for each in simulator.dialects.values()],
-                "editions": EDITIONS,
-                "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
-                "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
-                "failures": list(FailureKind),
-                "presets": [{"name": name, "summary": each.summary} for name, each in presets().items()],
-            }
-        )
 
-    async def latency(request: Request) -> Response:
-        settings, asked = simulator.setup.settings, request.query_params
-        name = asked.get("dialect", next(iter(simulator.dialects)))
-        dialect = simulator.dialects.get(name)
-        if dialect is None:
-            raise BadRequestError(f"dialect: {unknown('name', name, simulator.dialects)}")
-        try:
-            return admin_json(_picture(asked.get("of", settings.latency), dialect, settings.traces))
-        except NotationError as error:
-            raise BadRequestError(f"of: {error}") from None
+async def _latency(asked: Asked) -> Response:
+    settings, dialects = asked.simulator.setup.settings, asked.simulator.dialects
+    name = asked.query.get("dialect", next(iter(dialects)))
+    if name not in dialects:
+        raise BadRequestError(f"dialect: {unknown('name', name, dialects)}")
+    try:
+        return admin_json(_picture(asked.query.get("of", settings.latency), dialects[name], settings.traces))
+    except NotationError as error:
+        raise BadRequestError(f"of: {error}") from None
 
-    async def change(request: Request) -> Response:
-        values = await json_body(request, "The body", '{"seed": 7, "latency": "slow"}')
-        for name in values:
-            if name not in LIVE:
-                raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. Others change with the server")
-        try:
-            settings = simulator.setup.settings
-            simulator.adopt(replace(settings, **from_texts(values, "settings:", settings.traces)))
-        except ConfigError as error:
-            raise BadRequestError(str(error)) from None
-        return admin_json({"changed": list(values)})
 
-    async def quotas(request: Request) -> Response:
-        namespace = asked_namespace(simulator, request)
-        return admin_json(namespace.quotas.describe(simulator.clock(namespace).now()))
-
-    return [
-        Route(f"{ADMIN}/catalogue", guarded(catalogue), methods=["GET"]),
-        Route(f"{ADMIN}/latency", guarded(latency), methods=["GET"]),
-        Route(f"{ADMIN}/settings", guarded(change), methods=["PATCH"]),
-        *per_namespace("GET", "/quotas", guarded(quotas)),
-    ]
+CATALOGUE = (
+    Endpoint(
+        "catalogue",
+        "GET",
+        (f"{ADMIN}/catalogue",),
+        _catalogue,
+        "Dialects with operations and models, kinds of faults, scenarios, failures, presets",
+        {200: reference("Catalogue")},
+    ),
+    Endpoint(
+        "latency",
+        "GET",
+        (f"{ADMIN}/latency",),
+        _latency,
+        "The first-token times and gaps that a latency leads to at speed 1, as a hundred quantiles in seconds",
+        {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
+        query=(
+            Query("of", TEXT, "a latency; the one in force by default"),
+            Query("dialect", TEXT, "whose `realistic` is meant; the first by default"),
+        ),
+        refuses=(400,),
+    ),
+)
 
 
 def _dialect(dialect: Dialect) -> dict[str, Any]:

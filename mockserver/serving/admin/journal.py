@@ -1,92 +1,191 @@
-"""The admin API's journal, of the default namespace or (under `ns/<name>/`) of a named one.
-
-GET     /_mockserver/journal             the exchanges, oldest first; ?after=N&limit=N&full=1
-GET     /_mockserver/journal.jsonl       the same, one whole exchange to a line
-GET     /_mockserver/journal.har         the same, as an HTTP Archive
-GET     /_mockserver/journal/<number>    one exchange, whole
-DELETE  /_mockserver/journal             forget them
-GET     /_mockserver/events              exchanges as they begin and end, as server-sent events
-"""
+"""The admin API of the journal: exchanges one by one and all together, searched, and as they happen."""
 
 import asyncio
 import re
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import Route
 
-from mockserver.control.journal.exchanges import Exchange, Journal
+from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
-from mockserver.serving.admin.answers import (
-    BadRequestError,
-    Guard,
-    admin_error,
-    admin_json,
-    asked_namespace,
-    per_namespace,
-)
+from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.naming import unknown
+from mockserver.serving.admin.answers import admin_error, admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
+from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, reference, rows, said, table
 from mockserver.serving.feed import listen
-from mockserver.serving.simulator import Simulator
 from mockserver.serving.turns import in_turns
 
-
-def journal_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
-    """The routes around the journals."""
-
-    def journal(request: Request) -> Journal:
-        return asked_namespace(simulator, request).journal
-
-    async def listed(request: Request) -> Response:
-        tell = told_whole if request.query_params.get("full") else told
-        kept = journal(request)
-        opened, forgotten, exchanges = kept.opened, kept.forgotten, _asked(kept, request)
-        lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))
-        body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
-        return Response(body, media_type="application/json")
-
-    async def lines(request: Request) -> Response:
-        exchanges = _asked(journal(request), request)
-        lines = await in_turns(lambda each: orjson.dumps(told_whole(each), option=orjson.OPT_APPEND_NEWLINE), exchanges)
-        return Response(b"".join(lines), media_type="application/x-ndjson")
-
-    async def archive(request: Request) -> Response:
-        archived = har(await in_turns(har_entry, _asked(journal(request), request)))
-        return Response(await asyncio.to_thread(orjson.dumps, archived), media_type="application/json")
-
-    async def one(request: Request) -> Response:
-        number = request.path_params["number"]
-        exchange = journal(request).find(int(number)) if re.fullmatch(r"[0-9]{1,18}", number) else None
-        if exchange is None:
-            return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
-        return admin_json(told_whole(exchange))
-
-    async def clear(request: Request) -> Response:
-        journal(request).clear()
-        return admin_json({"exchanges": []})
-
-    async def events(request: Request) -> Response:
-        return StreamingResponse(listen(journal(request)), media_type="text/event-stream")
-
-    return [
-        *per_namespace("GET", "/journal", guarded(listed)),
-        *per_namespace("GET", "/journal.jsonl", guarded(lines)),
-        *per_namespace("GET", "/journal.har", guarded(archive)),
-        *per_namespace("GET", "/journal/{number}", guarded(one)),
-        *per_namespace("DELETE", "/journal", guarded(clear)),
-        *per_namespace("GET", "/events", guarded(events)),
-    ]
+_SLICE = (
+    Query("after", WHOLE, "only exchanges with a greater number"),
+    Query("limit", WHOLE, "only the latest so many; 1000 by default"),
+)
+_EXCHANGES = table(
+    {
+        "opened": said(WHOLE, "how many there have been, those that are forgotten included"),
+        "forgotten": said(reference("Forgotten"), "how many had to give way"),
+        "exchanges": rows({"anyOf": [reference("Exchange"), reference("WholeExchange")]}),
+    }
+)
+_SIFTED = table(
+    {
+        "matching": rows(WHOLE),
+        "differences": by_name(rows(TEXT)),
+        "forgotten": said(reference("Forgotten"), "how many nobody can tell of"),
+    }
+)
 
 
-def _asked(journal: Journal, request: Request) -> list[Exchange]:
+async def _listed(asked: Asked) -> Response:
+    tell = told_whole if asked.query.get("full") else told
+    journal = asked.namespace.journal
+    opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked)
+    lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))
+    body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
+    return Response(body, media_type="application/json")
+
+
+async def _lines(asked: Asked) -> Response:
+    lines = await in_turns(lambda each: orjson.dumps(told_whole(each), option=orjson.OPT_APPEND_NEWLINE), _slice(asked))
+    return Response(b"".join(lines), media_type="application/x-ndjson")
+
+
+async def _archive(asked: Asked) -> Response:
+    archive = har(await in_turns(har_entry, _slice(asked)))
+    return Response(await asyncio.to_thread(orjson.dumps, archive), media_type="application/json")
+
+
+async def _unmatched(asked: Asked) -> Response:
+    exchanges = asked.namespace.journal.exchanges()
+    missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
+    return admin_json({"exchanges": await in_turns(told, missed)})
+
+
+async def _one(asked: Asked) -> Response:
+    number = asked.variable("number")
+    exchange = asked.namespace.journal.find(int(number)) if _is_whole(number) else None
+    if exchange is None:
+        return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
+    return admin_json(told_whole(exchange))
+
+
+async def _sift(asked: Asked) -> Response:
+    wanted = await asked.json("The body", '{"match": {"model": "m"}}')
+    for name in wanted.keys() - {"match"}:
+        raise BadRequestError(unknown("key", name, ("match",)))
+    journal = asked.namespace.journal
+    forgotten = journal.forgotten
+    try:
+        found = sift(journal.exchanges(), wanted.get("match", {}), asked.simulator.operations, forgotten.questions)
+    except CriteriaError as error:
+        raise BadRequestError(str(error)) from None
+    matching = [number for number, differences in found.items() if not differences]
+    by_number = {str(number): differences for number, differences in found.items()}
+    return admin_json({"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()})
+
+
+async def _forget(asked: Asked) -> Response:
+    asked.namespace.journal.clear()
+    return admin_json({"exchanges": []})
+
+
+async def _events(asked: Asked) -> Response:
+    return StreamingResponse(listen(asked.namespace.journal), media_type="text/event-stream")
+
+
+JOURNAL = (
+    Endpoint(
+        "journal",
+        "GET",
+        per_namespace("/journal"),
+        _listed,
+        "The exchanges, oldest first",
+        {200: _EXCHANGES},
+        query=(*_SLICE, Query("full", TEXT, "`1`: each with its request, its answer and every event")),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "journalLines",
+        "GET",
+        per_namespace("/journal.jsonl"),
+        _lines,
+        "The same, one whole exchange to a line",
+        {200: "application/x-ndjson"},
+        query=_SLICE,
+        refuses=(400,),
+    ),
+    Endpoint(
+        "journalArchive",
+        "GET",
+        per_namespace("/journal.har"),
+        _archive,
+        "The same, as an HTTP Archive (HAR 1.2)",
+        {200: table({"log": table({"version": TEXT, "creator": by_name(TEXT), "entries": rows(by_name({}))})})},
+        query=_SLICE,
+        refuses=(400,),
+    ),
+    # It stands before the exchange of any number, which would be asked for one of this name.
+    Endpoint(
+        "unmatched",
+        "GET",
+        per_namespace("/journal/unmatched"),
+        _unmatched,
+        "The exchanges that no stub has matched, with the nearest stubs",
+        {200: table({"exchanges": rows(reference("Exchange"))})},
+    ),
+    Endpoint(
+        "exchange",
+        "GET",
+        per_namespace("/journal/{number}"),
+        _one,
+        "One exchange, whole",
+        {200: reference("WholeExchange")},
+        refuses=(404,),
+    ),
+    Endpoint(
+        "sift",
+        "POST",
+        per_namespace("/journal/sift"),
+        _sift,
+        "Where each exchange differs from a match",
+        {200: _SIFTED},
+        takes=table({}, {"match": reference("Match")}),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "forget",
+        "DELETE",
+        per_namespace("/journal"),
+        _forget,
+        "Forget them, and count from 1 again",
+        {200: table({"exchanges": rows({})})},
+    ),
+    Endpoint(
+        "events",
+        "GET",
+        per_namespace("/events"),
+        _events,
+        "Exchanges as they begin and end: server-sent events `exchange`, each with an Exchange as its data",
+        {200: "text/event-stream"},
+    ),
+)
+
+
+def _slice(asked: Asked) -> list[Exchange]:
     """The exchanges after a number, the latest `limit` of them."""
-    after, limit = _number(request, "after", 0), _number(request, "limit", 1000)
+    journal, after, limit = asked.namespace.journal, _number(asked, "after", 0), _number(asked, "limit", 1000)
     exchanges = [exchange for exchange in journal.exchanges() if exchange.number > after]
     return exchanges[max(len(exchanges) - limit, 0) :]
 
 
-def _number(request: Request, name: str, otherwise: int) -> int:
-    text = request.query_params.get(name)
-    if text is not None and not re.fullmatch(r"[0-9]{1,18}", text):
+def _number(asked: Asked, name: str, otherwise: int) -> int:
+    text = asked.query.get(name)
+    if text is not None and not _is_whole(text):
         raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
     return otherwise if text is None else int(text)
+
+
+def _is_whole(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,18}", text) is not None

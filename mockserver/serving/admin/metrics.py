@@ -1,4 +1,4 @@
-"""GET /_mockserver/metrics: all figures of a server, for Prometheus."""
+"""The admin API of the metrics: all figures of a server, for Prometheus."""
 
 import os
 import platform
@@ -6,28 +6,28 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from mockserver.control.memory import counts
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
-from mockserver.serving.admin.answers import Guard
+from mockserver.serving.admin.asked import Asked
+from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
 from mockserver.serving.simulator import Simulator
 
 
-def metrics_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
-    """The route of the figures. Where several processes serve one port, each tells its own, and says which it is."""
+async def _metrics(asked: Asked) -> Response:
+    """Where several processes serve one port, each tells its own figures, and says which it is."""
+    worker = asked.simulator.worker
+    everywhere = {} if worker is None else {"worker": str(worker)}
+    return Response(exposition(_families(asked.simulator), everywhere), headers={"content-type": CONTENT_TYPE})
 
-    async def metrics(request: Request) -> Response:
-        worker = simulator.worker
-        everywhere = {} if worker is None else {"worker": str(worker)}
-        return Response(exposition(_families(simulator), everywhere), headers={"content-type": CONTENT_TYPE})
 
-    return [Route(f"{ADMIN}/metrics", guarded(metrics))]
+METRICS = (
+    Endpoint("metrics", "GET", (f"{ADMIN}/metrics",), _metrics, "All figures, for Prometheus", {200: "text/plain"}),
+)
 
 
 def _families(simulator: Simulator) -> Iterator[Family]:

@@ -1,67 +1,75 @@
-"""The admin API's namespaces: which there are, their clocks, and a clean slate.
+"""The admin API of the namespaces: which there are, their clocks, and a clean slate."""
 
-GET    /_mockserver/namespaces    the namespaces in use
-GET    /_mockserver/clock         how far the namespace's clock is ahead
-POST   /_mockserver/clock         {"advance": 60} puts it forward
-POST   /_mockserver/reset         forget all that the namespace has armed, counted and recorded
-"""
-
-from functools import partial
 from math import inf
 from typing import Any
 
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from mockserver.control.namespaces import Namespace
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN
-from mockserver.serving.admin.answers import (
-    BadRequestError,
-    Guard,
-    admin_json,
-    asked_namespace,
-    json_body,
-    namespace_name,
-    per_namespace,
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, per_namespace
+from mockserver.serving.admin.faults import mend_listener
+from mockserver.serving.admin.json_schema import NUMBER, TEXT, WHOLE, rows, said, table
+
+_CLOCK = table({"ahead": said(NUMBER, "seconds it was put forward"), "now": said(NUMBER, "its present, in seconds")})
+
+
+async def _listed(asked: Asked) -> Response:
+    return admin_json({"namespaces": [_shown(each) for each in asked.simulator.namespaces.all()]})
+
+
+async def _clock(asked: Asked) -> Response:
+    return admin_json({"ahead": asked.namespace.shift, "now": asked.now})
+
+
+async def _advance(asked: Asked) -> Response:
+    told = await asked.json("The body", '{"advance": 60}')
+    for name in told.keys() - {"advance"}:
+        raise BadRequestError(unknown("key", name, ("advance",)))
+    try:
+        return admin_json({"ahead": asked.simulator.advance(asked.namespace, told.get("advance", inf))})
+    except ValueError as error:
+        raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
+
+
+async def _reset(asked: Asked) -> Response:
+    asked.namespace.reset()
+    await mend_listener(asked)
+    return admin_json({"reset": asked.namespace_name})
+
+
+NAMESPACES = (
+    Endpoint(
+        "namespaces",
+        "GET",
+        (f"{ADMIN}/namespaces",),
+        _listed,
+        "The namespaces in use",
+        {200: table({"namespaces": rows(table({"name": TEXT, "ahead": NUMBER, "exchanges": WHOLE, "faults": WHOLE}))})},
+    ),
+    Endpoint("clock", "GET", per_namespace("/clock"), _clock, "What the namespace's clock says", {200: _CLOCK}),
+    Endpoint(
+        "advance",
+        "POST",
+        per_namespace("/clock"),
+        _advance,
+        "Put the clock forward",
+        {200: table({"ahead": NUMBER})},
+        takes=table({"advance": said({"type": "number", "minimum": 0}, "seconds")}),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "reset",
+        "POST",
+        per_namespace("/reset"),
+        _reset,
+        "Forget all that was armed, stubbed, counted and recorded; settings and time stay",
+        {200: table({"reset": said(TEXT, "the namespace")})},
+    ),
 )
-from mockserver.serving.admin.faults import mend_door
-from mockserver.serving.simulator import Simulator
-
-
-def namespace_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
-    """The routes around the namespaces."""
-
-    namespace = partial(asked_namespace, simulator)
-
-    async def listed(request: Request) -> Response:
-        return admin_json({"namespaces": [_shown(each) for each in simulator.namespaces.all()]})
-
-    async def clock(request: Request) -> Response:
-        space = namespace(request)
-        return admin_json({"ahead": space.shift, "now": simulator.clock(space).now()})
-
-    async def advance(request: Request) -> Response:
-        told = await json_body(request, "The body", '{"advance": 60}')
-        for name in told.keys() - {"advance"}:
-            raise BadRequestError(unknown("key", name, ("advance",)))
-        try:
-            return admin_json({"ahead": simulator.advance(namespace(request), told.get("advance", inf))})
-        except ValueError as error:
-            raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
-
-    async def reset(request: Request) -> Response:
-        namespace(request).reset()
-        await mend_door(request)
-        return admin_json({"reset": namespace_name(request)})
-
-    return [
-        Route(f"{ADMIN}/namespaces", guarded(listed)),
-        *per_namespace("GET", "/clock", guarded(clock)),
-        *per_namespace("POST", "/clock", guarded(advance)),
-        *per_namespace("POST", "/reset", guarded(reset)),
-    ]
 
 
 def _shown(namespace: Namespace) -> dict[str, Any]:

@@ -1,112 +1,137 @@
-"""The admin API's stubs, of the default namespace or (under `ns/<name>/`) of a named one.
-
-GET     /_mockserver/stubs               all stubs in the order in which they are asked, with how often each was used
-POST    /_mockserver/stubs               add one (its table as JSON), or several: {"stubs": [...]}
-PUT     /_mockserver/stubs               these instead of all that were added: {"stubs": [...]}
-PUT     /_mockserver/stubs/<name>        one under this name
-DELETE  /_mockserver/stubs               take back all that were added
-DELETE  /_mockserver/stubs/<name>        take one back
-GET     /_mockserver/journal/unmatched   the exchanges that no stub has matched, with the nearest stubs
-"""
+"""The admin API of the stubs."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
-from mockserver.control.journal.transcripts import told
-from mockserver.control.routing import operations_of
-from mockserver.control.stubs.book import Stub, StubBook, told_use
+from mockserver.control.stubs.book import Stub, told_use
 from mockserver.control.stubs.notation import StubError, check_names, read_stub
-from mockserver.serving.admin.answers import (
-    BadRequestError,
-    Guard,
-    admin_error,
-    admin_json,
-    asked_namespace,
-    json_body,
-    per_namespace,
-)
-from mockserver.serving.simulator import Simulator
-from mockserver.serving.turns import in_turns
+from mockserver.serving.admin.answers import admin_error, admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, per_namespace
+from mockserver.serving.admin.json_schema import TEXT, Schema, reference, rows, said, table
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
+_ADDED = table({"added": rows(said(TEXT, "the name of a stub"))})
+_STUBS: Schema = {
+    "anyOf": [table({"stubs": rows(reference("Stub"))}), reference("Stub")],
+    "description": "One stub, or several under `stubs`.",
+}
 
 
-def stub_routes(simulator: Simulator, guarded: Guard) -> list[Route]:
-    """The routes around the stub books of the namespaces."""
-    operations = operations_of(simulator.dialects)
-
-    def book(request: Request) -> StubBook:
-        return asked_namespace(simulator, request).stubs
-
-    def read(table: object, place: str = "stub") -> Stub:
-        try:
-            stub = read_stub(table, place)
-            check_names(stub, operations)
-        except StubError as error:
-            raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
-        return stub
-
-    async def several(request: Request) -> tuple[Stub, ...]:
-        table = await json_body(request, "A stub", _EXAMPLE)
-        key = next(iter(table)) if len(table) == 1 else ""
-        # `stub` is what it is called in a file.
-        if key not in ("stubs", "stub"):
-            return (read(table),)
-        if not isinstance(table[key], list):
-            raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-        return tuple(read(each, f"{key}[{number}]") for number, each in enumerate(table[key]))
-
-    async def listed(request: Request) -> Response:
-        rows = book(request).listed(simulator.setup.stubs)
-        return admin_json({"stubs": [shown_stub(stub, used) for stub, used in rows]})
-
-    async def add(request: Request) -> Response:
-        stubs = await several(request)
-        return admin_json({"added": [book(request).add(stub) for stub in stubs]}, 201)
-
-    async def put_all(request: Request) -> Response:
-        stubs = await several(request)
-        return admin_json({"added": book(request).put(stubs)})
-
-    async def put(request: Request) -> Response:
-        table = await json_body(request, "A stub", _EXAMPLE)
-        return admin_json({"added": [book(request).add(read({**table, "name": request.path_params["stub"]}))]})
-
-    async def reset(request: Request) -> Response:
-        book(request).put(())
-        return admin_json({"stubs": []})
-
-    async def remove(request: Request) -> Response:
-        name = request.path_params["stub"]
-        if book(request).remove(name):
-            return admin_json({"removed": name})
-        known = ", ".join(stub.name for stub, _ in book(request).listed()) or "none"
-        return admin_error(404, f"No stub {name!r} was added here. Added: {known}")
-
-    async def unmatched(request: Request) -> Response:
-        exchanges = asked_namespace(simulator, request).journal.exchanges()
-        missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
-        return admin_json({"exchanges": await in_turns(told, missed)})
-
-    return [
-        *per_namespace("GET", "/stubs", guarded(listed)),
-        *per_namespace("POST", "/stubs", guarded(add)),
-        *per_namespace("PUT", "/stubs", guarded(put_all)),
-        *per_namespace("DELETE", "/stubs", guarded(reset)),
-        *per_namespace("PUT", "/stubs/{stub:path}", guarded(put)),
-        *per_namespace("DELETE", "/stubs/{stub:path}", guarded(remove)),
-        *per_namespace("GET", "/journal/unmatched", guarded(unmatched)),
-    ]
+async def _listed(asked: Asked) -> Response:
+    listed = asked.namespace.stubs.listed(asked.simulator.setup.stubs)
+    return admin_json({"stubs": [_shown(stub, used) for stub, used in listed]})
 
 
-def shown_stub(stub: Stub, used: int) -> Mapping[str, Any]:
+async def _add(asked: Asked) -> Response:
+    stubs = await _several(asked)
+    book = asked.namespace.stubs
+    return admin_json({"added": [book.add(stub) for stub in stubs]}, 201)
+
+
+async def _put_all(asked: Asked) -> Response:
+    stubs = await _several(asked)
+    return admin_json({"added": asked.namespace.stubs.put(stubs)})
+
+
+async def _put(asked: Asked) -> Response:
+    told = await asked.json("A stub", _EXAMPLE)
+    book = asked.namespace.stubs
+    return admin_json({"added": [book.add(_read(asked, {**told, "name": asked.variable("stub")}))]})
+
+
+async def _remove_all(asked: Asked) -> Response:
+    asked.namespace.stubs.put(())
+    return admin_json({"stubs": []})
+
+
+async def _remove(asked: Asked) -> Response:
+    book, name = asked.namespace.stubs, asked.variable("stub")
+    if book.remove(name):
+        return admin_json({"removed": name})
+    known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
+    return admin_error(404, f"No stub {name!r} was added here. Added: {known}")
+
+
+STUBS = (
+    Endpoint(
+        "stubs",
+        "GET",
+        per_namespace("/stubs"),
+        _listed,
+        "All stubs in the order in which they are asked, with how often each was used",
+        {200: table({"stubs": rows(reference("ListedStub"))})},
+    ),
+    Endpoint(
+        "addStubs", "POST", per_namespace("/stubs"), _add, "Add stubs", {201: _ADDED}, takes=_STUBS, refuses=(400,)
+    ),
+    Endpoint(
+        "putStubs",
+        "PUT",
+        per_namespace("/stubs"),
+        _put_all,
+        "These instead of all that were added",
+        {200: _ADDED},
+        takes=_STUBS,
+        refuses=(400,),
+    ),
+    Endpoint(
+        "removeStubs",
+        "DELETE",
+        per_namespace("/stubs"),
+        _remove_all,
+        "Take back all that were added",
+        {200: table({"stubs": rows({})})},
+    ),
+    Endpoint(
+        "putStub",
+        "PUT",
+        per_namespace("/stubs/{stub:path}"),
+        _put,
+        "One stub under this name",
+        {200: _ADDED},
+        takes=reference("Stub"),
+        refuses=(400, 404),
+    ),
+    Endpoint(
+        "removeStub",
+        "DELETE",
+        per_namespace("/stubs/{stub:path}"),
+        _remove,
+        "Take one back",
+        {200: table({"removed": TEXT})},
+        refuses=(404,),
+    ),
+)
+
+
+async def _several(asked: Asked) -> tuple[Stub, ...]:
+    """The stubs of the body: one, or a list of them."""
+    told = await asked.json("A stub", _EXAMPLE)
+    key = next(iter(told)) if len(told) == 1 else ""
+    # `stub` is what it is called in a file.
+    if key not in ("stubs", "stub"):
+        return (_read(asked, told),)
+    if not isinstance(told[key], list):
+        raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
+    return tuple(_read(asked, each, f"{key}[{number}]") for number, each in enumerate(told[key]))
+
+
+def _read(asked: Asked, told: object, place: str = "stub") -> Stub:
+    try:
+        stub = read_stub(told, place)
+        check_names(stub, asked.simulator.operations)
+    except StubError as error:
+        raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
+    return stub
+
+
+def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
     """A stub as JSON: where it comes from, how often it was used, and the table that it was read from."""
     # In Python a table may hold functions, and TOML has dates: both are shown as Python writes them.
-    table = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
-    told = {**told_use(stub, used), "match": table.get("match", {}), "table": table}
+    written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
+    told = {**told_use(stub, used), "match": written.get("match", {}), "table": written}
     return {**told, "origin": stub.origin or "added", "used_up": stub.step(used) is None}

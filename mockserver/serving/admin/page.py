@@ -9,12 +9,12 @@ from hashlib import blake2b
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error
+from mockserver.serving.admin.asked import Asked
+from mockserver.serving.admin.endpoints import Endpoint
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -36,24 +36,15 @@ class _Asset:
     etag: str
 
 
-def ui_routes() -> list[Route]:
-    """The routes of the page and its files."""
-    return [
-        Route(f"{ADMIN}/ui", _page, methods=["GET"]),
-        *(Route(path, _page, methods=["GET"], include_in_schema=False) for path in (ADMIN, f"{ADMIN}/")),
-        Route(f"{ADMIN}/ui/{{path:path}}", _file, methods=["GET"]),
-    ]
-
-
-async def _page(request: Request) -> Response:
+async def _page(asked: Asked) -> Response:
     """Where people look for the page. Its own files are named beside it, so its address ends in a slash."""
     return RedirectResponse(f"{ADMIN}/ui/", 307)
 
 
-async def _file(request: Request) -> Response:
-    asset = _assets().get(request.path_params["path"] or "index.html")
+async def _file(asked: Asked) -> Response:
+    asset = _assets().get(asked.variable("path") or "index.html")
     if asset is None:
-        return admin_error(404, f"The page has no file {request.path_params['path']!r}. It is at {ADMIN}/ui/")
+        return admin_error(404, f"The page has no file {asked.variable('path')!r}. It is at {ADMIN}/ui/")
     headers = {
         "etag": asset.etag,
         "cache-control": "no-cache",
@@ -61,9 +52,26 @@ async def _file(request: Request) -> Response:
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }
-    if request.headers.get("if-none-match") == asset.etag:
+    if asked.request.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)
     return Response(asset.data, headers=headers, media_type=asset.content_type)
+
+
+PAGE = (
+    Endpoint(
+        "page", "GET", (f"{ADMIN}/ui",), _page, "To the live page", {307: ""}, opens=True, also=(ADMIN, f"{ADMIN}/")
+    ),
+    Endpoint(
+        "pageFile",
+        "GET",
+        (f"{ADMIN}/ui/{{path:path}}",),
+        _file,
+        "The live page (without a path) and its files",
+        {200: "text/html"},
+        refuses=(404,),
+        opens=True,
+    ),
+)
 
 
 @cache

@@ -1,0 +1,68 @@
+"""What the admin API is asked: a request, and the simulator that it is about."""
+
+from typing import Any, NamedTuple
+
+import orjson
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
+
+from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
+from mockserver.serving.door import Door
+from mockserver.serving.simulator import Simulator
+from mockserver.serving.wire import DOOR
+
+
+class BadRequestError(Exception):
+    """A request to the admin API that cannot be meant; the text says what would have been valid."""
+
+
+class Asked(NamedTuple):
+    """A request to the admin API. Whatever cannot be meant raises BadRequestError when it is looked at."""
+
+    simulator: Simulator
+    request: Request
+
+    @property
+    def query(self) -> QueryParams:
+        """What stands behind the path."""
+        return self.request.query_params
+
+    @property
+    def namespace_name(self) -> str:
+        """The name of the namespace in the path; empty without one."""
+        return str(self.request.path_params.get("namespace", ""))
+
+    @property
+    def namespace(self) -> Namespace:
+        """The namespace that the path names, else the default one. No request could reach one of a bad name."""
+        name = self.namespace_name
+        if not is_name(name):
+            raise BadRequestError(BAD_NAME)
+        return self.simulator.namespaces.get(name)
+
+    @property
+    def now(self) -> float:
+        """The present of that namespace, in seconds."""
+        return self.simulator.clock(self.namespace).now()
+
+    @property
+    def door(self) -> Door | None:
+        """The listener that the request has come through; None in process."""
+        door = self.request.scope.get("extensions", {}).get(DOOR)
+        return door if isinstance(door, Door) else None
+
+    def variable(self, name: str) -> str:
+        """What stands in the path for a variable of it."""
+        return str(self.request.path_params[name])
+
+    async def json(self, what: str, example: str) -> dict[str, Any]:
+        """The JSON object of the body; where there is none, the error says `what` is wanted, and shows an example."""
+        try:
+            value = orjson.loads(await self.request.body())
+        except ClientDisconnect:
+            raise BadRequestError(f"{what} has not come to its end") from None
+        except orjson.JSONDecodeError as error:
+            raise BadRequestError(f"{what} is a JSON object such as {example}: {error}") from None
+        if not isinstance(value, dict):
+            raise BadRequestError(f"{what} is a JSON object such as {example}")
+        return value

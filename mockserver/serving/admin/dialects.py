@@ -1,0 +1,62 @@
+"""The admin API of what the server speaks: the routes to its dialects, and each dialect's OpenAPI document."""
+
+import orjson
+from starlette.responses import Response
+
+from mockserver.control.namespaces import BAD_NAME, is_name, namespace_of
+from mockserver.core.calls import Headers
+from mockserver.core.dialects import EDITIONS
+from mockserver.dialects.openapi import openapi_document
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.admin.answers import admin_error, admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, Query
+from mockserver.serving.admin.json_schema import TEXT, one_of, rows, table
+from mockserver.serving.admin.openapi import DOCUMENT
+
+
+async def _routes(asked: Asked) -> Response:
+    listed = [
+        {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
+        for method, path, dialect, operation in asked.simulator.setup.router.table()
+    ]
+    return admin_json({"routes": listed})
+
+
+async def _document(asked: Asked) -> Response:
+    simulator, request = asked
+    # It stands beside the dialect's own routes, and knows its namespace as they do.
+    name, _ = namespace_of(request.scope["path"], Headers(request.headers.raw))
+    if not is_name(name):
+        raise BadRequestError(BAD_NAME)
+    usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
+    wanted = asked.query.get("edition", usual)
+    edition = next((edition for edition in EDITIONS if edition == wanted), None)
+    if edition is None:
+        return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
+    document = openapi_document(simulator.dialects[asked.variable("dialect")], edition)
+    return Response(orjson.dumps(document), media_type="application/json")
+
+
+DIALECTS = (
+    Endpoint(
+        "routes",
+        "GET",
+        (f"{ADMIN}/routes",),
+        _routes,
+        "Every route to a dialect",
+        {200: table({"routes": rows(table({"method": TEXT, "path": TEXT, "dialect": TEXT, "operation": TEXT}))})},
+    ),
+    Endpoint(
+        "dialect",
+        "GET",
+        ("/{dialect}/openapi.json",),
+        _document,
+        "A dialect's own OpenAPI 3.1 document",
+        {200: DOCUMENT},
+        query=(Query("edition", one_of(EDITIONS), "the server's by default"),),
+        refuses=(400,),
+        opens=True,
+        also=("/ns/{namespace}/{dialect}/openapi.json",),
+    ),
+)

@@ -1,0 +1,24 @@
+"""The admin API of the quotas."""
+
+from starlette.responses import Response
+
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked
+from mockserver.serving.admin.endpoints import Endpoint, per_namespace
+from mockserver.serving.admin.json_schema import reference
+
+
+async def _quotas(asked: Asked) -> Response:
+    return admin_json(asked.namespace.quotas.describe(asked.now))
+
+
+QUOTAS = (
+    Endpoint(
+        "quotas",
+        "GET",
+        per_namespace("/quotas"),
+        _quotas,
+        "What is taken of the quotas, and what runs",
+        {200: reference("Quotas")},
+    ),
+)

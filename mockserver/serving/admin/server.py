@@ -1,0 +1,53 @@
+"""The admin API of the server itself: whether it is well, and what it is."""
+
+from starlette.responses import Response
+
+from mockserver.core.version import __version__
+from mockserver.serving.addresses import ADMIN, HEALTH
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked
+from mockserver.serving.admin.endpoints import Endpoint
+from mockserver.serving.admin.json_schema import TEXT, rows, said, table
+
+_STATE = table({"status": TEXT, "dialects": rows(TEXT)}, {"error": said(TEXT, "why it is not ready, where it is not")})
+
+
+async def _ready(asked: Asked) -> Response:
+    dialects = list(asked.simulator.dialects)
+    fault = asked.simulator.config_fault
+    if fault is not None:
+        return admin_json({"status": "old config", "error": fault, "dialects": dialects}, 503)
+    if asked.door is not None and asked.door.state != "open":
+        fault = f"the listener fails: {asked.door.state}"
+        return admin_json({"status": "listener", "error": fault, "dialects": dialects}, 503)
+    return admin_json({"status": "ready", "dialects": dialects})
+
+
+async def _version(asked: Asked) -> Response:
+    return admin_json({"name": "mockserver", "version": __version__})
+
+
+SERVER = (
+    # What orchestrators ask all the time needs none of this: the application answers it.
+    Endpoint(
+        "health", "GET", (HEALTH,), None, "Whether the process answers", {200: table({"status": TEXT})}, opens=True
+    ),
+    Endpoint(
+        "ready",
+        "GET",
+        (f"{ADMIN}/ready",),
+        _ready,
+        "Whether the latest config is in force and the listener listens",
+        {200: _STATE, 503: _STATE},
+        opens=True,
+    ),
+    Endpoint(
+        "version",
+        "GET",
+        (f"{ADMIN}/version",),
+        _version,
+        "What runs here",
+        {200: table({"name": TEXT, "version": TEXT})},
+        opens=True,
+    ),
+)

@@ -1,0 +1,110 @@
+"""The admin API of the settings: those in force, those that change while the server runs, and a namespace's own."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+from starlette.responses import Response
+
+from mockserver.control.options import LIVE, from_texts
+from mockserver.control.own_settings import read_own
+from mockserver.control.settings import ConfigError
+from mockserver.core.naming import unknown
+from mockserver.latency.traces import NO_TRACES
+from mockserver.serving.addresses import ADMIN
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
+from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
+from mockserver.serving.greeting import fault_in_words, quota_in_words
+
+# Settings of a namespace's own that are shown in words.
+_WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
+
+
+async def _in_force(asked: Asked) -> Response:
+    settings = asked.simulator.setup.settings
+    shown = asdict(replace(settings, traces=NO_TRACES))
+    hidden: dict[str, Any] = {"admin_token": "set" if settings.admin_token else None}
+    hidden["stub"] = [stub.name for stub in settings.stub]
+    hidden["traces"] = sorted({recording.file for recording in settings.traces.known})
+    return admin_json({**shown, **hidden, "auth": _keys(settings.auth), "pinned": sorted(settings.pinned)})
+
+
+async def _change(asked: Asked) -> Response:
+    told = await asked.json("The body", '{"seed": 7, "latency": "slow"}')
+    for name in told:
+        if name not in LIVE:
+            raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. Others change with the server")
+    settings = asked.simulator.setup.settings
+    try:
+        asked.simulator.adopt(replace(settings, **from_texts(told, "settings:", settings.traces)))
+    except ConfigError as error:
+        raise BadRequestError(str(error)) from None
+    return admin_json({"changed": list(told)})
+
+
+async def _own(asked: Asked) -> Response:
+    return admin_json({name: _shown(name, value) for name, value in asked.namespace.own.items()})
+
+
+async def _settle(asked: Asked) -> Response:
+    told = await asked.json("The settings", '{"seed": 7, "latency": "off"}')
+    simulator, space = asked.simulator, asked.namespace
+    kept = space.own if asked.query.get("merge") else {}
+    try:
+        space.own = {**kept, **read_own(told, simulator.dialects, simulator.setup.settings.traces)}
+    except ConfigError as error:
+        raise BadRequestError(str(error)) from None
+    return await _own(asked)
+
+
+SETTINGS = (
+    Endpoint(
+        "settings",
+        "GET",
+        (f"{ADMIN}/settings",),
+        _in_force,
+        "The settings in force, without secrets",
+        {200: reference("Settings")},
+    ),
+    Endpoint(
+        "ownSettings",
+        "GET",
+        (f"{ADMIN}/ns/{{namespace}}/settings",),
+        _own,
+        "The namespace's own settings",
+        {200: reference("OwnSettings")},
+    ),
+    Endpoint(
+        "changeSettings",
+        "PATCH",
+        (f"{ADMIN}/settings",),
+        _change,
+        "Change settings for the requests that come from now on",
+        {200: table({"changed": rows(TEXT)})},
+        takes=reference("Changes"),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "settle",
+        "PUT",
+        per_namespace("/settings"),
+        _settle,
+        "Give the namespace settings of its own, instead of those that it has",
+        {200: reference("OwnSettings")},
+        query=(Query("merge", TEXT, "`1`: beside those that it has, which stay unless they are named"),),
+        takes=reference("OwnSettings"),
+        refuses=(400,),
+    ),
+)
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A setting of a namespace's own as JSON tells it."""
+    return [_WORDS[name](each) for each in value] if name in _WORDS else _keys(value)
+
+
+def _keys(value: Any) -> Any:
+    """A setting as it is; of keys nothing but their number."""
+    return f"{len(value)} keys" if isinstance(value, tuple) else value

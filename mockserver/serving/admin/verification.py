@@ -1,0 +1,126 @@
+"""The admin API of verification, for tests in any language: wait, check, and the verdict on the clients."""
+
+import asyncio
+from collections.abc import Sequence
+from functools import partial
+
+from starlette.responses import Response
+
+from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.journal.sifting import sift
+from mockserver.control.journal.transcripts import told_whole
+from mockserver.control.journal.views import View
+from mockserver.control.verify.checks import Evidence, run_checks
+from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
+from mockserver.control.verify.wanted import CheckError
+from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.naming import unknown
+from mockserver.serving.admin.answers import admin_json
+from mockserver.serving.admin.asked import Asked, BadRequestError
+from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
+from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, one_of, reference, rows, said, table
+from mockserver.serving.turns import in_turns
+from mockserver.serving.waiting import has_requests, is_idle, wait_until
+
+_LONGEST_WAIT = 600.0
+_EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced_at_least": 0.2}]}'
+
+_CHECKED = table(
+    {"passed": FLAG, "checks": rows(table({"check": TEXT, "passed": FLAG}, {"problem": TEXT}))},
+    said="Each check, and what is wrong: what was expected, what was found, what came nearest.",
+)
+_DECLARED = (
+    Query("handles", one_of(("retry", "raise", "fallback")), "what correct handling is"),
+    Query("outcome", one_of(("answer", "error", "cancelled")), "what the application made of it"),
+    Query("patience", NUMBER, "the longest silence that a client should bear, in seconds; 60 by default"),
+    Query("least_attempts", NUMBER, "fewer of them are given up too early; 3 by default"),
+    Query("most_attempts", NUMBER, "more of them are a storm; 10 by default"),
+)
+
+
+async def _wait(asked: Asked) -> Response:
+    for name in asked.query.keys() - {"requests", "seconds"}:
+        raise BadRequestError(unknown("word", name, ("requests", "seconds")))
+    seconds = _number(asked.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
+    wanted = asked.query.get("requests")
+    holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
+    journal = asked.namespace.journal
+    return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
+
+
+async def _verify(asked: Asked) -> Response:
+    told = await asked.json("The body", _EXAMPLE)
+    space = asked.namespace
+    exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
+    find = partial(sift, exchanges, operations=asked.simulator.operations, before=forgotten.questions)
+    evidence = Evidence(await _views(exchanges), find, stubs, asked.now, space.shift, forgotten)
+    try:
+        results = run_checks(told.get("checks"), evidence)
+    except (CheckError, CriteriaError, DeclarationError) as error:
+        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
+    passed = all(result["passed"] for result in results)
+    return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
+
+
+async def _report(asked: Asked) -> Response:
+    try:
+        declared = declaration_of(asked.query)
+    except DeclarationError as error:
+        raise BadRequestError(str(error)) from None
+    space = asked.namespace
+    exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
+    seen = await _views(exchanges)
+    judged = partial(judge, seen, declared, now=asked.now, ahead=space.shift, forgotten=forgotten)
+    verdict = await asyncio.to_thread(judged)
+    return admin_json(verdict.as_json())
+
+
+VERIFICATION = (
+    Endpoint(
+        "wait",
+        "GET",
+        per_namespace("/wait"),
+        _wait,
+        "Wait for so many requests, or without a number for every answer to end",
+        {200: table({"happened": said(FLAG, "false when time was over first"), "opened": WHOLE})},
+        query=(
+            Query("requests", NUMBER, "how many requests to a model"),
+            Query("seconds", NUMBER, "the longest wait; 5 by default, 600 at the most"),
+        ),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "verify",
+        "POST",
+        per_namespace("/verify"),
+        _verify,
+        "Check what clients have done; status 417 when something is wrong",
+        {200: _CHECKED, 417: _CHECKED},
+        takes=table({"checks": rows(reference("Check"))}),
+        refuses=(400,),
+    ),
+    Endpoint(
+        "report",
+        "GET",
+        per_namespace("/report"),
+        _report,
+        "The verdict: how clients have behaved towards a server that failed",
+        {200: reference("Verdict")},
+        query=_DECLARED,
+        refuses=(400,),
+    ),
+)
+
+
+async def _views(exchanges: Sequence[Exchange]) -> list[View]:
+    return await in_turns(lambda each: View(told_whole(each)), exchanges)
+
+
+def _number(text: str, name: str, most: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= most:
+        raise BadRequestError(f"{name}: {text!r} is not a number from 0 to {most:g}")
+    return number
