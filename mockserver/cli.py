@@ -5,11 +5,11 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from mockserver.control.options import (
     OPTIONS,
@@ -26,7 +26,17 @@ from mockserver.control.stubs.book import Stub
 from mockserver.core.version import __version__
 from mockserver.serving.trace_files import TraceFiles, together
 
-Command = Callable[[argparse.Namespace], int]
+Argument = tuple[tuple[str, ...], Mapping[str, Any]]
+
+
+class Command(NamedTuple):
+    """A command: what runs it, its own arguments, and whether it takes all settings too."""
+
+    name: str
+    run: Callable[[argparse.Namespace], int]
+    help: str
+    arguments: tuple[Argument, ...] = ()
+    takes_settings: bool = False
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     command: Command = options.command
     try:
-        return command(options)
+        return command.run(options)
     except ConfigError as error:
         print(f"mockserver: {error}", file=sys.stderr)
         return 2
@@ -51,57 +61,14 @@ def _parser() -> argparse.ArgumentParser:
         prog="mockserver", description="A simulator of LLM inference APIs for offline testing."
     )
     parser.add_argument("--version", action="version", version=f"mockserver {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-
-    serve = commands.add_parser("serve", help="serve the dialects until interrupted")
-    _add_settings(serve)
-    serve.set_defaults(command=_serve)
-
-    dev = commands.add_parser("dev", help="serve beside a frontend: opens the live page, prints examples for it")
-    dev.add_argument("--no-open", action="store_true", help="open no browser")
-    _add_settings(dev)
-    dev.set_defaults(command=_dev)
-
-    routes = commands.add_parser("routes", help="list every route")
-    _add_settings(routes)
-    routes.set_defaults(command=_routes)
-
-    check = commands.add_parser("check", help="check a config file")
-    check.add_argument("config", type=Path, metavar="FILE")
-    check.set_defaults(command=_check)
-
-    plan = commands.add_parser("plan", help="show what a request would be answered, and when, without serving")
-    plan.add_argument("request", type=Path, metavar="REQUEST.json", help="the request's body; - reads standard input")
-    plan.add_argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)")
-    _add_settings(plan)
-    plan.set_defaults(command=_plan)
-
-    presets = commands.add_parser("presets", help="list the latency presets")
-    presets.add_argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'")
-    presets.set_defaults(command=_presets)
-
-    certs = commands.add_parser("certs", help="make certificates for the vendors' host names")
-    certs.add_argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)")
-    certs.add_argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal")
-    certs.set_defaults(command=_certs)
-
-    verdict = commands.add_parser("verdict", help="judge how clients behaved; exit code 1 for faults")
-    verdict.add_argument("source", metavar="FILE|URL", help="a journal as JSON lines, a test run's report, or a server")
-    verdict.add_argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback")
-    verdict.add_argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled")
-    verdict.add_argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear")
-    verdict.add_argument("--namespace", default="", metavar="NAME", help="whose journal of a server")
-    verdict.add_argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)")
-    verdict.add_argument("--json", action="store_true", help="print the verdict in full, as JSON")
-    verdict.set_defaults(command=_verdict)
-
-    health = commands.add_parser("health", help="ask a running server how it is; exit code 0 when it is well")
-    health.add_argument("url", nargs="?", default=None, metavar="URL", help="default: the settings' host and port")
-    health.add_argument(
-        "--ready", action="store_true", help="ask whether its latest config is in force, and it listens"
-    )
-    _add_settings(health)
-    health.set_defaults(command=_health)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        subparser = subparsers.add_parser(command.name, help=command.help)
+        for names, how in command.arguments:
+            subparser.add_argument(*names, **how)
+        if command.takes_settings:
+            _add_settings(subparser)
+        subparser.set_defaults(command=command)
     return parser
 
 
@@ -348,3 +315,71 @@ def _health(options: argparse.Namespace) -> int:
     well, said = ask(url, ready=options.ready)
     print(f"{url}: {said}", file=sys.stdout if well else sys.stderr)
     return 0 if well else 1
+
+
+def _argument(*names: str, **how: Any) -> Argument:
+    """An argument, as argparse takes it."""
+    return names, how
+
+
+COMMANDS = (
+    Command("serve", _serve, "serve the dialects until interrupted", takes_settings=True),
+    Command(
+        "dev",
+        _dev,
+        "serve beside a frontend: opens the live page, prints examples for it",
+        (_argument("--no-open", action="store_true", help="open no browser"),),
+        takes_settings=True,
+    ),
+    Command("routes", _routes, "list every route", takes_settings=True),
+    Command("check", _check, "check a config file", (_argument("config", type=Path, metavar="FILE"),)),
+    Command(
+        "plan",
+        _plan,
+        "show what a request would be answered, and when, without serving",
+        (
+            _argument("request", type=Path, metavar="REQUEST.json", help="the request's body; - reads standard input"),
+            _argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)"),
+        ),
+        takes_settings=True,
+    ),
+    Command(
+        "presets",
+        _presets,
+        "list the latency presets",
+        (_argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'"),),
+    ),
+    Command(
+        "certs",
+        _certs,
+        "make certificates for the vendors' host names",
+        (
+            _argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)"),
+            _argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal"),
+        ),
+    ),
+    Command(
+        "verdict",
+        _verdict,
+        "judge how clients behaved; exit code 1 for faults",
+        (
+            _argument("source", metavar="FILE|URL", help="a journal as JSON lines, a test run's report, or a server"),
+            _argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback"),
+            _argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled"),
+            _argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear"),
+            _argument("--namespace", default="", metavar="NAME", help="whose journal of a server"),
+            _argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)"),
+            _argument("--json", action="store_true", help="print the verdict in full, as JSON"),
+        ),
+    ),
+    Command(
+        "health",
+        _health,
+        "ask a running server how it is; exit code 0 when it is well",
+        (
+            _argument("url", nargs="?", default=None, metavar="URL", help="default: the settings' host and port"),
+            _argument("--ready", action="store_true", help="ask whether its latest config is in force, and it listens"),
+        ),
+        takes_settings=True,
+    ),
+)

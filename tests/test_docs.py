@@ -167,7 +167,7 @@ OWN = [block for block in commands() if re.match(r"(\w+=\S+ )*mockserver ", bloc
 def test_every_command_of_the_examples_is_one(block: Block) -> None:
     words = shlex.split(block.code)
     options = _parser().parse_args(words[words.index("mockserver") + 1 :])
-    if options.command.__name__ in ("_serve", "_dev", "_plan", "_routes", "_health"):
+    if options.command.takes_settings:
         options.config = None
         check_names(_settings(options), operations_of(load_dialects()))
 
