@@ -1,4 +1,4 @@
-"""The engines of a namespace, one for each model: whoever asks takes a seat, waits for it, or is sent away.
+"""The engines of a namespace, one for each model: whoever asks takes a slot, waits for it, or is sent away.
 
 The pace that an engine gives is what the wire keeps to and what the answer states of itself.
 """
@@ -14,39 +14,39 @@ from mockserver.latency.load import Engine, Span, Turn
 from mockserver.latency.profiles import Profile
 
 _MOST_ENGINES = 256
-# Answers may be planned in several threads at once, and an engine gives its seats one by one.
-_seating = Lock()
+# Answers may be planned in several threads at once, and an engine gives its slots one by one.
+_giving = Lock()
 
 
-class Seat(NamedTuple):
-    """What an engine has given to a request: its turn, and the time for which it is taken."""
+class Slot(NamedTuple):
+    """What an engine has given to a request: its turn, and the time that it takes."""
 
     engine: Engine
     turn: Turn
     span: Span
 
     def leave(self) -> None:
-        """Give the seat back before its time."""
-        with _seating:
+        """Give it back before that time is over."""
+        with _giving:
             self.engine.leave(self.span)
 
 
-class Counter(NamedTuple):
-    """Where a request asks for a seat: the engine, how it behaves, the instant, and how long the client would wait."""
+class Slots(NamedTuple):
+    """An engine's slots as a request finds them: how it behaves, the instant, and how long the client would wait."""
 
     engine: Engine
     profile: Profile
     now: float
     patience: float | None = None
 
-    def take(self, pace: Pace) -> tuple[Pace, Seat] | Rejection:
-        """The pace under the present load, with the seat; or the refusal of an engine that is full."""
-        with _seating:
+    def take(self, pace: Pace) -> tuple[Pace, Slot] | Rejection:
+        """The pace under the present load, with the slot; or the refusal of an engine that is full."""
+        with _giving:
             turn = self.engine.turn(self.profile, self.now)
             if turn is None or (self.patience is not None and turn.wait > self.patience):
                 return Rejection(FailureKind.OVERLOADED)
             loaded, span = self.engine.take(pace, self.profile, self.now, turn)
-            return loaded, Seat(self.engine, turn, span)
+            return loaded, Slot(self.engine, turn, span)
 
 
 class Engines:
@@ -55,8 +55,8 @@ class Engines:
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Engine] = OrderedDict()
 
-    def counter(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Counter | None:
-        """Where a request has to ask for a seat; None where its engine never fills."""
+    def slots(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Slots | None:
+        """The slots of a request's engine, as it finds them; None where there is no end of them."""
         if profile is None or profile.slots is None:
             return None
         key = (dialect, request.model)
@@ -64,7 +64,7 @@ class Engines:
         self._known.move_to_end(key)
         if len(self._known) > _MOST_ENGINES:
             self._known.popitem(last=False)
-        return Counter(engine, profile, now, request.patience)
+        return Slots(engine, profile, now, request.patience)
 
     def describe(self, now: float) -> list[dict[str, object]]:
         """Who is busy: for each engine how many requests it serves, and how many wait."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.control import memory
-from mockserver.control.load import Counter, Seat
+from mockserver.control.load import Slot, Slots
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
@@ -55,7 +55,7 @@ class Plan(NamedTuple):
     pace: Pace | None = None
     generation: Generation | None = None
     rejection: Rejection | None = None
-    seat: Seat | None = None
+    slot: Slot | None = None
     struck: tuple[Strike, ...] = ()
     rule: str | None = None
     nearest: tuple[Near, ...] | None = None
@@ -149,12 +149,12 @@ def _hear(visit: Visit) -> Question | Plan:
 
 
 def answer(
-    question: Question, strikes: Sequence[Strike] = (), counter: Counter | None = None, speech: Speech | None = None
+    question: Question, strikes: Sequence[Strike] = (), slots: Slots | None = None, speech: Speech | None = None
 ) -> Plan:
     """The plan of an answer: generate, pace, write. Faults of the model itself strike here, and no others.
 
-    At the `counter` a seat is taken, where the engine has so many and no more. A `speech` is what the model is made to
-    say instead of its own words.
+    Of the `slots` one is taken, where the engine has so many and no more. A `speech` is what the model is made to say
+    instead of its own words.
     """
     visit, request = question.visit, question.request
     seed = visit.site.seed
@@ -167,20 +167,20 @@ def answer(
     key = derive(seed, "pace", generation.fingerprint)
     unseen = generation.usage.unseen
     thinking = unseen.reasoning if unseen is not None else 0
-    timing, seat = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
+    timing, slot = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
     if speech is not None:
         timing = delayed(timing, speech.delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
-    if counter is not None:
-        taken = counter.take(timing)
+    if slots is not None:
+        taken = slots.take(timing)
         if isinstance(taken, Rejection):
             return refuse(taken, visit, request)
-        timing, seat = taken
+        timing, slot = taken
     operation = visit.landing.operation
     assert operation is not None, "a question is asked of an operation"
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
         return refuse(written, visit, request)
-    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, seat=seat, struck=struck)
+    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, slot=slot, struck=struck)
 
 
 def _struck(generation: Generation, strikes: Sequence[Strike]) -> tuple[Generation, tuple[Strike, ...]]:

@@ -349,8 +349,8 @@ def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries
     namespace, plan = visitor.namespace, exchange.plan
     _leave(namespace, ticket)
     if plan is not None and exchange.record.closed_by == "client":
-        if plan.seat is not None:
-            plan.seat.leave()
+        if plan.slot is not None:
+            plan.slot.leave()
         if plan.request is not None:
             retries.note_left(plan)
     visitor.metrics.ended(exchange)

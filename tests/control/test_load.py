@@ -42,7 +42,7 @@ def test_who_finds_the_slots_taken_waits_for_the_first_that_ends() -> None:
     plans = [asked(namespace, now, ONE_SLOT) for now in (0.0, 0.5, 0.6)]
     assert [round(plan.pace.queue, 6) for plan in plans if plan.pace] == [0.0, 0.5, 1.4]
     assert [round(plan.pace.schedule[-1], 6) for plan in plans if plan.pace] == [1.0, 1.5, 2.4]
-    assert [plan.seat and plan.seat.turn.position for plan in plans] == [0, 1, 2]
+    assert [plan.slot and plan.slot.turn.position for plan in plans] == [0, 1, 2]
 
 
 def test_the_stated_times_agree_with_the_wire() -> None:
@@ -80,8 +80,8 @@ def test_who_has_no_patience_is_refused_at_once() -> None:
 def test_a_seat_that_is_left_is_free_again() -> None:
     namespace = Namespace("")
     first = asked(namespace, 0.0, ONE_SLOT)
-    assert first.seat is not None
-    first.seat.leave()
+    assert first.slot is not None
+    first.slot.leave()
     second = asked(namespace, 0.1, ONE_SLOT)
     assert second.pace is not None
     assert second.pace.queue == 0.0

@@ -94,8 +94,8 @@ def test_a_load_that_comes_ten_times_as_fast_finds_the_same_engine() -> None:
         plans = [
             asked(Settings(latency=busy, speed=speed), now=number * 0.3 / speed, space=space) for number in range(12)
         ]
-        turns = [(plan.seat.turn.position, plan.seat.turn.wait * speed) if plan.seat else (-1, 0) for plan in plans]
-        ends = [schedule(plan)[-1] * speed if plan.seat else 0 for plan in plans]
+        turns = [(plan.slot.turn.position, plan.slot.turn.wait * speed) if plan.slot else (-1, 0) for plan in plans]
+        ends = [schedule(plan)[-1] * speed if plan.slot else 0 for plan in plans]
         stories.append([(*turn, end) for turn, end in zip(turns, ends, strict=True)])
     places = [place for place, _, _ in stories[0]]
     assert (min(places), max(places)) == (-1, 3)

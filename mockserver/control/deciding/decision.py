@@ -2,7 +2,7 @@
 
 recall:  call, namespace -> plan                  (of an equal call, where nothing could make a difference)
 decide:  question, namespace, now -> decision     (counts, draws and charges)
-respond: question, decision -> plan               (pure, but for the seat that it takes at a busy engine)
+respond: question, decision -> plan               (pure, but for the slot that it takes at a busy engine)
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, told_by, wished_reply
 from mockserver.control.deciding.replies import fulfil
 from mockserver.control.faults import wished
-from mockserver.control.load import Counter
+from mockserver.control.load import Slots
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question
@@ -37,7 +37,7 @@ class Decision(NamedTuple):
 
     heard: Question | Plan
     strikes: tuple[Strike, ...] = ()
-    counter: Counter | None = None
+    slots: Slots | None = None
     ticket: Ticket | None = None
     chosen: Chosen | None = None
 
@@ -46,7 +46,7 @@ class Decision(NamedTuple):
         """Whether nothing is in the way of an answer, so that an equal question would get an equal one."""
         chosen = self.chosen
         return (
-            not self.strikes and self.counter is None and self.ticket is None and chosen is not None and chosen.is_usual
+            not self.strikes and self.slots is None and self.ticket is None and chosen is not None and chosen.is_usual
         )
 
     @property
@@ -85,8 +85,8 @@ def decide(
     if chosen.is_body:
         return Decision(told, strikes, None, ticket, chosen)
     visit = told.visit
-    counter = namespace.engines.counter(visit.landing.dialect.name, told.request, visit.profile, now)
-    return Decision(told, strikes, counter, ticket, chosen)
+    slots = namespace.engines.slots(visit.landing.dialect.name, told.request, visit.profile, now)
+    return Decision(told, strikes, slots, ticket, chosen)
 
 
 def respond(decision: Decision) -> Plan:
@@ -95,7 +95,7 @@ def respond(decision: Decision) -> Plan:
     if chosen is None:
         assert isinstance(heard, Plan), "for every question something is chosen"
         return heard
-    plan = fulfil(heard, chosen, decision.strikes, decision.counter)
+    plan = fulfil(heard, chosen, decision.strikes, decision.slots)
     if decision.is_usual:
         _remember(plan)
     return plan

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
-from mockserver.control.load import Counter
+from mockserver.control.load import Slots
 from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
@@ -20,7 +20,7 @@ _NOTHING = Prepared()
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], counter: Counter | None) -> Plan:
+def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slots | None) -> Plan:
     """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
 
     A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError
@@ -35,12 +35,12 @@ def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], 
     check_faults(prepared, heard, chosen.by)
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
-    made = _with_headers(_made(heard, chosen, prepared, strikes, counter), prepared.headers)
+    made = _with_headers(_made(heard, chosen, prepared, strikes, slots), prepared.headers)
     return _marked(strike(made, strikes) if strikes else made, chosen)
 
 
 def _made(
-    heard: Question | Plan, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], counter: Counter | None
+    heard: Question | Plan, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], slots: Slots | None
 ) -> Plan:
     """The plan before anything strikes it."""
     content = prepared.content
@@ -52,7 +52,7 @@ def _made(
         return unmatched(heard, chosen.nearest)
     speech = content if isinstance(content, Speech) else None
     _check_calls(speech, heard, chosen.by)
-    return answer(heard, strikes, counter, speech)
+    return answer(heard, strikes, slots, speech)
 
 
 def _failed(heard: Question | Plan, trouble: str) -> Plan:

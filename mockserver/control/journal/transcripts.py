@@ -172,7 +172,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
-    waited = {"position": plan.seat.turn.position, "waited": plan.seat.turn.wait} if plan.seat else {}
+    waited = {"position": plan.slot.turn.position, "waited": plan.slot.turn.wait} if plan.slot else {}
     return {**said, **stated, **due, **waited, "ttft": first}
 
 

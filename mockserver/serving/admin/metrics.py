@@ -106,17 +106,17 @@ def _state(simulator: Simulator) -> Iterator[Family]:
     """What there is at present."""
     namespaces = simulator.namespaces.all()
     yield _gauge("mockserver_in_flight", "Answers that are being played.", simulator.metrics.in_flight)
-    seats: Counter[tuple[str, str]] = Counter()
+    held: Counter[tuple[str, str]] = Counter()
     running: Counter[str] = Counter()
     for space in namespaces:
         now = simulator.clock(space).now()
         for row in space.engines.describe(now):
             for state in ("busy", "waiting"):
-                seats[str(row["dialect"]), state] += int(str(row[state]))
+                held[str(row["dialect"]), state] += int(str(row[state]))
         for row in space.quotas.describe(now)["running"]:
             running[str(row["dialect"])] += int(str(row["running"]))
-    held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(seats.items())]
-    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", held)
+    samples = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(held.items())]
+    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", samples)
     gauges = [Sample({"dialect": name}, count) for name, count in sorted(running.items())]
     yield Family("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", gauges)
     yield _gauge("mockserver_namespaces", "Namespaces in use.", len(namespaces))
