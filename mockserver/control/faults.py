@@ -1,7 +1,7 @@
 """Which faults strike a request, and what they make of its plan.
 
-Each namespace counts what its rules have seen; whether a share of requests is struck is drawn from the request itself,
-so that the same requests are struck whatever their order.
+Each namespace counts what its rules have seen; whether a share of requests is struck is drawn from the request itself
+and from which attempt it is, so that the same requests are struck whatever their order, and retries can get through.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from mockserver.control.facts import RequestFacts
 from mockserver.control.plan import Plan, Question, refuse
 from mockserver.control.strikes import Count, Origin, Strike, is_among
 from mockserver.control.visits import Visit, WishError
-from mockserver.core.criteria import ANYTHING, Facts, decided
+from mockserver.core.criteria import ANYTHING, decided
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
@@ -79,7 +79,7 @@ class FaultDesk:
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
     def pick(
-        self, heard: Question | Plan, now: float, since: float = 0.0, facts: Facts | None = None
+        self, heard: Question | Plan, now: float, since: float = 0.0, facts: RequestFacts | None = None
     ) -> tuple[Strike, ...]:
         """The faults by which rules are to strike a request: those of its route, of the settings, and armed ones.
 
@@ -94,13 +94,13 @@ class FaultDesk:
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, facts.attempt, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: FaultRule) -> Count:
         return self._counts.setdefault(rule.name, Count())
 
-    def _count_and_draw(self, visit: Visit, rule: FaultRule, now: float) -> bool:
+    def _count_and_draw(self, visit: Visit, attempt: int, rule: FaultRule, now: float) -> bool:
         """Count the request, if the rule's time has come and has not gone by, and say whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
@@ -108,7 +108,7 @@ class FaultDesk:
         count = self._count(rule)
         count.matched += 1
         # A rule that strikes all alike needs no draw.
-        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, rule.name)
+        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, attempt, rule.name)
         struck = strikes(chance, count.matched, count.struck, elapsed, draw)
         count.struck += struck
         return struck
@@ -218,8 +218,10 @@ def _target(fault: Fault, visit: Visit) -> str:
     return "tool calls, and this request offers no tools" if kind.calls else "what a model says"
 
 
-def _draw(visit: Visit, name: str) -> float:
-    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint)).unit()
+def _draw(visit: Visit, attempt: int, name: str) -> float:
+    """A request's number, for a rule. A retry has one of its own: what strikes by chance does not strike for ever."""
+    again = (attempt,) if attempt > 1 else ()
+    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint, *again)).unit()
 
 
 def _words(fault: Fault, plan: Plan) -> Timeline:

@@ -31,8 +31,8 @@ class Chance:
 
     The rule holds from `start` seconds after it was armed, for so many `seconds` (without end when None). Of the
     requests that match in this window the first `skip` are spared, then every `every`-th is struck, `times` times at
-    the most; of these only the `share` (a probability, drawn from the request itself), which moves in a straight line
-    to `share_end`, where there is one, until the window ends.
+    the most; of these only the `share` (a probability, drawn from the request itself, and anew for each retry), which
+    moves in a straight line to `share_end`, where there is one, until the window ends.
     """
 
     times: int | None = None

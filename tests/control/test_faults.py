@@ -88,6 +88,22 @@ def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
     assert struck(prompts[::-1]) == forward
 
 
+def test_a_share_is_drawn_anew_for_each_retry_so_that_one_gets_through() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "error", share = 0.5 }'))
+
+    def failures(prompt: str) -> int:
+        """How often a prompt fails before its answer comes."""
+        here, body = Namespace("here"), {"model": "m", "prompt": prompt, "max_tokens": 1}
+        statuses = (ask("cerebras", body, settings=settings, namespace=here).status for _ in range(40))
+        return next(number for number, status in enumerate(statuses) if status == 200)
+
+    prompts = [f"prompt {number}" for number in range(200)]
+    tried = [failures(prompt) for prompt in prompts]
+    assert 80 <= tried.count(0) <= 120
+    assert 35 <= tried.count(1) <= 65
+    assert [failures(prompt) for prompt in prompts[::-1]] == tried[::-1]
+
+
 @pytest.mark.parametrize(
     "match, fits",
     [
