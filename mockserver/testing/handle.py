@@ -4,10 +4,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
-from mockserver.control.namespaces import check_advance
+from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.control.verify.subjects import everyone
 from mockserver.control.verify.verdict import Declaration, Verdict
@@ -53,9 +54,12 @@ class Handle:
     """One namespace of a server: where clients find it, what they are answered, and what they have done.
 
     `dialect` is where `OPENAI_BASE_URL` leads; without one it leads to the bare paths, where each has its dialect.
+    Raises ValueError when no request could name the namespace.
     """
 
     def __init__(self, link: Link, dialect: str | None = None) -> None:
+        if not is_name(link.namespace):
+            raise ValueError(f"namespace {link.namespace!r}: {BAD_NAME}")
         self._link = link
         self._dialect = dialect
         self._passing = count(1)
@@ -67,7 +71,7 @@ class Handle:
     @property
     def url(self) -> str:
         """The base URL of the namespace, without a slash at the end; dialects answer below it."""
-        return f"{self._link.server}/ns/{self.namespace}" if self.namespace else self._link.server
+        return f"{self._link.server}/ns/{quote(self.namespace, safe='')}" if self.namespace else self._link.server
 
     @property
     def namespace(self) -> str:

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from mockserver.control.journal.views import View
 from mockserver.control.settings import ConfigError
@@ -30,7 +31,7 @@ def verdict_on(
 
 def _of_server(url: str, declared: Declaration, namespace: str, token: str | None) -> Verdict:
     server, _, named = url.rstrip("/").partition("/ns/")
-    link = RemoteLink(server, named or namespace, token)
+    link = RemoteLink(server, unquote(named) or namespace, token)
     try:
         clock = link.clock()
         views, forgotten = link.past()

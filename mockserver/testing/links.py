@@ -227,7 +227,7 @@ class RemoteLink:
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:
-        prefix = f"{_ADMIN}/ns/{self.namespace}" if self.namespace else _ADMIN
+        prefix = f"{_ADMIN}/ns/{quote(self.namespace, safe='')}" if self.namespace else _ADMIN
         headers = {"content-type": "application/json"}
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"

@@ -52,6 +52,27 @@ def handle(request: pytest.FixtureRequest, server: MockServer) -> Handle:
     return reached.in_namespace(f"handle-{next(_numbers)}")
 
 
+@pytest.mark.parametrize("name", ["test_it[a?b]", "issue#12", "100%41", "größe", "a+b&c=d"])
+@pytest.mark.parametrize(
+    "reach", [lambda server: server, lambda server: RemoteServer(server.url)], ids=["local", "remote"]
+)
+def test_a_namespace_may_have_any_name_that_a_path_can_hold(
+    server: MockServer, reach: Callable[[MockServer], MockServer | RemoteServer], name: str
+) -> None:
+    handle = reach(server).in_namespace(name)
+    handle.reset()
+    handle.on().reply("Here it is.")
+    assert said(handle, "Where?")["content"] == "Here it is."
+    assert [view.namespace for view in handle.requests] == [name]
+
+
+@pytest.mark.parametrize("name", ["a/b", "test_it[cerebras/llama]", "a b", "a" * 201])
+def test_a_name_that_no_request_could_have_is_refused(server: MockServer, name: str) -> None:
+    for reached in (server, RemoteServer(server.url)):
+        with pytest.raises(ValueError, match="no slash, no blank, and at most 200 characters"):
+            reached.in_namespace(name)
+
+
 def said(handle: Handle, text: str, **fields: Any) -> Any:
     """The message that a chat is answered."""
     import json
