@@ -236,7 +236,7 @@ class Handle:
         return name
 
     def _late(self, what: str) -> str:
-        return "\n".join([f"{what}; there is:", *_lines(self._link.past())])
+        return "\n".join([f"{what}; there is:", *(_lines(self._link.past()) or ["   nothing yet"])])
 
     def _settled(self) -> Past:
         """What the journal tells, once answers that end in a moment have ended."""

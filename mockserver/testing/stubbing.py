@@ -6,6 +6,7 @@ Every word that completes a stub puts it into force at once; further words chang
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
+from mockserver.control.stubs.notation import StubError
 from mockserver.control.verify.subjects import PLACES, asked_for
 from mockserver.testing.links import Link
 from mockserver.testing.notation import told_match, told_reply, told_step
@@ -73,6 +74,9 @@ class Stubbing:
 
     def script(self, steps: Iterable[Any]) -> Self:
         """Answer with these steps, one after the other, each of them once."""
+        if isinstance(steps, str | Mapping):
+            # Either can be gone through: by its letters, or by its keys.
+            raise StubError(f"script: {steps!r} is no list of steps; a single one is [{steps!r}]")
         return self._put(script=[told_step(step) for step in steps])
 
     def error(self, kind: str, **settings: Any) -> Self:

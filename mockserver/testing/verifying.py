@@ -154,9 +154,9 @@ class Verify:
         """The same verdict, which raises nothing."""
         said: Any = "error" if isinstance(outcome, BaseException) else outcome
         told = {name: value for name, value in (("handles", handles), ("outcome", said)) if value is not None}
+        declared = Declaration(**self._declared | told | limits)
         # What was declared once holds for the report too.
         self._declared |= {**told, **limits}
-        declared = Declaration(**self._declared)
         self._link.wait(_SETTLING)
         found, clock = self._subject.sifted(), self._link.clock()
         return judge(found.matching, declared, now=clock.now, ahead=clock.ahead, forgotten=found.forgotten)

@@ -210,6 +210,14 @@ def test_a_script_is_played_step_by_step(handle: Handle) -> None:
     assert [view.rule for view in handle.requests] == ["stub-1", "stub-1", "stub-1", None]
 
 
+@pytest.mark.parametrize("steps", ["Hello.", {"reply": "Hello."}])
+def test_a_script_of_one_step_that_is_no_list_is_refused(handle: Handle, steps: Any) -> None:
+    for script in (handle.script, handle.on(stream=True).script):
+        with pytest.raises(StubError, match=r"is no list of steps; a single one is \["):
+            script(steps)
+    assert handle.stubs == []
+
+
 def test_words_after_a_stub_is_in_force_change_it(handle: Handle) -> None:
     stub = handle.on(model=BODY["model"]).reply("Once.").once().named("mine").priority(3)
     Wire(handle).ask()
@@ -358,6 +366,16 @@ def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
     asker.join()
     with pytest.raises(TimeoutError, match=r"Waited 0.01 s for 2 requests; there is:\n.*#1 cerebras completions"):
         handle.wait_for_requests(2, timeout=0.01)
+    handle.reset()
+    with pytest.raises(TimeoutError, match=r"there is:\n +nothing yet$"):
+        handle.wait_for_requests(1, timeout=0.01)
+
+
+def test_a_declaration_that_was_refused_is_forgotten(handle: Handle) -> None:
+    for refused in ({"handles": "retri"}, {"patience": -1}):
+        with pytest.raises(ValueError, match=r"handles|patience"):
+            handle.verify.resilience(**refused)
+    assert handle.verify.resilience(outcome="answer").is_clean
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
