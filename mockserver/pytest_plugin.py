@@ -96,20 +96,23 @@ def mockserver(
     from mockserver.control.options import from_texts
     from mockserver.control.settings import ConfigError
     from mockserver.control.verify.verdict import DECLARED
+    from mockserver.testing.links import LinkError
 
     item, config = request.node, request.config
-    marked = _marked(item)
-    handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None))
-    strict = marked.pop("strict", None)
-    declared = {name: marked.pop(name) for name in DECLARED if name in marked}
-    own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
     try:
+        marked = _marked(item)
+        handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None))
+        strict = marked.pop("strict", None)
+        declared = {name: marked.pop(name) for name in DECLARED if name in marked}
+        own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
         strictly = from_texts({"strict": _told(config, "strict") if strict is None else strict}, "setting")["strict"]
         handle.settle(**own)
         handle.declare(**declared)
         variables = handle.environ()
     except (ConfigError, ValueError) as error:
         raise pytest.fail.Exception(f"mockserver, by its marker or an option: {error}", pytrace=False) from None
+    except LinkError as error:
+        raise pytest.fail.Exception(f"mockserver, by --mockserver-url: {error}", pytrace=False) from None
     item.stash[_HANDLE] = handle
     item.stash[_STRICTLY] = strictly
     with variables:
@@ -185,11 +188,11 @@ def _told(config: pytest.Config, name: str) -> Any:
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
-    """What the markers of a test say; those nearest to it count."""
+    """What the markers of a test say; those nearest to it count. Raises ValueError where one has no name."""
     told: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("mockserver"))):
         if marker.args:
-            raise pytest.UsageError(f"{item.nodeid}: marker mockserver takes names, as in mockserver(seed=7)")
+            raise ValueError(f"{marker.args[0]!r}: it takes names, such as mockserver(seed=7, dialect='cerebras')")
         told |= marker.kwargs
     return told
 
@@ -210,7 +213,7 @@ def _base_seed(config: pytest.Config) -> int:
     try:
         return int(told)
     except ValueError:
-        raise pytest.UsageError(f"mockserver_seed: {told!r} is not a whole number") from None
+        raise ValueError(f"mockserver_seed: {told!r} is not a whole number") from None
 
 
 def _seed(item: pytest.Item) -> int:

@@ -176,6 +176,31 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
     run(pytester, test_it=STRICT).assert_outcomes(passed=2, failed=2)
 
 
+@pytest.mark.parametrize(
+    ("marker", "arguments", "complaint"),
+    [
+        ("'cerebras'", [], "*by its marker or an option: 'cerebras': it takes names, such as mockserver(seed=7, *"),
+        ("sed=7", [], "*by its marker or an option: A namespace has no setting 'sed'. Did you mean 'seed'?*"),
+        ("", ["--mockserver-seed=x"], "*by its marker or an option: mockserver_seed: 'x' is not a whole number"),
+        ("", ["--mockserver-url=http://127.0.0.1:9"], "*by --mockserver-url: http://127.0.0.1:9: *Connection refused"),
+        ("", ["--mockserver-url=127.0.0.1:9"], "*by --mockserver-url: 127.0.0.1:9: *"),
+    ],
+)
+def test_a_mistake_is_told_in_a_line_and_not_by_our_own_code(
+    pytester: pytest.Pytester, marker: str, arguments: list[str], complaint: str
+) -> None:
+    module = f"""
+        import pytest
+
+        @pytest.mark.mockserver({marker})
+        def test_it(mockserver): ...
+    """
+    result = run(pytester, *arguments, test_it=module)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([complaint])
+    result.stdout.no_fnmatch_line("*Error*")
+
+
 def test_a_function_that_fails_fails_its_test(pytester: pytest.Pytester) -> None:
     module = """
         import my_app, pytest
