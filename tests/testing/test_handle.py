@@ -371,6 +371,17 @@ def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
         handle.wait_for_requests(1, timeout=0.01)
 
 
+def test_a_refusal_of_a_wrong_path_or_header_is_told_with_the_way_out(handle: Handle) -> None:
+    wire = Wire(handle)
+    wire.ask(path="/cerebras/v1/chat/completions")
+    wire.ask(path="/v1/chat/completion")
+    wire.ask(x_mockserver_sed="7")
+    lines = handle.journal().splitlines()
+    assert "404 unknown_path (nearest: /cerebras/v1/completions, " in lines[0]
+    assert "404 no_route (Nothing is served at POST /v1/chat/completion. Put a dialect's name in front" in lines[1]
+    assert "400 bad_wish (unknown header 'x-mockserver-sed'. Did you mean 'x-mockserver-seed'?" in lines[2]
+
+
 def test_a_declaration_that_was_refused_is_forgotten(handle: Handle) -> None:
     for refused in ({"handles": "retri"}, {"patience": -1}):
         with pytest.raises(ValueError, match=r"handles|patience"):

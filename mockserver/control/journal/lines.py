@@ -64,9 +64,9 @@ def short(text: str) -> str:
 
 
 def _why(view: View) -> str:
-    """What the vendor says of a request that breaks its contract, on one line; nothing of other refusals."""
-    body = view.answer.get("body")
-    if not body or not view.breaks_contract:
+    """Our own hint, or what the vendor says of a request that breaks its contract, on one line; nothing else."""
+    body = view.hint or (view.breaks_contract and view.answer.get("body"))
+    if not body:
         return ""
     text = body if isinstance(body, str) else orjson.dumps(body).decode()
     return f" ({' '.join(text.split())[:_TOLD]})"

@@ -248,6 +248,11 @@ class View:
         return self.refused in _BREACHES or self._decision.get("by") == "denial"
 
     @property
+    def hint(self) -> str | None:
+        """What we have to say of a refusal: why we would not take the request, or what is served near a wrong path."""
+        return self._decision.get("message") or self.answer_headers.get("x-mockserver-hint")
+
+    @property
     def trouble(self) -> str | None:
         """What a function of the test's own has raised; None when none did."""
         return self._decision.get("handler_error")
