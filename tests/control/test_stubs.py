@@ -347,10 +347,13 @@ def _raises(request: Any) -> str:
 @pytest.mark.parametrize(
     "table, trouble",
     [
-        ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city'"),
+        ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city' (test_stubs.py:"),
         ({"reply": lambda request: {"txt": 1}}, "stub 'x': its function raised StubError: reply: unknown key 'txt'."),
         ({"reply": lambda request: {"seed": 1}}, "stub 'x': its function returned a function, a seed or a latency"),
-        ({"match": {"prompt": lambda said: 1 / 0}, "reply": "x"}, "stub 'x': its predicate raised ZeroDivisionError"),
+        (
+            {"match": {"prompt": lambda said: 1 / 0}, "reply": "x"},
+            "stub 'x': its predicate raised ZeroDivisionError: division by zero (test_stubs.py:",
+        ),
     ],
 )
 def test_a_function_that_fails_is_a_server_error_which_the_plan_explains(table: dict[str, Any], trouble: str) -> None:

@@ -275,7 +275,8 @@ def test_a_function_that_fails_is_a_problem_of_the_test(server: MockServer) -> N
     handle = server.in_namespace("failing")
     handle.on().reply(lambda request: 1 / 0)
     assert Wire(handle).ask()[0] == 500
-    assert handle.last.trouble == "stub 'stub-1': its function raised ZeroDivisionError: division by zero"
+    told = r"stub 'stub-1': its function raised ZeroDivisionError: division by zero \(test_handle\.py:\d+\)"
+    assert re.fullmatch(told, handle.last.trouble or "")
     [problem] = handle.problems()
     assert "ZeroDivisionError" in problem
 

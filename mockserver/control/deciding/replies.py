@@ -8,7 +8,7 @@ from mockserver.control.faults import strike
 from mockserver.control.load import Slots
 from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
 from mockserver.control.strikes import Strike
-from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw
+from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
 from mockserver.control.stubs.notation import StubError, read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.visits import WishError
@@ -110,7 +110,7 @@ def _asked(handler: Handler, chosen: Chosen) -> Prepared:
         value = handler(chosen.facts)
         said = Prepared() if value is None else read_prepared(value)
     except Exception as error:
-        raise HandlerError(f"{chosen.by}: its function raised {type(error).__name__}: {error}") from error
+        raise HandlerError(f"{chosen.by}: its function {raised(error)}") from error
     if callable(said.content) or said.seed is not None or said.latency is not None:
         raise HandlerError(
             f"{chosen.by}: its function returned a function, a seed or a latency; these are the stub's to say"

@@ -5,6 +5,7 @@ decides an answer is in the request itself.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
 from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -103,7 +104,16 @@ class Near(NamedTuple):
 
 
 class HandlerError(Exception):
-    """A function of the user's has failed; the text names its stub and what it raised."""
+    """A function of the user's has failed; the text names its stub, what it raised, and in which line."""
+
+
+def raised(error: Exception) -> str:
+    """What a user's function has raised, with its own line: the test that it stands in shows no traceback of it."""
+    step = error.__traceback__
+    while step is not None and step.tb_frame.f_globals.get("__name__", "").startswith("mockserver."):
+        step = step.tb_next
+    at = "" if step is None else f" ({PurePath(step.tb_frame.f_code.co_filename).name}:{step.tb_lineno})"
+    return f"raised {type(error).__name__}: {error}{at}"
 
 
 class StubBook:
@@ -248,7 +258,7 @@ def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
     try:
         return matches(criteria, facts)
     except Exception as error:
-        raise HandlerError(f"stub {stub.name!r}: its predicate raised {type(error).__name__}: {error}") from error
+        raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
 
 
 def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
