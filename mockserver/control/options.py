@@ -382,4 +382,16 @@ def _read(option: Option, value: Any, place: str, traces: Tracing) -> Any:
     try:
         return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{place}: {error}") from None
+        raise ConfigError(f"{place}{_number_of_the_bad(option, value)}: {error}") from None
+
+
+def _number_of_the_bad(option: Option, value: Any) -> str:
+    """Which of several values of an option that may be said often cannot be read, as `[1]`; else nothing."""
+    if not (option.often and isinstance(value, list | tuple) and len(value) > 1):
+        return ""
+    for number, item in enumerate(value):
+        try:
+            option.read(item)
+        except (ValueError, TypeError):
+            return f"[{number}]"
+    return ""

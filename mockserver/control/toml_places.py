@@ -5,12 +5,17 @@ import re
 # A place as errors call it: `latency`, `route[1].faults`, `stub[0].reply.file`.
 _PLACE = re.compile(r"[\w-]+(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*")
 _PART = re.compile(r"([\w-]+)(?:\[(\d+)\])?")
+# What follows a place in which there is a key that nobody knows.
+_STRANGE = re.compile(r"(?:: \w+)?: unknown \w+ '([\w-]+)'")
 
 
 def located(message: str, text: str, name: str) -> str:
     """A message that begins with a place in a text, behind the text's name and the line of that place."""
     place = _PLACE.match(message)
-    line = line_of(text, place[0]) if place is not None else None
+    if place is None:
+        return f"{name}: {message}"
+    strange = _STRANGE.match(message, place.end())
+    line = line_of(text, place[0] if strange is None else f"{place[0]}.{strange[1]}")
     return f"{name}: {message}" if line is None else f"{name}, line {line}: {message}"
 
 

@@ -157,6 +157,18 @@ def test_every_option_has_its_environment_variable() -> None:
         ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing, or no text"),
         ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' does not start with /"),
         ("[[route]]\npth = '/x'", "mock.toml, line 2: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
+        (
+            "[[fault]]\nkind = 'cut'\n[[fault]]\nkind = 'cut'\nafter_evnt = 3",
+            "mock.toml, line 5: fault[1]: cut: unknown key 'after_evnt'. Did you mean 'after_event'?",
+        ),
+        (
+            "[[quota]]\ntier = 'free'\n\n[[quota]]\nrequests = '3'",
+            "mock.toml, line 4: quota[1]: requests: '3' is no limit",
+        ),
+        (
+            "[[stub]]\nreply = 'a'\n\n[[stub]]\nname = 'b'\nrepli = 'c'",
+            "mock.toml, line 6: stub[1]: unknown key 'repli'. Did you mean 'replies'?",
+        ),
         ("route = 3", "mock.toml, line 1: route: write it as [[route]]"),
         ("bare = 3", "mock.toml, line 1: bare: is a table, such as [bare]"),
         ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of texts"),
