@@ -51,7 +51,7 @@ def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunR
 def test_what_the_documentation_promises_runs_as_written(
     pytester: pytest.Pytester, seed: int, arguments: tuple[str, ...]
 ) -> None:
-    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=5)
+    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=7)
 
 
 def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytest.Pytester, shared: MockServer) -> None:
