@@ -10,7 +10,9 @@ from mockserver.core.dialects import Clients, Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
 
-_OPENAI = ("OPENAI_BASE_URL", "OPENAI_API_KEY")
+# The older name of the URL is the only one that LlamaIndex reads, and the first that LangChain does.
+_OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+_OPENAI_KEY = "OPENAI_API_KEY"
 # A proxy that the environment names cannot reach this machine's loopback.
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _LOOPBACK = "127.0.0.1,localhost,::1"
@@ -37,7 +39,7 @@ def clients_of(dialect: str) -> Clients:
 
 def environment(place: Destination) -> dict[str, str]:
     """The variables that lead every client to a place."""
-    told = dict(zip(_OPENAI, (place.openai_base_url(), place.api_key), strict=True))
+    told = dict.fromkeys(_OPENAI_URLS, place.openai_base_url()) | {_OPENAI_KEY: place.api_key}
     for name, dialect in _dialects().items():
         clients = dialect.clients
         told |= dict.fromkeys(clients.urls, place.base_url(name))

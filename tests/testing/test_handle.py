@@ -110,6 +110,7 @@ def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: py
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with handle.environ():
         assert os.environ["QSTASH_URL"] == f"{handle.url}/upstash"
+        assert os.environ["OPENAI_BASE_URL"] == os.environ["OPENAI_API_BASE"] == f"{handle.url}/v1"
         assert os.environ["OPENAI_API_KEY"] == handle.api_key
         assert "127.0.0.1" in os.environ["NO_PROXY"]
     assert os.environ["QSTASH_URL"] == "https://mine"
