@@ -18,6 +18,7 @@ from mockserver.control.toml_places import line_of, located
 from mockserver.core.criteria import strange_name
 from mockserver.core.dialects import Dialect, Edition
 from mockserver.core.naming import unknown
+from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, NotationError, read_profile
@@ -308,6 +309,15 @@ def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str
             raise ConfigError(f"fault.{complaint}")
 
 
+def check_strikes(faults: Iterable[Fault], place: str) -> None:
+    """Raise ConfigError where a fault strikes no answer but the listener, which belongs to nobody alone."""
+    for fault in faults:
+        if FAULTS[fault.kind].listens:
+            raise ConfigError(
+                f"{place}: {fault.kind!r} strikes the listener, and so everybody: say it to the whole server"
+            )
+
+
 def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     """Raise ConfigError where a quota is for a dialect that has none, or names a tier that no dialect has."""
     try:
@@ -357,6 +367,7 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
         for key, option in options.items()
         if key in entry
     }
+    check_strikes(checked.get("faults", ()), f"{place}.faults")
     return RouteSettings(**{**entry, **checked})
 
 

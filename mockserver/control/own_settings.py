@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.options import OWN, check_matches, from_texts
+from mockserver.control.options import OWN, check_matches, check_strikes, from_texts
 from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
@@ -19,6 +19,7 @@ def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: T
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
     own = from_texts(told, "setting", traces)
     check_matches(own.get("fault", ()), operations_of(dialects))
+    check_strikes(own.get("fault", ()), "setting fault")
     try:
         check_quotas(own.get("quota", ()), dialects)
     except QuotaError as error:

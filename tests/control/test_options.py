@@ -169,6 +169,10 @@ def test_every_option_has_its_environment_variable() -> None:
             "[[stub]]\nreply = 'a'\n\n[[stub]]\nname = 'b'\nrepli = 'c'",
             "mock.toml, line 6: stub[1]: unknown key 'repli'. Did you mean 'replies'?",
         ),
+        (
+            "[[route]]\npath = '/x'\ndialect = 'ovms'\noperation = 'o'\nfaults = ['cut', 'refuse']",
+            "mock.toml, line 5: route[0].faults: 'refuse' strikes the listener, and so everybody",
+        ),
         ("route = 3", "mock.toml, line 1: route: write it as [[route]]"),
         ("bare = 3", "mock.toml, line 1: bare: is a table, such as [bare]"),
         ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of texts"),

@@ -243,6 +243,8 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
         handle.verify.calls(1, modl="x")
     with pytest.raises((ConfigError, StubError), match=r"has no setting 'sed'. Did you mean 'seed'?"):
         handle.settle(sed=4)
+    with pytest.raises((ConfigError, StubError), match="'refuse' strikes the listener, and so everybody"):
+        handle.settle(fault="{ kind = 'refuse', for = 3 }")
     with pytest.raises(CriteriaError, match=r"unknown name 'cerebra'. Did you mean 'cerebras'?"):
         handle.verify.never(dialect="cerebra")
     with pytest.raises(CriteriaError, match=r"unknown word 'rest'. Did you mean 'reset'?"):
