@@ -3,6 +3,7 @@
 import argparse
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from mockserver.control.options import (
 )
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
+from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
 from mockserver.serving.trace_files import TraceFiles, together
 
@@ -41,9 +43,12 @@ class Command(NamedTuple):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, or 2 when it was told something that cannot be meant."""
-    options = _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    options, strange = _parser(arguments).parse_known_args(arguments)
     command: Command = options.command
     try:
+        if strange:
+            raise ConfigError(_complaint_of(strange[0], options.usage()))
         return command.run(options)
     except ConfigError as error:
         print(f"mockserver: {error}", file=sys.stderr)
@@ -56,7 +61,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 141
 
 
-def _parser() -> argparse.ArgumentParser:
+def _complaint_of(word: str, usage: str) -> str:
+    """What to say of a word that a command does not take; `usage` names all that it does."""
+    if not word.startswith("--"):
+        return f"{word!r} is one argument too many: see --help"
+    return unknown("option", word.partition("=")[0], dict.fromkeys(re.findall(r"--[a-z][a-z-]+", usage)))
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """What reads the arguments, with the settings of the command that they name."""
     parser = argparse.ArgumentParser(
         prog="mockserver", description="A simulator of LLM inference APIs for offline testing."
     )
@@ -66,9 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         subparser = subparsers.add_parser(command.name, help=command.help)
         for names, how in command.arguments:
             subparser.add_argument(*names, **how)
-        if command.takes_settings:
+        # To add those of the others as well would take a fiftieth of the server's start.
+        if command.takes_settings and command.name in arguments[:1]:
             _add_settings(subparser)
-        subparser.set_defaults(command=command)
+        subparser.set_defaults(command=command, usage=subparser.format_usage)
     return parser
 
 

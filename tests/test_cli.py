@@ -98,6 +98,10 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
     [
         (["serve", "--port", "99999"], "option port: 99999 is not a whole number from 0 to 65535"),
         (["serve", "--dialect", "cerebra", "--port", "0"], "dialect: unknown name 'cerebra'. Did you mean 'cerebras'?"),
+        (["serve", "--latncy", "off"], "unknown option '--latncy'. Did you mean '--latency'? Known: --config, --host,"),
+        (["serve", "--latncy=off"], "unknown option '--latncy'. Did you mean '--latency'?"),
+        (["verdict", "x.jsonl", "--handle-it", "retry"], "unknown option '--handle-it'. Did you mean '--handles'?"),
+        (["check", "a.toml", "b.toml"], "'b.toml' is one argument too many: see --help"),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
         (["plan", "request.json"], "plan: say whose request it is: --dialect NAME"),
         (
