@@ -180,7 +180,6 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
     ("marker", "arguments", "complaint"),
     [
         ("'cerebras'", [], "*by its marker or an option: 'cerebras': it takes names, such as mockserver(seed=7, *"),
-        ("sed=7", [], "*by its marker or an option: A namespace has no setting 'sed'. Did you mean 'seed'?*"),
         ("", ["--mockserver-seed=x"], "*by its marker or an option: mockserver_seed: 'x' is not a whole number"),
         ("", ["--mockserver-url=http://127.0.0.1:9"], "*by --mockserver-url: http://127.0.0.1:9: *Connection refused"),
         ("", ["--mockserver-url=127.0.0.1:9"], "*by --mockserver-url: 127.0.0.1:9: *"),
@@ -284,7 +283,7 @@ def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_
         @pytest.mark.mockserver(latency="off", edition="documented")
         def test_marker(mockserver):
             my_app.ask_plainly("hello")
-            assert mockserver.last.ttft < 0.02
+            assert mockserver.last.told["timing"]["ttft_due"] == 0
             assert mockserver.last.edition == "documented"
     """
     latency = "import pytest\n\n@pytest.fixture\ndef latency():\n    return {seconds}\n"
