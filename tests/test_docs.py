@@ -166,7 +166,8 @@ OWN = [block for block in commands() if re.match(r"(\w+=\S+ )*mockserver ", bloc
 @pytest.mark.parametrize("block", OWN, ids=lambda block: block.code)
 def test_every_command_of_the_examples_is_one(block: Block) -> None:
     words = shlex.split(block.code)
-    options = _parser().parse_args(words[words.index("mockserver") + 1 :])
+    arguments = words[words.index("mockserver") + 1 :]
+    options = _parser(arguments).parse_args(arguments)
     if options.command.takes_settings:
         options.config = None
         check_names(_settings(options), operations_of(load_dialects()))

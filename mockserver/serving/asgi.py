@@ -11,6 +11,7 @@ from mockserver.serving.player import Performance, Then
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
 class AsgiSink:

@@ -1,12 +1,16 @@
-"""What lets a page of another origin read the dialects' answers: preflights, and headers of the answers themselves.
+"""What lets a page of another origin read answers: preflights, and headers of the answers themselves.
 
 Nothing of it goes to a request that brings no `Origin`. With the setting `cors = "vendor"` all of it is left out: then
 a page sees what the vendor would let it see.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from mockserver.core.calls import Headers
 from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
+from mockserver.serving.asgi import Application, Receive, Send
 
 # Browsers ask again after so many seconds.
 _REMEMBERED = b"600"
@@ -56,3 +60,28 @@ def _opened(origin: str) -> RawHeaders:
         (b"access-control-allow-credentials", b"true"),
         (b"vary", b"Origin"),
     )
+
+
+def open_to_pages(api: Application, is_open: Callable[[], bool]) -> Application:
+    """An ASGI application, open to pages of any origin while something else tells the good ones from the bad."""
+
+    async def opened(scope: Any, receive: Receive, send: Send) -> None:
+        headers = Headers(scope.get("headers", ()))
+        origin = headers.get("origin")
+        if origin is None or not is_open():
+            await api(scope, receive, send)
+            return
+        allowed = preflight(scope["method"], headers)
+        if allowed is not None:
+            await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
+            await send({"type": "http.response.body"})
+            return
+
+        async def told(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message["headers"], *_opened(origin)]}
+            await send(message)
+
+        await api(scope, receive, told)
+
+    return opened

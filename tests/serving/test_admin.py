@@ -194,6 +194,22 @@ def test_a_page_of_another_origin_cannot_reach_the_admin_api(server: MockServer)
     assert exchange(server.url, "GET", path, None, {"origin": server.url}).status == 200
 
 
+def test_a_page_of_another_origin_that_knows_the_token_can_use_the_admin_api() -> None:
+    path, origin = "/_mockserver/ns/page/stubs", {"origin": "http://localhost:5173"}
+    wish = {"access-control-request-method": "PUT", "access-control-request-headers": "authorization,content-type"}
+    key = {"authorization": "Bearer secret"}
+    with MockServer(admin_token="secret") as server:
+        asked = exchange(server.url, "OPTIONS", path, None, {**origin, **wish})
+        told = dict(asked.headers)
+        assert asked.status == 204
+        assert told["access-control-allow-headers"] == wish["access-control-request-headers"]
+        assert "PUT" in told["access-control-allow-methods"]
+        for body, more, status in ((b'{"reply": "a"}', key, 200), (b"{", key, 400), (b"{}", {}, 401)):
+            answer = exchange(server.url, "PUT", path, body, {**origin, **more})
+            assert (answer.status, dict(answer.headers)["access-control-allow-origin"]) == (status, origin["origin"])
+        assert "access-control-allow-origin" not in dict(exchange(server.url, "GET", path, None, key).headers)
+
+
 def test_a_rule_has_a_name_of_its_own_beside_all_settings_of_its_kind(server: MockServer) -> None:
     path = "/_mockserver/ns/named/faults"
     table = {"name": "wide", "kind": "encoding", "charset": "utf-16-be"}

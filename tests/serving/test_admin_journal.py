@@ -147,6 +147,38 @@ def test_what_the_journal_cannot_answer_is_said_clearly(server: MockServer, path
     assert json.loads(answer.body)["error"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("path", "word"),
+    [
+        ("/journal?ful=1", "full"),
+        ("/journal.jsonl?limt=5", "limit"),
+        ("/journal.har?aftr=5", "after"),
+        ("/latency?off=slow", "of"),
+        ("/wait?request=1", "requests"),
+    ],
+)
+def test_a_word_that_a_query_cannot_have_is_refused(server: MockServer, path: str, word: str) -> None:
+    answer = exchange(server.url, "GET", f"/_mockserver{path}")
+    assert answer.status == 400
+    assert f"Did you mean '{word}'?" in json.loads(answer.body)["error"]["message"]
+
+
+def test_what_is_either_asked_for_or_not_is_said_by_1_or_0(server: MockServer) -> None:
+    exchange(server.url, "POST", "/ns/full/cerebras/v1/completions", b"{")
+
+    def told(full: str) -> bytes:
+        return exchange(server.url, "GET", f"/_mockserver/ns/full/journal?full={full}").body
+
+    assert b'"request"' in told("1")
+    assert b'"request"' not in told("0")
+    assert b"'yes' is neither 1 nor 0" in told("yes")
+    settings = [b'{"seed": 7}', b'{"latency": "slow"}']
+    for merge, kept in (("1", {"seed": 7, "latency": "slow"}), ("0", {"latency": "slow"})):
+        for body in settings:
+            exchange(server.url, "PUT", f"/_mockserver/ns/full/settings?merge={merge}", body)
+        assert json.loads(exchange(server.url, "GET", "/_mockserver/ns/full/settings").body) == kept
+
+
 @pytest.mark.parametrize("name", ["a/b", "two words", "x" * 201])
 def test_a_namespace_that_no_path_could_name_is_refused(server: MockServer, name: str) -> None:
     headers = {**KEY, "x-mockserver-namespace": name}

@@ -145,7 +145,8 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver.serving.reload import ConfigFile, take_up
 
     Path("conf/ttft.txt").write_text("20ms\n")
-    options = cli._parser().parse_args(["serve", "--config", "conf/mock.toml"])
+    arguments = ["serve", "--config", "conf/mock.toml"]
+    options = cli._parser(arguments).parse_args(arguments)
     config = ConfigFile(Path("conf/mock.toml"), lambda: cli._settings(options))
     app = create_app(config.read())
 

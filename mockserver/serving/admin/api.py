@@ -8,11 +8,13 @@ from urllib.parse import urlsplit
 
 import orjson
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
 from mockserver.control.settings import Settings
+from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 from mockserver.serving.admin.answers import admin_error
 from mockserver.serving.admin.asked import Asked, BadRequestError
@@ -30,6 +32,7 @@ from mockserver.serving.admin.server import SERVER
 from mockserver.serving.admin.settings import SETTINGS
 from mockserver.serving.admin.stubs import STUBS
 from mockserver.serving.admin.verification import VERIFICATION
+from mockserver.serving.cors import open_to_pages
 from mockserver.serving.simulator import Simulator
 
 _CLOSED = (
@@ -64,6 +67,7 @@ def admin_api(simulator: Simulator) -> Starlette:
     """The application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
     return Starlette(
         routes=list(_routes(simulator)),
+        middleware=[Middleware(open_to_pages, lambda: bool(simulator.setup.settings.admin_token))],
         exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
 
@@ -71,16 +75,17 @@ def admin_api(simulator: Simulator) -> Starlette:
 def _routes(simulator: Simulator) -> Iterator[Route]:
     for endpoint in ENDPOINTS:
         if endpoint.handle is not None:
-            answer = partial(_answer, simulator, endpoint.handle, endpoint.opens)
+            answer = partial(_answer, simulator, endpoint, endpoint.handle)
             for path in (*endpoint.paths, *endpoint.also):
                 yield Route(path, answer, methods=[endpoint.method])
 
 
-async def _answer(simulator: Simulator, handle: Handler, opens: bool, request: Request) -> Response:
+async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, request: Request) -> Response:
     """The way of every request: whether it may come in, and what its handler answers."""
-    why_not = None if opens else _refusal(simulator.setup.settings, request)
+    why_not = None if endpoint.opens else _refusal(simulator.setup.settings, request)
     if why_not is not None:
         return why_not
+    _check_query(endpoint, request)
     try:
         return await handle(Asked(simulator, request))
     except asyncio.CancelledError:
@@ -98,6 +103,14 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
     if _is_foreign(request):
         return admin_error(403, _FOREIGN)
     return None if settings.host in LOOPBACK else admin_error(401, _CLOSED)
+
+
+def _check_query(endpoint: Endpoint, request: Request) -> None:
+    """Raise BadRequestError where the query has a word that means nothing to an endpoint which knows some."""
+    known = [query.name for query in endpoint.query]
+    for name in request.query_params if known else ():
+        if name not in known:
+            raise BadRequestError(unknown("word", name, known))
 
 
 def _is_foreign(request: Request) -> bool:

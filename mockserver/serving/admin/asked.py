@@ -51,6 +51,13 @@ class Asked(NamedTuple):
         door = self.request.scope.get("extensions", {}).get(DOOR)
         return door if isinstance(door, Door) else None
 
+    def is_set(self, name: str) -> bool:
+        """Whether the query has a word that is either said or not, as `1`."""
+        told = self.query.get(name, "0")
+        if told not in ("0", "1"):
+            raise BadRequestError(f"{name}: {told[:40]!r} is neither 1 nor 0")
+        return told == "1"
+
     def variable(self, name: str) -> str:
         """What stands in the path for a variable of it."""
         return str(self.request.path_params[name])

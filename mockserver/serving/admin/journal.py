@@ -39,7 +39,7 @@ _SIFTED = table(
 
 
 async def _listed(asked: Asked) -> Response:
-    tell = told_whole if asked.query.get("full") else told
+    tell = told_whole if asked.is_set("full") else told
     journal = asked.namespace.journal
     opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked)
     lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))

@@ -18,6 +18,10 @@ from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
 from mockserver.serving.greeting import fault_in_words, quota_in_words
 
+_NOT_LIVE = (
+    "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
+    f"PUT {ADMIN}/ns/<name>/settings"
+)
 # Settings of a namespace's own that are shown in words.
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
@@ -35,7 +39,7 @@ async def _change(asked: Asked) -> Response:
     told = await asked.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in told:
         if name not in LIVE:
-            raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. Others change with the server")
+            raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. {_NOT_LIVE}")
     settings = asked.simulator.setup.settings
     try:
         asked.simulator.adopt(replace(settings, **from_texts(told, "settings:", settings.traces)))
@@ -51,7 +55,7 @@ async def _own(asked: Asked) -> Response:
 async def _settle(asked: Asked) -> Response:
     told = await asked.json("The settings", '{"seed": 7, "latency": "off"}')
     simulator, space = asked.simulator, asked.namespace
-    kept = space.own if asked.query.get("merge") else {}
+    kept = space.own if asked.is_set("merge") else {}
     try:
         space.own = {**kept, **read_own(told, simulator.dialects, simulator.setup.settings.traces)}
     except ConfigError as error:

@@ -14,7 +14,6 @@ from mockserver.control.verify.checks import Evidence, run_checks
 from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
 from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria_notation import CriteriaError
-from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
@@ -39,8 +38,6 @@ _DECLARED = (
 
 
 async def _wait(asked: Asked) -> Response:
-    for name in asked.query.keys() - {"requests", "seconds"}:
-        raise BadRequestError(unknown("word", name, ("requests", "seconds")))
     seconds = _number(asked.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
     wanted = asked.query.get("requests")
     holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
