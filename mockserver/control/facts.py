@@ -27,6 +27,7 @@ class RequestFacts:
         self.attempt = attempt
         self._landing = heard.visit.landing
         self._request = heard.request
+        self._values: dict[tuple[str, Path], Sequence[object]] = {}
         self.call: Call = heard.visit.call
 
     @property
@@ -125,7 +126,13 @@ class RequestFacts:
         return self.messages[-1].answers if self.messages else None
 
     def values(self, field: str, path: Path) -> Sequence[object]:
-        """The values of a field: none where it has none, and several where there are several."""
+        """The values of a field: none where it has none, and several where there are several; looked up once."""
+        found = self._values.get((field, path))
+        if found is None:
+            found = self._values[field, path] = self._looked_up(field, path)
+        return found
+
+    def _looked_up(self, field: str, path: Path) -> Sequence[object]:
         several = _SEVERAL.get(field)
         if several is not None:
             return several(self, path)

@@ -9,13 +9,13 @@ contrary does. What is not known does not count as met: neither the criterion no
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.json_paths import Path
 from mockserver.core.json_values import among, same
 from mockserver.core.naming import unknown
-from mockserver.core.regexes import PATIENCE, read_regex
+from mockserver.core.regexes import PATIENCE
 
 # Why nobody knows whether a value is as it was wanted.
 GIVEN_UP = f"the search in that was given up after {PATIENCE:g} s"
@@ -39,9 +39,10 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """A text in which the regular expression finds something."""
+    """A text in which the regular expression finds something: `search` tells, or None where it was given up."""
 
     pattern: str
+    search: Callable[[str], bool | None] = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,23 +163,24 @@ def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
 
 def distance(criteria: Criteria, facts: Facts) -> int:
     """In how many places a request differs from what was wanted."""
-    own = sum(not _decided(criterion, facts) for criterion in criteria.criteria)
-    own += sum(distance(each, facts) for each in criteria.all)
-    own += min((distance(each, facts) for each in criteria.any), default=0)
-    return own + sum(decided(each, facts) is not False for each in criteria.none)
+    count = 0
+    for criterion in criteria.criteria:
+        count += not _decided(criterion, facts)
+    for each in criteria.all:
+        count += distance(each, facts)
+    if criteria.any:
+        count += min(distance(each, facts) for each in criteria.any)
+    for each in criteria.none:
+        count += decided(each, facts) is not False
+    return count
 
 
 def holds(matcher: Matcher, values: Sequence[object]) -> bool | None:
     """Whether a matcher holds for the values of a field; None where a search that was given up would have to tell."""
-    if isinstance(matcher, Exists):
-        return bool(values) == matcher.wanted
-    if isinstance(matcher, Not):
-        return _contrary(holds(matcher.matcher, values))
-    if isinstance(matcher, Every):
-        return _conjunction(holds(each, values) for each in matcher.matchers)
-    if isinstance(matcher, Regex):
-        return _finds(matcher.pattern, values)
-    return any(_FITS[type(matcher)](matcher, value) for value in values)
+    fits = _FITS.get(type(matcher))
+    if fits is None:
+        return _HOLDS[type(matcher)](matcher, values)
+    return any(fits(matcher, value) for value in values)
 
 
 def said_outright(criteria: Criteria, field: str) -> Iterator[object]:
@@ -197,10 +199,10 @@ def strange_name(criteria: Criteria, operations: Mapping[str, Iterable[str]]) ->
     """
     every = dict.fromkeys(name for each in operations.values() for name in each)
     known = {"dialect": [*operations], "operation": [*every]}
-    for field, names in known.items():
-        for name in said_outright(criteria, field):
+    for where, names in known.items():
+        for name in said_outright(criteria, where):
             if name not in names:
-                return f"match.{field}: {unknown('name', name, names)}"
+                return f"match.{where}: {unknown('name', name, names)}"
     return None
 
 
@@ -255,11 +257,10 @@ def _contrary(decision: bool | None) -> bool | None:
     return None if decision is None else not decision
 
 
-def _finds(pattern: str, values: Sequence[object]) -> bool | None:
+def _finds(matcher: Regex, values: Sequence[object]) -> bool | None:
     """Whether a pattern finds something in any of the values. The first search that is given up is the last one."""
-    compiled = read_regex(pattern)
     for value in values:
-        found = compiled.search(value) if isinstance(value, str) else False
+        found = matcher.search(value) if isinstance(value, str) else False
         if found is not False:
             return found
     return False
@@ -311,12 +312,21 @@ def _is_within(matcher: Between, value: object) -> bool:
     return (matcher.least is None or matcher.least <= value) and (matcher.most is None or value <= matcher.most)
 
 
-_FITS: dict[type, Callable[[Any, Any], bool]] = {
+# Matchers that look at one value after the other.
+_FITS: Mapping[type, Callable[[Any, Any], bool]] = {
     Equals: lambda matcher, value: same(matcher.value, value),
     Contains: _has_part,
     OneOf: lambda matcher, value: among(value, matcher.values),
     Between: _is_within,
     Satisfies: lambda matcher, value: bool(matcher.predicate(value)),
+}
+
+# Those that look at all values of a field together.
+_HOLDS: Mapping[type, Callable[[Any, Sequence[object]], bool | None]] = {
+    Regex: _finds,
+    Exists: lambda matcher, values: bool(values) == matcher.wanted,
+    Not: lambda matcher, values: _contrary(holds(matcher.matcher, values)),
+    Every: lambda matcher, values: _conjunction(holds(each, values) for each in matcher.matchers),
 }
 
 _WANTS: dict[type, Callable[[Any], str]] = {

@@ -153,10 +153,9 @@ def _contains(value: object, place: str, type: type) -> Matcher:
 def _regex(value: object, place: str, type: type) -> Matcher:
     text = _text(value, place, type)
     try:
-        read_regex(text)
+        return Regex(text, read_regex(text).search)
     except RegexError as error:
         raise CriteriaError(f"{place}: {text!r} is no regular expression: {error}") from None
-    return Regex(text)
 
 
 def _one_of(value: object, place: str, type: type) -> Matcher:

@@ -17,6 +17,7 @@ from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import StubError, read_prepared, read_stub, read_stubs, read_wish
 from mockserver.control.stubs.templates import TemplateError, fill
 from mockserver.control.visits import WishError
+from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from mockserver.generation.prepared import Counts, Speech
@@ -286,6 +287,31 @@ def test_a_miss_tells_the_nearest_stubs_and_each_field_that_differs() -> None:
         ("step", ["script[0].prompt: wanted 'go', came 'Hello'"]),
     ]
     assert plan.rule is None
+
+
+def test_of_many_stubs_the_nearest_are_told_without_a_look_at_all_of_them() -> None:
+    asked: list[str] = []
+
+    def is_other(said: str) -> bool:
+        asked.append(said)
+        return False
+
+    used = {"name": "used", "match": {"model": MODEL}, "times": 1, "reply": "once"}
+    far = {"name": "far", "match": {"model": "x", "stream": True}, "reply": "never"}
+    here = space(far, *({"match": {"last_user": is_other}, "reply": "never"} for _ in range(50)), used)
+    assert text(here) == "once"
+    asked.clear()
+    plan = cerebras(here).plan
+    assert plan.nearest is not None
+    assert [near.name for near in plan.nearest] == ["used", "stub-1", "stub-2"]
+    assert len(asked) < 60
+
+
+def test_patterns_are_read_once_however_many_there_are() -> None:
+    here = space(*({"match": {"prompt": {"regex": f"^rain {number}$"}}, "reply": "x"} for number in range(1100)))
+    before = read_regex.cache_info().misses
+    assert cerebras(here).plan.nearest is not None
+    assert read_regex.cache_info().misses == before
 
 
 def test_a_predicate_is_only_asked_where_the_criteria_before_it_hold_and_breaks_no_explanation() -> None:

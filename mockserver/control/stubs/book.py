@@ -4,7 +4,8 @@ A stub is a row of steps. Which of them is next depends on how often the stub ha
 decides an answer is in the request itself.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
 from types import MappingProxyType
@@ -199,11 +200,20 @@ class StubBook:
 
     def explain(self, facts: Facts, standing: Sequence[Stub] = (), most: int = _NEAREST) -> tuple[Near, ...]:
         """Why no stub matches a request: the stubs that come nearest, and where it differs from what they want."""
-        order = self._order(standing)
-        # One that is only used up is the nearest of all, unless it would have taken anything.
-        distances = [(stub.asks_nothing, self._distance(stub, facts), place) for place, stub in enumerate(order)]
-        nearest = (order[place] for *_, place in sorted(distances)[:most])
-        return tuple(Near(stub.name, self._differences(stub, facts)) for stub in nearest)
+        nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
+        return tuple(Near(stub.name, self._differences(stub, facts)) for _, stub in nearest)
+
+    def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[tuple[bool, int], Stub]]:
+        """The stubs that may be among those which come nearest, each with how far it is from doing so."""
+        close = 0
+        for stub in self._order(standing):
+            step = stub.step(self._used.get(stub.name, 0))
+            if step is None or close < most:
+                # One that is only used up is the nearest of all, unless it would have taken anything.
+                far = stub.asks_nothing, _distance(stub, step, facts)
+                # Any other differs in one place at least: once there are enough of these, none of those comes nearer.
+                close += far <= (False, 1)
+                yield far, stub
 
     def _use(self, name: str, used: int) -> bool:
         """Count a use; False when somebody else was quicker, so that another step is next now."""
@@ -230,13 +240,6 @@ class StubBook:
                 kept = self._ordered = (standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
 
-    def _distance(self, stub: Stub, facts: Facts) -> int:
-        step = stub.step(self._used.get(stub.name, 0))
-        try:
-            return distance(stub.criteria, facts) + (distance(step.criteria, facts) if step is not None else 0)
-        except Exception:
-            return 1
-
     def _differences(self, stub: Stub, facts: Facts) -> tuple[Difference, ...]:
         used = self._used.get(stub.name, 0)
         step = stub.step(used)
@@ -259,6 +262,13 @@ def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
         return matches(criteria, facts)
     except Exception as error:
         raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
+
+
+def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
+    try:
+        return distance(stub.criteria, facts) + (distance(step.criteria, facts) if step is not None else 0)
+    except Exception:
+        return 1
 
 
 def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
