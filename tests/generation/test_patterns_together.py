@@ -8,7 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.seeding import Draws
-from mockserver.generation.patterns import LONGEST, find_match
+from mockserver.generation.patterns import LONGEST, find_match, matches
+from mockserver.generation.patterns.languages import Languages
+from mockserver.generation.patterns.syntax import Node
 
 SEEDS = tuple(range(0, 4000, 1009))
 PATTERNS = [
@@ -111,6 +113,28 @@ def test_a_text_may_have_to_match_several_patterns_and_not_others(
     assert [pattern for pattern in patterns if not re.search(pattern, text)] == []
     assert [pattern for pattern in forbidden if re.search(pattern, text)] == []
     assert (text in others, least <= len(text) <= (LONGEST if most is None else most)) == (False, True)
+
+
+def test_many_texts_of_a_large_language_differ_without_a_language_that_leaves_each_of_them_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[Languages] = []
+
+    def languages(root: Node) -> Languages:
+        made.append(Languages(root))
+        return made[-1]
+
+    monkeypatch.setattr(matches, "Languages", languages)
+    for patterns in (["^[a-f]{5}$"], ["^[a-z]{4,9}$", "[xyz]"], []):
+        made.clear()
+        found: list[str] = []
+        for key in range(150):
+            text = find_match(patterns, Draws(key), 0, 20, (), found)
+            assert text is not None
+            found.append(text)
+        assert len(set(found)) == 150
+        assert all(re.search(pattern, text) for pattern in patterns for text in found)
+        assert len(made) < 60
 
 
 def test_no_text_is_found_where_the_only_one_is_excluded() -> None:

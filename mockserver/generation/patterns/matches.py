@@ -41,6 +41,9 @@ _WALKS = 6
 _MOST_EFFORT = 50_000
 _MOST_REMEMBERED = 8_000
 _PIECE = 12
+# Where a text must be none of so many others, it is searched for so many times without a thought of them: what leaves
+# them out is the dearer the more they are.
+_MANY, _TRIED = 48, 8
 
 
 def write_match(pattern: str, draws: Draws, *, whole: bool = False, least: int = 0, most: int | None = None) -> str:
@@ -224,38 +227,60 @@ def _searched(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: 
 
 
 class _Joint:
-    """Patterns that have to be found in one text, and what must not be."""
+    """Patterns that have to be found in one text, what must not be found in it, and others that it must not be.
+
+    The languages in which others are left out grow with them, so that they are only made where nothing else helps.
+    """
 
     def __init__(self, patterns: Row[str], forbidden: Row[str], others: Row[str]) -> None:
         self._patterns = [_compiled(pattern) for pattern in patterns or ("",)]
         # Where nothing is asked for, something is better than nothing.
         self._natural = 0 if patterns else 1
         self._unwanted = [_compiled(pattern).tree.root for pattern in forbidden]
-        self._others = [sequence([One(members(character)) for character in text]) for text in others]
-        self._searched = self._prepared()
-
-    def _prepared(self) -> tuple[Languages, Language]:
-        wanted = [compiled.tree.root for compiled in self._patterns]
-        languages = Languages(sequence([*wanted, *self._unwanted, *self._others]))
-        unwanted = [*map(languages.containing, self._unwanted), *map(languages.of, self._others)]
-        return languages, languages.common(map(languages.containing, wanted), unwanted)
+        self._others = frozenset(others)
+        self._alone = _joint(patterns, forbidden, ()) if others else self
+        self._order = others
+        self._searched: tuple[Languages, Language] | None = None
 
     def find(self, draws: Draws, least: int, most: int | None, spend: Spend) -> str | None:
         """A text, a natural one if chance allows it."""
-        if self._searched[0].size > _MOST_REMEMBERED:
-            self._searched = self._prepared()
-        languages, language = self._searched
         most = LONGEST if most is None else min(most, LONGEST)
+        natural = max(least, self._natural)
         for number in range(_WALKS):
             compiled = self._patterns[number % len(self._patterns)]
-            text = _walked(compiled, draws, number, False, max(least, self._natural), most)
-            if text is not None and languages.accepts(language, text):
+            text = _walked(compiled, draws, number, False, natural, most)
+            if text is not None and text not in self._others and self._alone._holds(text):
                 return text
             spend(compiled.tree.root.effort)
+        for _ in range(_TRIED if len(self._others) > _MANY else 0):
+            text = self._alone._search(draws, natural, most, spend)
+            if text is None or text not in self._others:
+                return text
+        return self._search(draws, least, most, spend)
+
+    def _holds(self, text: str) -> bool:
+        """Whether a text, in which a walk has seen to one pattern, keeps to all of them."""
+        if len(self._patterns) == 1 and not self._unwanted:
+            return True
+        languages, language = self._languages()
+        return languages.accepts(language, text)
+
+    def _search(self, draws: Draws, least: int, most: int, spend: Spend) -> str | None:
+        languages, language = self._languages()
         try:
             return languages.find(language, draws, least, most)
         finally:
             spend(languages.steps)
+
+    def _languages(self) -> tuple[Languages, Language]:
+        """The languages of all this, and that of the texts wanted; forgotten when they have grown too many."""
+        if self._searched is None or self._searched[0].size > _MOST_REMEMBERED:
+            others = [sequence([One(members(character)) for character in text]) for text in self._order]
+            wanted = [compiled.tree.root for compiled in self._patterns]
+            languages = Languages(sequence([*wanted, *self._unwanted, *others]))
+            unwanted = [*map(languages.containing, self._unwanted), *map(languages.of, others)]
+            self._searched = languages, languages.common(map(languages.containing, wanted), unwanted)
+        return self._searched
 
 
 @lru_cache(maxsize=64)
