@@ -1,6 +1,6 @@
 """JSON values: when two of them are the same one, and of which type one is."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
 
@@ -31,6 +31,40 @@ def identity(value: object) -> Hashable:
         return list, tuple(map(identity, value))
     # Other values differ as Python has it: 1 is 1.0, and no text.
     return value
+
+
+class Values:
+    """JSON values without repetition, in order; whether one is among them is known at once.
+
+    `numbers` are those of them that are numbers.
+    """
+
+    __slots__ = ("_known", "_listed", "numbers")
+
+    def __init__(self, values: Iterable[object] = ()) -> None:
+        self._listed: list[object] = []
+        self._known: set[Hashable] = set()
+        self.numbers: set[int | float] = set()
+        for value in values:
+            self.add(value)
+
+    def __contains__(self, value: object) -> bool:
+        return identity(value) in self._known
+
+    def __iter__(self) -> Iterator[object]:
+        return iter(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def add(self, value: object) -> None:
+        """Let a value be among them."""
+        key = identity(value)
+        if key not in self._known:
+            self._known.add(key)
+            self._listed.append(value)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                self.numbers.add(value)
 
 
 def type_of(value: object) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import among, identity, same
+from mockserver.core.json_values import Values, among, identity, same
 from mockserver.generation.schemas.exact import exactly
 
 
@@ -32,6 +32,20 @@ def test_values_that_mean_something_else_differ(one: Any, other: Any) -> None:
 def test_a_value_is_among_others_whatever_they_are() -> None:
     assert among([0], ["0", False, [0.0]])
     assert not among(0, ["0", False, [0]])
+
+
+def test_values_are_kept_once_in_order_and_found_however_they_are_written() -> None:
+    values = Values([1, "1", True, 1.0, [1], (1,), {"a": 2}])
+    values.add(0.5)
+    assert list(values) == [1, "1", True, [1], {"a": 2}, 0.5]
+    assert (len(values), values.numbers) == (6, {1, 0.5})
+    assert [value in values for value in (1.0, True, False, [True], {"a": 2.0}, None)] == [
+        True,
+        True,
+        *[False] * 2,
+        True,
+        False,
+    ]
 
 
 def test_a_number_is_what_its_digits_say_until_floats_have_none_for_decimals() -> None:

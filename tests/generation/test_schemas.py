@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections.abc import Hashable
 from ipaddress import IPv4Interface, IPv4Network, IPv6Network
 from pathlib import Path
 from time import process_time
@@ -16,6 +17,8 @@ from jsonschema import Draft202012Validator
 from jsonschema.validators import validator_for
 from pydantic import UUID1, UUID4, UUID7, Base64UrlBytes, BaseModel, IPvAnyAddress, IPvAnyNetwork, Json
 
+from mockserver.core import json_values
+from mockserver.core.json_values import identity
 from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema, write_instance
 from mockserver.generation.schemas.words import words
 from tests.support.real_schemas import REAL
@@ -261,6 +264,49 @@ def test_many_items_that_are_to_differ_are_found_or_refused_soon() -> None:
     with pytest.raises(UnsatisfiableSchemaError):
         check_schema({**schema, "items": {"type": "array", "items": BOOLEAN, "maxItems": 9}})
     assert process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "string"},
+        {"type": "string", "maxLength": 3},
+        {"type": "string", "pattern": "^[a-z]{3}$"},
+        {"enum": [f"v{number}" for number in range(1000)]},
+        {"enum": list(range(2200)), "not": {"enum": list(range(0, 2200, 2))}},
+    ],
+)
+def test_what_an_array_has_is_looked_up_and_not_compared_with_each_item(
+    items: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 1000 if "pattern" not in items and "maxLength" not in items else 300
+    looks: list[None] = []
+
+    def counted(value: object) -> Hashable:
+        looks.append(None)
+        return identity(value)
+
+    monkeypatch.setattr(json_values, "identity", counted)
+    schema = {"type": "array", "items": items, "uniqueItems": True, "minItems": count}
+    found = instance(schema)
+    assert len(set(found)) == len(found) >= count
+    assert is_accepted(schema, found)
+    assert len(looks) < 60 * count
+
+
+def test_properties_without_names_are_many_and_differ() -> None:
+    for names in ({}, {"pattern": "^[a-z]{4}$"}):
+        schema = {"type": "object", "propertyNames": names, "minProperties": 400}
+        assert is_accepted(schema, instance(schema))
+
+
+@pytest.mark.parametrize("count", [2, 300])
+def test_one_of_many_branches_is_met_and_no_other(count: int) -> None:
+    branches = [{"type": "integer", "multipleOf": number} for number in range(2, count + 2)]
+    for key in range(3):
+        assert is_accepted({"oneOf": branches}, instance({"oneOf": branches}, key))
 
 
 @pytest.mark.parametrize(

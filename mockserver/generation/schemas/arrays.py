@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mockserver.core.json_values import among, identity
+from mockserver.core.json_values import Values, among
 from mockserver.generation.schemas.demands import Containing, Demand
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, opposite
@@ -29,7 +29,8 @@ class Arrays:
     def _begin(self) -> None:
         self._wanted = [want for want in self._demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
         self._found: dict[int, int] = {}
-        self._known: set[Any] = set()
+        # What is there, and what of it is not composed of anything.
+        self._known, self._simple = Values(), Values()
 
     def write(self, more: int) -> Any:
         """The array, or NOTHING; with so many items more than it needs."""
@@ -118,10 +119,10 @@ class Arrays:
         nodes = [*self._pieces(index, wants), *(want.node for want in wants)]
         nodes += [opposite(want.node) for want in demand.contains if self._is_full(want) and want not in wants]
         if self._trails:
-            nodes += self._excluding(self._trails.closed(made), nodes)
+            nodes += self._excluding(Values(self._trails.closed(made)), nodes)
         if demand.twins and index == 1:
             return made[0] if all(node.holds(made[0]) for node in nodes) else NOTHING
-        found = self._distinct(nodes, made) if demand.unique else self._solve(nodes)
+        found = self._distinct(nodes) if demand.unique else self._solve(nodes)
         if found is not NOTHING:
             self._count(found)
         return found
@@ -137,22 +138,22 @@ class Arrays:
                 if want in self._wanted:
                     self._wanted.remove(want)
 
-    def _distinct(self, nodes: list[Node], made: list[Any]) -> Any:
+    def _distinct(self, nodes: list[Node]) -> Any:
         """An item that is not there yet: what is there is excluded when it has come again, what is composed at last."""
         excluding: list[Node] = []
         for attempt in range(_ITEMS_TRIED):
             found = self._solve([*nodes, *excluding])
-            if found is NOTHING or identity(found) not in self._known:
+            if found is NOTHING or found not in self._known:
                 break
-            last = attempt == _ITEMS_TRIED - 2
-            known = [value for value in made if last or not isinstance(value, dict | list)]
-            excluding = self._excluding(known, nodes)
+            excluding = self._excluding(self._known if attempt == _ITEMS_TRIED - 2 else self._simple, nodes)
         else:
             return NOTHING
-        self._known.add(identity(found))
+        self._known.add(found)
+        if not isinstance(found, dict | list):
+            self._simple.add(found)
         return found
 
-    def _excluding(self, values: list[Any], nodes: list[Node]) -> list[Node]:
+    def _excluding(self, values: Values, nodes: list[Node]) -> list[Node]:
         """The schema of everything but these values."""
         root = nodes[0] if nodes else next(iter(self._demand.seen.values()), None)
         return [root.made({EXCLUDED: values})] if values and root else []

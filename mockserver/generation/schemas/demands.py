@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from mockserver.core.json_values import Values
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import TYPES
 from mockserver.generation.schemas.properties import Properties, Scopes, Shape
@@ -52,7 +53,7 @@ class Demand:
         self.types: tuple[str, ...] = TYPES
         self.whole: bool | None = None
         self.values: list[Any] | None = None
-        self.excluded: list[Any] = []
+        self.excluded: list[Values] = []
         self.samples: list[Any] = []
         self.hints: list[str] = []
         self.low: Fraction | None = None
@@ -99,6 +100,10 @@ class Demand:
         """Let it be of these types only."""
         self.types = tuple(name for name in self.types if name in types)
         self.dead = self.dead or not self.types
+
+    def excludes(self, value: object) -> bool:
+        """Whether a value is one of those that it must not be."""
+        return any(value in values for values in self.excluded)
 
     @property
     def impossible(self) -> bool:

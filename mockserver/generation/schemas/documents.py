@@ -72,6 +72,13 @@ class Node:
         """A schema that the document does not have, but which refers to what this one can refer to."""
         return Node(self.document, schema, self.base, None, children)
 
+    def made_once(self, key: str, make: Callable[[], Any]) -> "Node":
+        """The same, the first time that it is asked for under a key, and from then on that one again."""
+        found = self._children.get((key,))
+        if found is None:
+            found = self._children[key,] = self.made(make())
+        return found
+
     def _descend(self, key: Key) -> "Node":
         schema, place, base = self.schema, self.place, self.base
         for part in key:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mockserver.core.json_values import among
+from mockserver.core.json_values import Values
 from mockserver.generation.schemas.demands import Containing, Demand, Fork
 from mockserver.generation.schemas.documents import DRAFTS, Node
 from mockserver.generation.schemas.exact import exactly
@@ -101,8 +101,13 @@ def _type(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
 
 
 def _enum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    kept = value if demand.values is None else [each for each in demand.values if among(each, value)]
-    demand.values = list(kept)
+    allowed = None if demand.values is None else Values(value)
+    demand.values = list(value) if allowed is None else [each for each in demand.values or () if each in allowed]
+
+
+def _excluded(demand: Demand, node: Node, value: Values, scopes: Scopes) -> None:
+    if value:
+        demand.excluded.append(value)
 
 
 def _whole(demand: Demand, node: Node, value: bool, scopes: Scopes) -> None:
@@ -277,7 +282,8 @@ def _one_of(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
     if len(parts) == 1:
         add(demand, parts[0], scopes)
         return
-    strict = [(part, *(opposite(other) for other in parts if other is not part)) for part in parts]
+    others = [opposite(part) for part in parts]
+    strict = [(part, *others[:place], *others[place + 1 :]) for place, part in enumerate(parts)]
     if node.place is not None:
         demand.checks.append(node)
         demand.forks.append(Fork([*((part,) for part in parts), *strict], scopes))
@@ -380,7 +386,7 @@ KEYWORDS: dict[str, Keyword] = {
     "default": lambda demand, node, value, scopes: demand.samples.append(value),
     "title": _hint,
     "description": _hint,
-    EXCLUDED: lambda demand, node, value, scopes: demand.excluded.extend(value),
+    EXCLUDED: _excluded,
     NO_MULTIPLE: lambda demand, node, value, scopes: demand.no_multiples.append(abs(exactly(value))),
     NO_PATTERN: _listed("no_patterns"),
     FORBIDDEN: _forbidden,

@@ -4,7 +4,7 @@ from mockserver.generation.schemas.documents import Node
 
 TYPES = ("object", "string", "number", "array", "boolean", "null")
 
-EXCLUDED = "\0excluded"  # values that it must not be
+EXCLUDED = "\0excluded"  # Values that it must not be
 NO_MULTIPLE = "\0noMultiple"  # a number that it must not be a multiple of
 NO_PATTERN = "\0noPattern"  # a pattern that must not match
 FORBIDDEN = "\0forbidden"  # properties that it must not have

@@ -7,6 +7,7 @@ name of a property (`ranges.py`), as far as the schema's bounds leave it a say (
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import filterfalse
 from math import ceil, floor, isfinite, lcm
 from typing import Any, NamedTuple
 
@@ -39,13 +40,15 @@ def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
             return None if grid is None else grid.start + draws.below(grid.end - grid.start + 1)
         if demand.whole is None and demand.low is None and demand.high is None:
             return _decimal(draws, usual)
-    excluded = {value for value in demand.excluded if isinstance(value, int | float) and not isinstance(value, bool)}
+    excluded = set[int | float]().union(*(values.numbers for values in demand.excluded))
     for finer in (0, 2, 6):
         grid = _grid(demand, usual, finer)
         if grid is None:
             continue
         for strictly in (True, False):
-            for index in _indexes(grid, draws, len(excluded)):
+            indexes = _indexes(grid, draws, len(excluded))
+            # Most of those that were drawn before need no arithmetic to be passed over.
+            for index in filterfalse(excluded.__contains__, indexes) if demand.whole and grid.step == 1 else indexes:
                 number = _as_json(index * grid.step, whole=demand.whole)
                 if number is not None and number not in excluded and _meets(demand, number, strictly=strictly):
                     return number

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.json_values import among
+from mockserver.core.json_values import Values, among
 from mockserver.generation.schemas.demands import Demand, properties_of
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, NO_PATTERN
@@ -24,6 +24,8 @@ class Objects:
         self._draws = search.draws
         self._dropped: set[str] = set(demand.forbidden)
         self._properties = properties_of(demand)
+        # Names that none of the properties which are added may have: it grows with them.
+        self._taken = Values()
         self._more: dict[str, list[Node]] = {}
         self._least = demand.min_properties
         self._all = search.complete
@@ -88,11 +90,12 @@ class Objects:
         return values
 
     def _unlike(self, values: list[Any]) -> list[Node]:
-        return [next(iter(self._demand.seen.values())).made({EXCLUDED: values})] if values else []
+        return [next(iter(self._demand.seen.values())).made({EXCLUDED: Values(values)})] if values else []
 
     def _extended(self, made: dict[str, Any]) -> Any:
         """The object with all that must be added, or NOTHING."""
         demand = self._demand
+        self._taken = Values([*made, *self._dropped])
         for key_nodes, value_nodes in self._wanted():
             if not self._extend(made, key_nodes, value_nodes):
                 return NOTHING
@@ -172,7 +175,7 @@ class Objects:
     def _unnamed_by(self, shape: Node) -> Node:
         names = list(shape.schema.get("properties", ()))
         patterns = list(shape.schema.get("patternProperties", ()))
-        parts = [shape.made({EXCLUDED: names}), *(shape.made({NO_PATTERN: pattern}) for pattern in patterns)]
+        parts = [shape.made({EXCLUDED: Values(names)}), *(shape.made({NO_PATTERN: pattern}) for pattern in patterns)]
         schema: dict[str, Any] = {"allOf": [None] * len(parts)}
         return shape.made(schema, {("allOf", index): part for index, part in enumerate(parts)})
 
@@ -201,26 +204,25 @@ class Objects:
 
     def _extend(self, made: dict[str, Any], key_nodes: list[Node], value_nodes: list[Node]) -> bool:
         """One more property whose name and value keep to some schemas, beside all those of the object."""
-        taken = [*made, *self._dropped]
+        tried = Values()
         for attempt in range(_KEYS_TRIED):
             self._search.spend()
-            name = self._key(key_nodes, taken, attempt)
+            name = self._key(key_nodes, tried, attempt)
             if name is None:
                 return False
             if self._may_be(name) and self._add(made, name, value_nodes):
                 return True
-            taken.append(name)
+            tried.add(name)
         return False
 
-    def _key(self, key_nodes: list[Node], taken: list[str], attempt: int) -> str | None:
+    def _key(self, key_nodes: list[Node], tried: Values, attempt: int) -> str | None:
         nodes = [*self._demand.names, *key_nodes]
         if not nodes:
-            word = self._setting.english("key") if attempt < 4 else f"item_{len(taken) + attempt}"
-            return word if word not in taken else f"{word}_{len(taken)}"
-        node = nodes[0]
-        found = self._search.solve(
-            [*nodes, node.made({"type": "string", EXCLUDED: list(taken)})], "key", self._depth + 1
-        )
+            count = len(self._taken) + len(tried)
+            word = self._setting.english("key") if attempt < 4 else f"item_{count + attempt}"
+            return f"{word}_{count}" if word in self._taken or word in tried else word
+        new = [nodes[0].made({"type": "string", EXCLUDED: self._taken}), nodes[0].made({EXCLUDED: tried})]
+        found = self._search.solve([*nodes, *new], "key", self._depth + 1)
         return found if isinstance(found, str) else None
 
     def _add(self, made: dict[str, Any], name: str, value_nodes: list[Node]) -> bool:
@@ -240,4 +242,6 @@ class Objects:
             if added[other] is NOTHING:
                 return False
         made.update(added)
+        for each in added:
+            self._taken.add(each)
         return True

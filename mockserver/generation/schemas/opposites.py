@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
+from mockserver.core.json_values import Values
 from mockserver.generation.schemas.documents import Key, Node
 from mockserver.generation.schemas.made import (
     EXCLUDED,
@@ -41,6 +42,11 @@ def refutations(node: Node) -> list[Way]:
 def _simple(make: Callable[[Any], dict[str, Any]]) -> Opposite:
     """A keyword that one made schema breaks."""
     return lambda node, value: iter([(node.made(make(value)),)])
+
+
+def _other_than(node: Node, keyword: str, values: Any) -> Iterator[Way]:
+    # There may be thousands, and each item of an array may have to be none of them.
+    yield (node.made_once(f"{EXCLUDED} {keyword}", lambda: {EXCLUDED: Values(values)}),)
 
 
 def _type(node: Node, value: Any) -> Iterator[Way]:
@@ -195,8 +201,8 @@ def _reference(node: Node, value: Any) -> Iterator[Way]:
 
 _OPPOSITES: dict[str, Opposite] = {
     "type": _type,
-    "enum": _simple(lambda value: {EXCLUDED: value}),
-    "const": _simple(lambda value: {EXCLUDED: [value]}),
+    "enum": lambda node, value: _other_than(node, "enum", value),
+    "const": lambda node, value: _other_than(node, "const", [value]),
     "minimum": _bound("minimum", strict=False),
     "maximum": _bound("maximum", strict=False),
     "exclusiveMinimum": _bound("exclusiveMinimum", strict=True),

@@ -11,7 +11,7 @@ up.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.core.json_values import among, type_of
+from mockserver.core.json_values import type_of
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts
 from mockserver.generation.schemas.arrays import Arrays
@@ -136,10 +136,11 @@ class Solver:
         if not listed:
             return NOTHING
         start = self.draws.below(len(listed))
+        fit = texts.fits(demand)
         for value in (*listed[start:], *listed[:start]):
-            if type_of(value) not in demand.types or among(value, demand.excluded):
+            if type_of(value) not in demand.types or demand.excludes(value):
                 continue
-            if isinstance(value, str) and not texts.fits(demand)(value):
+            if isinstance(value, str) and not fit(value):
                 continue
             if all(node.holds(value) for node in (*nodes, *demand.checks)):
                 return value
@@ -182,17 +183,18 @@ class Solver:
         make = Objects if kind == "object" else Arrays
         for more in range(_FILLS):
             found = make(self, demand, setting, depth).write(more)
-            if found is not NOTHING and more == 0 and among(found, demand.excluded):
-                found = make(self, demand, setting, depth).write_unlike(demand.excluded)
+            if found is not NOTHING and more == 0 and demand.excludes(found):
+                others = [value for values in demand.excluded for value in values]
+                found = make(self, demand, setting, depth).write_unlike(others)
                 if found is NOTHING:
                     continue
-            if found is NOTHING or not among(found, demand.excluded):
+            if found is NOTHING or not demand.excludes(found):
                 return found
         return NOTHING
 
     def _simple(self, kind: str, demand: Demand) -> Any:
         options = [None] if kind == "null" else [True, False] if self.draws.below(2) else [False, True]
-        return next((value for value in options if not among(value, demand.excluded)), NOTHING)
+        return next((value for value in options if not demand.excludes(value)), NOTHING)
 
     def _number(self, demand: Demand, setting: Setting) -> Any:
         found = write_number(demand, self.draws, range_of(setting.name, setting.about, whole=bool(demand.whole)))

@@ -136,7 +136,10 @@ def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]
         yield from _written(demand, formats, draws, spend)
     short = None if most is None or most > 400 else most
     for _ in range(_PLAUSIBLE):
-        yield values.free_text(setting, least, short if short is not None or most is None else max(least, 400))
+        text = values.free_text(setting, least, short if short is not None or most is None else max(least, 400))
+        yield text
+    if demand.excluded:
+        yield f"{text} {1 + sum(map(len, demand.excluded))}"
     yield from _written(demand, [], draws, spend)
 
 
@@ -172,7 +175,7 @@ def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
 def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend) -> Iterator[str]:
     """A text that is written for the patterns; a very long one is a shorter one that has been stretched."""
     least, most = demand.min_length, demand.max_length
-    others = [text for text in demand.excluded if isinstance(text, str)]
+    others = [text for values in demand.excluded for text in values if isinstance(text, str)]
     wanted = min(least, _STRETCHED)
     text = find_match(patterns, draws, wanted, most, demand.no_patterns, others, _reckoned(spend))
     spend((len(text or "") // _CHECKED) ** 2)
@@ -196,7 +199,7 @@ def fits(demand: Demand) -> Callable[[str], bool]:
     matches = matcher(tuple(demand.patterns), tuple(demand.no_patterns))
 
     def fit(text: str) -> bool:
-        if len(text) < least or (most is not None and len(text) > most) or text in demand.excluded:
+        if len(text) < least or (most is not None and len(text) > most) or demand.excludes(text):
             return False
         return matches is None or matches(text)
 
