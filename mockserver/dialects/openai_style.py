@@ -28,6 +28,7 @@ _UNLIKELY = -9999.0
 # How many levels deep a body may be nested, and up to how many bytes its brackets are counted.
 _DEEPEST = 100
 _COUNTED = 65_536
+_CONTAINERS = (dict, list)
 
 # What a chat template adds to each message, and to open the answer, in tokens.
 _MESSAGE_OVERHEAD = 4
@@ -69,15 +70,11 @@ def is_shallow(value: object) -> bool:
     """Whether a value nests no deeper than anything that is meant, so that it may be walked through recursively."""
     level = [value]
     for _ in range(_DEEPEST):
-        level = [child for node in level for child in _containers(node)]
+        held = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, _CONTAINERS)]
+        level = [child for children in held for child in children if isinstance(child, _CONTAINERS)]
         if not level:
             return True
     return False
-
-
-def _containers(node: object) -> Iterable[object]:
-    held: Iterable[object] = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return (child for child in held if isinstance(child, dict | list))
 
 
 def bearer(call: Call) -> str | None:
@@ -125,11 +122,13 @@ def text_prompts(value: str | Sequence[str] | Sequence[int] | Sequence[Sequence[
 
 def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
     """A conversation as a prompt. Its topic is the last user message, else the last message at all."""
-    lines = [(str(message.get("role", "")), message_text(message)) for message in messages]
-    topic = next((text for role, text in reversed(lines) if role == "user"), lines[-1][1] if lines else "")
-    text = "\n".join(f"{role}: {said}" for role, said in lines)
-    count = sum(token_count(said) + _MESSAGE_OVERHEAD for _, said in lines) + _ANSWER_OVERHEAD
-    return Prompt(text, topic, count, chat=True, messages=tuple(_history(messages)))
+    history = list(_history(messages))
+    texts = [_text_of(message, said.text) for message, said in zip(messages, history, strict=True)]
+    topics = (text for said, text in zip(reversed(history), reversed(texts), strict=True) if said.role == "user")
+    text = "\n".join(f"{said.role}: {text}" for said, text in zip(history, texts, strict=True))
+    count = sum(map(token_count, texts)) + len(texts) * _MESSAGE_OVERHEAD + _ANSWER_OVERHEAD
+    topic = next(topics, texts[-1] if texts else "")
+    return Prompt(text, topic, count, chat=True, messages=tuple(history))
 
 
 def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
@@ -144,20 +143,23 @@ def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
             answers = names.get(id_, id_)
         elif role == "function":
             answers = str(message.get("name", ""))
-        yield Message(role, content_text(message), answers, tuple(name for _, name in calls))
+        yield Message(role, _content_text(message.get("content")), answers, tuple([name for _, name in calls]))
 
 
-def called(message: Mapping[str, Any]) -> list[tuple[str, str]]:
+def called(message: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
     """The tools that a message calls, as (id, name); a function of the older form has no id."""
-    return [(id_, str(call["name"])) for id_, call in _call_rows(message) if "name" in call]
+    rows = _call_rows(message)
+    return [(id_, str(call["name"])) for id_, call in rows if "name" in call] if rows else ()
 
 
-def _call_rows(message: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """The calls of a message with their ids: what is called, and with what."""
-    found = message.get("tool_calls")
+def _call_rows(message: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The calls of a message with their ids: what is called, and with what. Most messages make none."""
+    found, older = message.get("tool_calls"), message.get("function_call")
+    if not found and older is None:
+        return ()
     rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
     calls = [(str(row.get("id", "")), row.get("function") or row.get("custom")) for row in rows]
-    calls.append(("", message.get("function_call")))
+    calls.append(("", older))
     return [(id_, call) for id_, call in calls if isinstance(call, dict)]
 
 
@@ -166,9 +168,8 @@ def _call_text(call: Mapping[str, Any]) -> str:
     return written if isinstance(written, str) else orjson.dumps(written).decode()
 
 
-def content_text(message: Mapping[str, Any]) -> str:
+def _content_text(content: object) -> str:
     """What a message says in words: its text, or the texts of its parts."""
-    content = message.get("content")
     if isinstance(content, list):
         return "".join(filter(None, map(_part_text, content)))
     return content if isinstance(content, str) else ""
@@ -179,14 +180,14 @@ def _part_text(part: Any) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def message_text(message: Mapping[str, Any]) -> str:
-    """All that a message says: its text or the texts of its parts, the tools and functions it calls, its refusal.
+def _text_of(message: Mapping[str, Any], words: str) -> str:
+    """All that a message says: its words, the tools and functions it calls, its refusal.
 
     The ids of calls are nothing that a model reads, and the order of their keys is not either.
     """
-    calls = "".join(f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message))
+    calls = "".join([f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message)])
     refusal = message.get("refusal")
-    return content_text(message) + calls + (refusal if isinstance(refusal, str) else "")
+    return words + calls + (refusal if isinstance(refusal, str) else "")
 
 
 # --- writing -----------------------------------------------------------------------------------------------------

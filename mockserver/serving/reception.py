@@ -40,6 +40,8 @@ from mockserver.serving.turns import in_turns
 # so many in a thread, and an answer that takes long is planned in one.
 _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
+# So many messages, tools, parts of schemas and the like take some milliseconds, however short each is.
+_MANY_PARTS = 2_000
 # Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
 _LARGE_DENSE_BODY = 4_096
 _LARGE_PACKED_BODY = 2_048
@@ -301,22 +303,25 @@ def _is_large(incoming: Incoming) -> bool:
 async def _read_ahead(body: bytes) -> bool:
     """Read the long texts in a body, by turns with everybody else: a thread would hold up the loop.
 
-    False where it is no JSON, such as one that is packed, so that nobody knows how long it takes.
+    False where the rest takes long too, since it has many parts, or where nobody knows, since it is no JSON: it may be
+    packed.
     """
     try:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
         return False
     await asyncio.sleep(0)
+    parts = 0
     while waiting:
         part = waiting.pop()
+        parts += isinstance(part, dict | list)
         if isinstance(part, dict):
             waiting += part.values()
         elif isinstance(part, list):
             waiting += part
         elif isinstance(part, str) and not is_short(part) and not part.startswith("data:"):
             await in_turns(lambda done: done, read_ahead(part))
-    return True
+    return parts < _MANY_PARTS
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
