@@ -11,12 +11,14 @@ Result = TypeVar("Result")
 _TURN_SECONDS = 0.0005
 
 
-async def in_turns(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
-    """What `work` makes of each item, in order."""
+async def in_turns(
+    work: Callable[[Item], Result], items: Iterable[Item], is_long: Callable[[Item], bool] = lambda item: False
+) -> list[Result]:
+    """What `work` makes of each item, in order; of one that takes long in a thread."""
     results: list[Result] = []
     began = time.monotonic()
     for item in items:
-        results.append(work(item))
+        results.append(await asyncio.to_thread(work, item) if is_long(item) else work(item))
         if time.monotonic() - began > _TURN_SECONDS:
             await asyncio.sleep(0)
             began = time.monotonic()

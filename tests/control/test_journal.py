@@ -8,14 +8,17 @@ from typing import Any
 import pytest
 
 from mockserver.control.deciding.decision import decide, respond
+from mockserver.control.journal import transcripts
+from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
-from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
+from mockserver.control.journal.transcripts import Transcript, told, told_whole
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
+from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 
@@ -136,6 +139,30 @@ def test_the_whole_of_an_exchange_has_every_event_with_its_due_and_its_actual_in
     assert [event["sent"] for event in whole["answer"]["events"][:3]] == [0.25, 0.25, None]
     assert whole["answer"]["events"][-1]["data"] == "data: [DONE]\n\n"
     json.dumps(whole)
+
+
+def test_a_transcript_is_the_whole_of_an_exchange_and_tells_no_event_before_somebody_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+
+    def events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
+        looks.append(1)
+        return told_events(timeline, record)
+
+    told_events = transcripts._events
+    monkeypatch.setattr(transcripts, "_events", events)
+    one = exchange(Journal(), wish='{ kind = "reset", after_event = 1 }', stream=True)
+    told_now = told_whole(one)
+    looks.clear()
+    transcript = Transcript(one)
+    assert [transcript[key] for key in told_now if key not in ("request", "answer")] == [*told_now.values()][:-2]
+    assert (len(transcript), looks) == (len(told_now), [])
+    one.record.wrote(1, 1, 0.25)
+    assert transcript["outcome"]["events_sent"] == 0
+    assert (list(transcript), looks) == (list(told_now), [])
+    assert [transcript["request"], transcript["answer"]["status"]] == [told_now["request"], 200]
+    assert (dict(transcript).keys(), looks) == (told_now.keys(), [1])
 
 
 def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> None:

@@ -3,13 +3,16 @@
 import json
 import socket
 from collections.abc import Iterator
+from threading import get_ident
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from mockserver import MockServer
+from mockserver.control.journal import transcripts
 from mockserver.control.settings import Settings
+from mockserver.core.timeline import Record, Timeline
 from tests.support.http import exchange
 
 PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 4}
@@ -62,6 +65,28 @@ def test_the_journal_comes_as_lines_and_as_an_archive(server: MockServer) -> Non
     lines = exchange(server.url, "GET", "/_mockserver/ns/files/journal.jsonl").body.splitlines()
     assert [json.loads(line)["status"] for line in lines] == [200]
     assert told(server, "/ns/files/journal.har")["log"]["version"] == "1.2"
+
+
+def test_the_whole_of_a_long_answer_is_told_beside_the_loop(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tellers: list[int] = []
+
+    def told_events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
+        tellers.append(get_ident())
+        return events(timeline, record)
+
+    events = transcripts._events
+    monkeypatch.setattr(transcripts, "_events", told_events)
+    for tokens in (4, 2000):
+        body = {**PROMPT, "max_tokens": tokens, "min_tokens": tokens, "stream": True}
+        assert exchange(server.url, "POST", "/ns/long/cerebras/v1/completions", body, KEY).status == 200
+    for path in ("journal.jsonl", "journal?full=1"):
+        exchange(server.url, "GET", f"/_mockserver/ns/long/{path}")
+    exchange(server.url, "POST", "/_mockserver/ns/long/verify", {"checks": [{"calls": 2}]})
+    short, long, again, beside = tellers
+    assert short == again
+    assert short not in (long, beside)
 
 
 def test_a_reset_forgets_exchanges_faults_and_counts_of_its_namespace_alone(server: MockServer) -> None:

@@ -20,6 +20,9 @@ _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
 
+# To tell the whole of an exchange that weighs so much takes some milliseconds.
+_LONG_WEIGHT = 128 * 1024
+
 # What all journals of a server hold together at the most, in bytes.
 MOST_BYTES = 64 * 1024 * 1024
 
@@ -70,6 +73,11 @@ class Exchange:
             positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)
             weight += (_POSITION_WEIGHT + _RIVAL_WEIGHT * rivals) * positions
         return weight + _TOKEN_WEIGHT * generation.usage.completion_tokens
+
+    @property
+    def is_long(self) -> bool:
+        """Whether to tell the whole of it may take more than some milliseconds."""
+        return self.weight > _LONG_WEIGHT
 
 
 @dataclass(slots=True)

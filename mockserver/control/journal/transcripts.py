@@ -1,15 +1,13 @@
-"""Exchanges told as plain JSON values: a line of the journal, the whole of it, and HAR.
+"""Exchanges told as plain JSON values: a line of the journal, and the whole of it.
 
 `told` is what the admin API, the fixture and the live page all read; times are in seconds.
 """
 
 import base64
 import re
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
 
@@ -17,11 +15,10 @@ from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
-from mockserver.core.calls import Call, Headers
+from mockserver.core.calls import Headers
 from mockserver.core.criteria import Difference
 from mockserver.core.generation import Generation, ToolCall
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.core.version import __version__
 from mockserver.faults.notation import table_of
 
 # The fields of criteria that may hold a secret, within alternatives and scripts too.
@@ -57,30 +54,59 @@ def told(exchange: Exchange) -> dict[str, Any]:
 
 def told_whole(exchange: Exchange) -> dict[str, Any]:
     """An exchange with its request, its answer and every event, planned and sent."""
-    call, plan = exchange.call, exchange.plan
-    request = {
-        "headers": _masked(call.headers),
+    return dict(Transcript(exchange))
+
+
+class Transcript(Mapping[str, Any]):
+    """The same, where the request and the answer are only told when somebody looks at them.
+
+    What else is told stands as it was when this was made.
+    """
+
+    __slots__ = ("_exchange", "_told")
+
+    def __init__(self, exchange: Exchange) -> None:
+        plan = exchange.plan
+        self._exchange = exchange
+        self._told = told(exchange)
+        self._told["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
+
+    def __getitem__(self, key: str) -> Any:
+        if key in _PARTS and key not in self._told:
+            self._told[key] = _PARTS[key](self._exchange)
+        return self._told[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._told, **_PARTS})
+
+    def __len__(self) -> int:
+        return len({**self._told, **_PARTS})
+
+
+def _request(exchange: Exchange) -> dict[str, Any]:
+    call = exchange.call
+    return {
+        "headers": masked_headers(call.headers),
         "query": masked_query(call.query),
         "credentials": credentials_digest(call),
         **_body("body", call.body),
     }
-    line = told(exchange)
-    line["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
-    if plan is None:
+
+
+def _answer(exchange: Exchange) -> dict[str, Any]:
+    if exchange.plan is None:
         assert exchange.denial is not None, "an exchange without a plan has been denied"
-        return {**line, "request": request, "answer": {"status": exchange.denial.status, "headers": {}}}
-    timeline = plan.timeline
-    answer: dict[str, Any] = {"status": timeline.status, "headers": _headers(timeline.headers)}
+        return {"status": exchange.denial.status, "headers": {}}
+    timeline = exchange.plan.timeline
+    answer: dict[str, Any] = {"status": timeline.status, "headers": headers_of(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
     if not timeline.streamed:
         answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
-    return {**line, "request": request, "answer": answer}
+    return answer
 
 
-def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """An HTTP Archive (HAR 1.2), which browsers and proxies read, of entries made by `har_entry`."""
-    creator = {"name": "mockserver", "version": __version__}
-    return {"log": {"version": "1.2", "creator": creator, "entries": entries}}
+# The parts of an exchange that take long to tell.
+_PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _request, "answer": _answer}
 
 
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
@@ -221,67 +247,14 @@ def _might_be_rounded(data: bytes) -> bool:
     return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
 
 
-def _headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+def headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by name; the first of equal names counts."""
     told: dict[str, str] = {}
     for name, value in raw:
         told.setdefault(name.decode("latin-1"), value.decode("latin-1"))
     return told
 
 
-def _masked(headers: Headers) -> dict[str, str]:
+def masked_headers(headers: Headers) -> dict[str, str]:
     """Request headers by name, without their secrets."""
-    return {name: masked(name, value) for name, value in _headers(headers.raw).items()}
-
-
-def har_entry(exchange: Exchange) -> dict[str, Any]:
-    """An exchange as an entry of an HTTP Archive."""
-    call, record, plan = exchange.call, exchange.record, exchange.plan
-    status = plan.timeline.status if plan is not None else exchange.denial.status if exchange.denial else 0
-    answered = plan.timeline.headers if plan is not None else ()
-    body = b"".join(data for run in plan.timeline.runs for data in run.data) if plan is not None else b""
-    first = record.instants[0] if record.instants else record.seconds
-    shared = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1}
-    return {
-        "startedDateTime": datetime.fromtimestamp(call.received_at, UTC).isoformat(),
-        "time": record.seconds * 1000,
-        "request": shared
-        | {
-            "method": call.method,
-            "url": _url(exchange, call),
-            "headers": _pairs(_masked(call.headers)),
-            "queryString": [
-                {"name": name, "value": value}
-                for name, value in parse_qsl(masked_query(call.query), keep_blank_values=True)
-            ],
-            "bodySize": len(call.body),
-            "postData": {
-                "mimeType": call.headers.get("content-type") or "",
-                "text": call.body.decode(errors="replace"),
-            },
-        },
-        "response": shared
-        | {
-            "status": status,
-            "statusText": "",
-            "headers": _pairs(_headers(answered)),
-            "redirectURL": "",
-            "bodySize": len(body),
-            "content": {
-                "size": len(body),
-                "mimeType": _headers(answered).get("content-type", ""),
-                "text": body.decode(errors="replace"),
-            },
-        },
-        "cache": {},
-        "timings": {"send": 0, "wait": first * 1000, "receive": (record.seconds - first) * 1000},
-        "_mockserver": told(exchange),
-    }
-
-
-def _url(exchange: Exchange, call: Call) -> str:
-    query = f"?{masked_query(call.query)}" if call.query else ""
-    return f"http://{call.headers.get('host') or 'localhost'}{exchange.path}{query}"
-
-
-def _pairs(headers: dict[str, str]) -> list[dict[str, str]]:
-    return [{"name": name, "value": value} for name, value in headers.items()]
+    return {name: masked(name, value) for name, value in headers_of(headers.raw).items()}

@@ -2,13 +2,18 @@
 
 import asyncio
 import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 import orjson
 from starlette.responses import Response, StreamingResponse
 
+from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import har, har_entry, told, told_whole
+from mockserver.control.journal.transcripts import told, told_whole
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
@@ -39,22 +44,23 @@ _SIFTED = table(
 
 
 async def _listed(asked: Asked) -> Response:
-    tell = told_whole if asked.is_set("full") else told
+    tell = _whole if asked.is_set("full") else partial(in_turns, _line)
     journal = asked.namespace.journal
     opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked)
-    lines = b",\n".join(await in_turns(lambda each: orjson.dumps(tell(each)), exchanges))
+    lines = b",\n".join(await tell(exchanges))
     body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
     return Response(body, media_type="application/json")
 
 
 async def _lines(asked: Asked) -> Response:
-    lines = await in_turns(lambda each: orjson.dumps(told_whole(each), option=orjson.OPT_APPEND_NEWLINE), _slice(asked))
+    lines = await _whole(_slice(asked), option=orjson.OPT_APPEND_NEWLINE)
     return Response(b"".join(lines), media_type="application/x-ndjson")
 
 
 async def _archive(asked: Asked) -> Response:
-    archive = har(await in_turns(har_entry, _slice(asked)))
-    return Response(await asyncio.to_thread(orjson.dumps, archive), media_type="application/json")
+    entries = b",".join(await _whole(_slice(asked), har_entry))
+    before, _, after = orjson.dumps(har([])).partition(b"[]")
+    return Response(b"%b[%b]%b" % (before, entries, after), media_type="application/json")
 
 
 async def _unmatched(asked: Asked) -> Response:
@@ -68,17 +74,19 @@ async def _one(asked: Asked) -> Response:
     exchange = asked.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
         return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
-    return admin_json(told_whole(exchange))
+    [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
+    return Response(body, media_type="application/json")
 
 
 async def _sift(asked: Asked) -> Response:
     wanted = await asked.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
         raise BadRequestError(unknown("key", name, ("match",)))
-    journal = asked.namespace.journal
+    journal, operations = asked.namespace.journal, asked.simulator.operations
     forgotten = journal.forgotten
     try:
-        found = sift(journal.exchanges(), wanted.get("match", {}), asked.simulator.operations, forgotten.questions)
+        match, before = wanted.get("match", {}), forgotten.questions
+        found = await asyncio.to_thread(sift, journal.exchanges(), match, operations, before)
     except CriteriaError as error:
         raise BadRequestError(str(error)) from None
     matching = [number for number, differences in found.items() if not differences]
@@ -171,6 +179,17 @@ JOURNAL = (
         {200: "text/event-stream"},
     ),
 )
+
+
+def _line(exchange: Exchange) -> bytes:
+    return orjson.dumps(told(exchange))
+
+
+async def _whole(
+    exchanges: Sequence[Exchange], tell: Callable[[Exchange], Any] = told_whole, option: int | None = None
+) -> list[bytes]:
+    """The whole of exchanges as JSON, by turns with everybody else; that of long answers in a thread."""
+    return await in_turns(lambda each: orjson.dumps(tell(each), option=option), exchanges, attrgetter("is_long"))
 
 
 def _slice(asked: Asked) -> list[Exchange]:

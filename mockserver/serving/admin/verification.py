@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import told_whole
+from mockserver.control.journal.transcripts import Transcript
 from mockserver.control.journal.views import View
 from mockserver.control.verify.checks import Evidence, run_checks
 from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
@@ -52,7 +52,7 @@ async def _verify(asked: Asked) -> Response:
     find = partial(sift, exchanges, operations=asked.simulator.operations, before=forgotten.questions)
     evidence = Evidence(await _views(exchanges), find, stubs, asked.now, space.shift, forgotten)
     try:
-        results = run_checks(told.get("checks"), evidence)
+        results = await asyncio.to_thread(run_checks, told.get("checks"), evidence)
     except (CheckError, CriteriaError, DeclarationError) as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
@@ -110,7 +110,7 @@ VERIFICATION = (
 
 
 async def _views(exchanges: Sequence[Exchange]) -> list[View]:
-    return await in_turns(lambda each: View(told_whole(each)), exchanges)
+    return await in_turns(lambda each: View(Transcript(each)), exchanges)
 
 
 def _number(text: str, name: str, most: float) -> float:
