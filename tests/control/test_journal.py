@@ -70,6 +70,28 @@ def test_the_heaviest_namespace_gives_way_when_all_together_hold_too_much() -> N
     assert (budget.held, journals["busy"].forgotten) == (0, (0, 0))
 
 
+def test_among_many_namespaces_the_heaviest_is_not_looked_for_with_each_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+
+    def held(journal: Journal) -> int:
+        looks.append(1)
+        return journal._held
+
+    monkeypatch.setattr(Journal, "held", property(held))
+    budget = Budget(most=4_000_000)
+    namespaces = Namespaces(1000, budget)
+    call, denial = Call("GET", "/nowhere", Headers()), Denial(404, "no_route", "")
+    for number in range(5_000):
+        namespaces.get(f"test-{number % 500}").journal.open("", "/nowhere", call, denial=denial)
+        namespaces.trim()
+        assert budget.held <= budget.most
+    assert len(looks) < 500 * 700
+    kept = [len(space.journal.exchanges()) for space in namespaces.all()]
+    assert {*kept} <= {1, 2}
+
+
 def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_open() -> None:
     journal = Journal(most=1)
     first, second = exchange(journal), exchange(journal)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from starlette.responses import Response
 
 from mockserver.control.memory import counts
+from mockserver.control.namespaces import Namespace
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.asked import Asked
@@ -16,13 +17,36 @@ from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.turns import in_turns
+
+
+class _Stock:
+    """What the namespaces have at present, all together."""
+
+    def __init__(self) -> None:
+        self.namespaces = self.kept = self.armed = 0
+        self.slots: Counter[tuple[str, str]] = Counter()
+        self.running: Counter[str] = Counter()
+
+    def add(self, space: Namespace, now: float) -> None:
+        """Count what is in a namespace at the instant `now` of its clock."""
+        self.namespaces += 1
+        self.kept += len(space.journal.exchanges())
+        self.armed += len(space.faults.armed())
+        for row in space.engines.describe(now):
+            for state in ("busy", "waiting"):
+                self.slots[str(row["dialect"]), state] += int(str(row[state]))
+        for row in space.quotas.describe(now)["running"]:
+            self.running[str(row["dialect"])] += int(str(row["running"]))
 
 
 async def _metrics(asked: Asked) -> Response:
     """Where several processes serve one port, each tells its own figures, and says which it is."""
-    worker = asked.simulator.worker
-    everywhere = {} if worker is None else {"worker": str(worker)}
-    return Response(exposition(_families(asked.simulator), everywhere), headers={"content-type": CONTENT_TYPE})
+    simulator, stock = asked.simulator, _Stock()
+    everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
+    # There may be thousands of namespaces.
+    await in_turns(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())
+    return Response(exposition(_families(simulator, stock), everywhere), headers={"content-type": CONTENT_TYPE})
 
 
 METRICS = (
@@ -30,11 +54,11 @@ METRICS = (
 )
 
 
-def _families(simulator: Simulator) -> Iterator[Family]:
+def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
     metrics = simulator.metrics
     yield from _answers(metrics.tallies(), metrics)
     yield from _times(metrics)
-    yield from _state(simulator)
+    yield from _state(simulator, stock)
     yield from _memories()
     yield from _process(simulator.started)
 
@@ -102,30 +126,19 @@ def _times(metrics: Metrics) -> Iterator[Family]:
     )
 
 
-def _state(simulator: Simulator) -> Iterator[Family]:
+def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
     """What there is at present."""
-    namespaces = simulator.namespaces.all()
     yield _gauge("mockserver_in_flight", "Answers that are being played.", simulator.metrics.in_flight)
-    held: Counter[tuple[str, str]] = Counter()
-    running: Counter[str] = Counter()
-    for space in namespaces:
-        now = simulator.clock(space).now()
-        for row in space.engines.describe(now):
-            for state in ("busy", "waiting"):
-                held[str(row["dialect"]), state] += int(str(row[state]))
-        for row in space.quotas.describe(now)["running"]:
-            running[str(row["dialect"])] += int(str(row["running"]))
-    samples = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(held.items())]
-    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", samples)
-    gauges = [Sample({"dialect": name}, count) for name, count in sorted(running.items())]
+    held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(stock.slots.items())]
+    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", held)
+    gauges = [Sample({"dialect": name}, count) for name, count in sorted(stock.running.items())]
     yield Family("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", gauges)
-    yield _gauge("mockserver_namespaces", "Namespaces in use.", len(namespaces))
-    kept = sum(len(space.journal.exchanges()) for space in namespaces)
-    yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", kept)
+    yield _gauge("mockserver_namespaces", "Namespaces in use.", stock.namespaces)
+    yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", stock.kept)
     held_bytes, most = simulator.namespaces.weight
     yield _gauge("mockserver_journal_bytes", "About what the journals hold in memory.", held_bytes)
     yield _gauge("mockserver_journal_bytes_limit", "What the journals may hold at the most.", most)
-    armed = len(simulator.setup.settings.fault) + sum(len(space.faults.armed()) for space in namespaces)
+    armed = len(simulator.setup.settings.fault) + stock.armed
     yield _gauge("mockserver_faults_armed", "Rules of faults in force, of the settings and of all namespaces.", armed)
     taken_up = simulator.config_fault is None
     yield _gauge("mockserver_config_ok", "0 where the latest change of the config file is not taken up.", taken_up)
