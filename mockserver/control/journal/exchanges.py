@@ -101,7 +101,10 @@ NOTHING = Forgotten()
 class Journal:
     """The latest exchanges of a namespace, oldest first. Reading is safe from any thread."""
 
-    __slots__ = ("_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights")
+    __slots__ = (
+        "_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights",
+        "forgotten",
+    )  # fmt: skip
 
     def __init__(self, most: int = 1000, budget: Budget | None = None) -> None:
         self._most = most
@@ -111,6 +114,8 @@ class Journal:
         self._held = 0
         self._watchers: tuple[Watcher, ...] = ()
         self._opened = self._asked = 0
+        # How many exchanges had to give way to later ones.
+        self.forgotten = NOTHING
         # Those that were forgotten before their answers had ended.
         self._unended: set[Exchange] = set()
 
@@ -123,12 +128,6 @@ class Journal:
     def asked(self) -> int:
         """In how many of them a model was asked."""
         return self._asked
-
-    @property
-    def forgotten(self) -> Forgotten:
-        """How many exchanges had to give way to later ones."""
-        kept = self.exchanges()
-        return Forgotten(self._opened - len(kept), self._asked - sum(each.is_question for each in kept))
 
     @property
     def held(self) -> int:
@@ -176,6 +175,8 @@ class Journal:
         exchange, weight = self._exchanges.popleft(), self._weights.popleft()
         self._held -= weight
         self._budget.held -= weight
+        exchanges, questions = self.forgotten
+        self.forgotten = Forgotten(exchanges + 1, questions + exchange.is_question)
         if exchange.record.closed_by is None:
             self._unended.add(exchange)
         return True
@@ -186,6 +187,7 @@ class Journal:
             pass
         self._unended.clear()
         self._opened = self._asked = 0
+        self.forgotten = NOTHING
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` whenever an exchange begins or ends, in the server's thread; the answer stops that."""
