@@ -237,9 +237,9 @@ class _Joint:
         # Where nothing is asked for, something is better than nothing.
         self._natural = 0 if patterns else 1
         self._unwanted = [_compiled(pattern).tree.root for pattern in forbidden]
-        self._others = frozenset(others)
+        self._others = others
+        self._taken = frozenset(others)
         self._alone = _joint(patterns, forbidden, ()) if others else self
-        self._order = others
         self._searched: tuple[Languages, Language] | None = None
 
     def find(self, draws: Draws, least: int, most: int | None, spend: Spend) -> str | None:
@@ -249,12 +249,12 @@ class _Joint:
         for number in range(_WALKS):
             compiled = self._patterns[number % len(self._patterns)]
             text = _walked(compiled, draws, number, False, natural, most)
-            if text is not None and text not in self._others and self._alone._holds(text):
+            if text is not None and text not in self._taken and self._alone._holds(text):
                 return text
             spend(compiled.tree.root.effort)
-        for _ in range(_TRIED if len(self._others) > _MANY else 0):
+        for _ in range(_TRIED if len(self._taken) > _MANY else 0):
             text = self._alone._search(draws, natural, most, spend)
-            if text is None or text not in self._others:
+            if text is not None and text not in self._taken:
                 return text
         return self._search(draws, least, most, spend)
 
@@ -275,7 +275,7 @@ class _Joint:
     def _languages(self) -> tuple[Languages, Language]:
         """The languages of all this, and that of the texts wanted; forgotten when they have grown too many."""
         if self._searched is None or self._searched[0].size > _MOST_REMEMBERED:
-            others = [sequence([One(members(character)) for character in text]) for text in self._order]
+            others = [sequence([One(members(character)) for character in text]) for text in self._others]
             wanted = [compiled.tree.root for compiled in self._patterns]
             languages = Languages(sequence([*wanted, *self._unwanted, *others]))
             unwanted = [*map(languages.containing, self._unwanted), *map(languages.of, others)]

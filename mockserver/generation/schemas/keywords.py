@@ -101,8 +101,11 @@ def _type(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
 
 
 def _enum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    allowed = None if demand.values is None else Values(value)
-    demand.values = list(value) if allowed is None else [each for each in demand.values or () if each in allowed]
+    if demand.values is None:
+        demand.values = list(value)
+    else:
+        allowed = Values(value)
+        demand.values = [each for each in demand.values if each in allowed]
 
 
 def _excluded(demand: Demand, node: Node, value: Values, scopes: Scopes) -> None:

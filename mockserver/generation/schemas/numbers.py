@@ -47,8 +47,10 @@ def write_number(demand: Demand, draws: Draws, usual: Range) -> Any:
             continue
         for strictly in (True, False):
             indexes = _indexes(grid, draws, len(excluded))
-            # Most of those that were drawn before need no arithmetic to be passed over.
-            for index in filterfalse(excluded.__contains__, indexes) if demand.whole and grid.step == 1 else indexes:
+            if demand.whole and grid.step == 1:
+                # What has been drawn before needs no arithmetic to be passed over.
+                indexes = filterfalse(excluded.__contains__, indexes)
+            for index in indexes:
                 number = _as_json(index * grid.step, whole=demand.whole)
                 if number is not None and number not in excluded and _meets(demand, number, strictly=strictly):
                     return number
