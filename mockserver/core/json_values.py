@@ -1,7 +1,11 @@
-"""JSON values: when two of them are the same one, and of which type one is."""
+"""JSON values: when two of them are the same one, of which type one is, and how deep it nests."""
 
 from collections.abc import Hashable, Iterable, Iterator
 
+# No deeper does anything nest that is meant, in levels; and up to how many bytes brackets are counted.
+DEEPEST = 100
+_COUNTED = 65_536
+_CONTAINERS = (dict, list)
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
 
 
@@ -74,3 +78,29 @@ def type_of(value: object) -> str:
     if isinstance(value, bool):
         return "boolean"
     return next((name for kind, name in _KINDS if isinstance(value, kind)), "number")
+
+
+def may_nest_deeper(body: bytes, levels: int) -> bool:
+    """Whether JSON has enough brackets to nest deeper than so many levels. Few bodies have, and need a closer look."""
+    if len(body) <= _COUNTED:
+        return body.count(b"[") + body.count(b"{") > levels
+    # To count takes half a millisecond for a megabyte, to look for the next one hardly anything.
+    for bracket in (b"[", b"{"):
+        place = body.find(bracket)
+        while place >= 0:
+            levels -= 1
+            if levels < 0:
+                return True
+            place = body.find(bracket, place + 1)
+    return False
+
+
+def is_shallow(value: object) -> bool:
+    """Whether a value nests no deeper than anything that is meant, so that it may be walked through recursively."""
+    level = [value]
+    for _ in range(DEEPEST):
+        held = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, _CONTAINERS)]
+        level = [child for children in held for child in children if isinstance(child, _CONTAINERS)]
+        if not level:
+            return True
+    return False

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.dialects.openai_style import may_nest_deeper
+from mockserver.core.json_values import may_nest_deeper
 
 
 @pytest.mark.parametrize("text", [b"", b"x" * 100_000], ids=["short", "long"])

@@ -59,9 +59,9 @@ from mockserver.control.stubs.templates import TemplateError, check_all
 from mockserver.core.criteria import ANYTHING, Criteria, strange_name
 from mockserver.core.criteria_notation import CriteriaError, read_criteria
 from mockserver.core.generation import FinishReason
+from mockserver.core.json_values import is_shallow
 from mockserver.core.naming import unknown
 from mockserver.core.timeline import RawHeaders
-from mockserver.dialects.openai_style import is_shallow
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault

@@ -10,7 +10,7 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.dialects.openai_style import json_object
+from mockserver.dialects.openai_style.fields import json_object
 
 _MESSAGE_PACK = "application/vnd.msgpack"
 _PLAIN = ("", "identity")

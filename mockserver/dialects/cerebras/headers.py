@@ -12,7 +12,7 @@ from mockserver.core.quotas import Limit
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.cerebras.quotas import FREE, FREE_2026, WITH_RESET, limits_left
-from mockserver.dialects.openai_style import date_header
+from mockserver.dialects.openai_style.bodies import date_header
 
 
 def _untouched(limits: Iterable[Limit]) -> RawHeaders:

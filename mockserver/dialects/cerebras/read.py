@@ -10,7 +10,7 @@ from mockserver.core.generation import Constraint, GenerationRequest, Limits, Ou
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import explain
 from mockserver.dialects.cerebras.schemas import REQUEST
-from mockserver.dialects.openai_style import stop_texts, text_prompts, token_biases, whole
+from mockserver.dialects.openai_style.fields import stop_texts, text_prompts, token_biases, whole
 
 Body = Mapping[str, Any]
 

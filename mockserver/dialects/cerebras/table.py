@@ -10,7 +10,7 @@ from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.read import read
 from mockserver.dialects.cerebras.schemas import CONTRACT
 from mockserver.dialects.cerebras.write import write
-from mockserver.dialects.openai_style import bearer
+from mockserver.dialects.openai_style.fields import bearer
 
 COMPLETIONS = Operation(
     "completions",

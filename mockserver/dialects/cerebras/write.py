@@ -12,19 +12,18 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style import (
+from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai_style.events import (
     DONE,
     SLOT,
     at_step,
-    body_reply,
     choice_frames,
     event,
-    legacy_logprobs,
     stream_reply,
     template,
-    usage_object,
     weave,
 )
+from mockserver.dialects.openai_style.logprobs import legacy_logprobs
 
 # What the service adds to queue, prompt and completion time before it looks at the clock again (recorded: 1.5 to 4 ms).
 _BOOKKEEPING = 0.002

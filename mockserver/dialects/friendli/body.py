@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.json_values import is_shallow
 from mockserver.dialects.friendli.errors import invalid
-from mockserver.dialects.openai_style import is_shallow
 
 
 def json_body(data: bytes) -> dict[str, Any] | Rejection:

@@ -15,20 +15,19 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Frames, Lazy, Reply
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
-from mockserver.dialects.openai_style import (
+from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai_style.events import (
     DONE,
     EVENT_STREAM,
     SLOT,
     at_step,
-    body_reply,
     event,
     json_texts,
-    legacy_logprobs,
     stream_reply,
     template,
-    usage_object,
     weave,
 )
+from mockserver.dialects.openai_style.logprobs import legacy_logprobs
 
 # Stands for the token's id, as SLOT for its text: another byte that no UTF-8 text has.
 _WRITTEN_TOKEN_SLOT = b"\xfe"

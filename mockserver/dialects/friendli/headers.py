@@ -7,7 +7,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.friendli.quotas import limits_left
-from mockserver.dialects.openai_style import date_header
+from mockserver.dialects.openai_style.bodies import date_header
 
 _REQUESTS_PER_MINUTE = 100
 _TOKENS_PER_MINUTE = 100_000

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from mockserver.dialects.openai_style import is_shallow
+from mockserver.core.json_values import is_shallow
 from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema
 
 Schema = Mapping[str, Any]

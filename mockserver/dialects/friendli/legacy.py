@@ -13,15 +13,8 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Reply
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
 from mockserver.dialects.friendli.wishes import Wishes, wishes_of
-from mockserver.dialects.openai_style import (
-    EVENT_STREAM,
-    JsonTexts,
-    at_step,
-    body_reply,
-    stream_reply,
-    usage_object,
-    weave,
-)
+from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai_style.events import EVENT_STREAM, JsonTexts, at_step, stream_reply, weave
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0

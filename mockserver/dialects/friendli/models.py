@@ -8,7 +8,7 @@ from typing import NamedTuple
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style import body_reply
+from mockserver.dialects.openai_style.bodies import body_reply
 
 
 class _Row(NamedTuple):

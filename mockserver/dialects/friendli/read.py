@@ -20,7 +20,7 @@ from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.schemas import HOSTED_REQUEST, REQUEST, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
-from mockserver.dialects.openai_style import text_prompt, text_prompts, whole
+from mockserver.dialects.openai_style.fields import text_prompt, text_prompts, whole
 
 Body = Mapping[str, Any]
 

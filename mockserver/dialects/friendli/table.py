@@ -9,7 +9,7 @@ from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.friendli.write import write
-from mockserver.dialects.openai_style import bearer
+from mockserver.dialects.openai_style.fields import bearer
 
 COMPLETIONS = Operation(
     "completions",

@@ -6,7 +6,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Model, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style import stop_texts, text_prompt
+from mockserver.dialects.openai_style.fields import stop_texts, text_prompt
 from mockserver.dialects.ovms.body import admit
 from mockserver.dialects.ovms.checks import CHECKS, ENGINE_CHECKS, IGNORE_EOS_LIMIT, Fields, first_fault, sampled, sent
 from mockserver.dialects.ovms.errors import graph_fault

@@ -4,7 +4,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style import body_reply
+from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer

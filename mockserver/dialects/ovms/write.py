@@ -11,16 +11,8 @@ import orjson
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, Position
 from mockserver.core.timeline import RUN_LENGTH, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style import (
-    DONE,
-    SLOT,
-    at_step,
-    body_reply,
-    event,
-    stream_reply,
-    template,
-    usage_object,
-)
+from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai_style.events import DONE, SLOT, at_step, event, stream_reply, template
 from mockserver.dialects.ovms.grouping import GROUPING, Flush
 from mockserver.dialects.ovms.headers import JSON, STREAM
 

@@ -1,7 +1,7 @@
 """Who asks: QStash takes its token as a bearer key, or in the query (vendor note B1)."""
 
 from mockserver.core.calls import Call
-from mockserver.dialects.openai_style import bearer
+from mockserver.dialects.openai_style.fields import bearer
 
 
 def token(call: Call) -> str | None:

@@ -10,7 +10,8 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style import chat_prompt, json_object, stop_texts, token_biases, whole
+from mockserver.dialects.openai_style.fields import json_object, stop_texts, token_biases, whole
+from mockserver.dialects.openai_style.messages import chat_prompt
 from mockserver.dialects.upstash.errors import (
     misplaced_top_logprobs,
     misshapen,

@@ -13,19 +13,19 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
-from mockserver.dialects.openai_style import (
+from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.events import (
     DONE,
     EVENT_STREAM,
     SLOT,
     at_step,
-    body_reply,
-    chat_logprobs,
     choice_frames,
     event,
     stream_reply,
     template,
     weave,
 )
+from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.upstash.headers import within_limits
 
 # Log-probabilities are written this many tokens at a time: twenty rivals each make half a megabyte of text.

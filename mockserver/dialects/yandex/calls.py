@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.seeding import hex_digits
-from mockserver.dialects.openai_style import SLOT
+from mockserver.dialects.openai_style.events import SLOT
 from mockserver.dialects.yandex.backends import Backend
 from mockserver.dialects.yandex.uri import ModelUri
 

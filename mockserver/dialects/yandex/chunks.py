@@ -10,7 +10,8 @@ import orjson
 from mockserver.core.generation import Choice
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
-from mockserver.dialects.openai_style import SLOT, Template, at_step, chat_logprobs, event, template, token_frames
+from mockserver.dialects.openai_style.events import SLOT, Template, at_step, event, template, token_frames
+from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, next_fragment
 
 # Puts the choices of a chunk into the chunk.

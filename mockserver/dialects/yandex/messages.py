@@ -8,7 +8,7 @@ import orjson
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
 from mockserver.core.seeding import fingerprint
-from mockserver.dialects.openai_style import called, chat_prompt
+from mockserver.dialects.openai_style.messages import called, chat_prompt
 from mockserver.dialects.yandex.errors import fault
 from mockserver.generation.readings import token_count
 

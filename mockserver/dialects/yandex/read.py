@@ -5,7 +5,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.core.seeding import derive
-from mockserver.dialects.openai_style import json_object, token_biases
+from mockserver.dialects.openai_style.fields import json_object, token_biases
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.formats import format_fault, read_format

@@ -1,0 +1,105 @@
+"""Streams of server-sent events: an event per token, around the one text that changes."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import islice
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.generation import Choice
+from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
+
+EVENT_STREAM = b"text/event-stream"
+DONE = b"data: [DONE]\n\n"
+
+
+class Template(NamedTuple):
+    """A chunk of a stream around the one text that changes from token to token."""
+
+    before: bytes
+    after: bytes
+
+
+# Longer texts come from stubs, and hardly ever again.
+_LONGEST_TOKEN = 64
+
+
+class JsonTexts(dict[str, bytes]):
+    """Texts as JSON strings, those of tokens written once each; begins anew when it is full, since a prompt may hold
+    any text."""
+
+    def __init__(self, write: Callable[[str], bytes]) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, text: str) -> bytes:
+        if len(text) > _LONGEST_TOKEN:
+            return self._write(text)
+        if len(self) >= 65_536:
+            self.clear()
+        written = self[text] = self._write(text)
+        return written
+
+
+json_texts = JsonTexts(orjson.dumps)
+# Stands for the text in the chunk that a template is made of: a byte that no UTF-8 text has.
+_SLOT = b"\xff"
+SLOT: Any = orjson.Fragment(_SLOT)
+
+
+def event(value: object) -> bytes:
+    """A server-sent event of one data line."""
+    return b"data: " + orjson.dumps(value) + b"\n\n"
+
+
+def template(make: Mapping[str, Any]) -> Template:
+    """The template of an event in which the value SLOT stands for the text."""
+    before, _, after = event(make).partition(_SLOT)
+    return Template(before, after)
+
+
+def stream_reply(frames: Lazy[Frames], headers: RawHeaders) -> Reply:
+    """A reply of server-sent events; `headers` name the content type."""
+    return Reply(200, headers, frames, streamed=True)
+
+
+def choice_frames(
+    choice: Choice, around: Template, first: Sequence[bytes] = (), last: Sequence[bytes] = ()
+) -> Iterator[Frames]:
+    """One event per token, after the events that open the choice and before those that close it."""
+    if first:
+        yield at_step(OPENING, first)
+    yield from token_frames(choice.texts, around)
+    if last:
+        yield at_step(choice.last_step, last)
+
+
+def token_frames(texts: Sequence[str], around: Template, step: int = 0) -> Iterator[Frames]:
+    """One event per token; the first leaves with a decoding step, the others with those after it."""
+    written = json_texts.__getitem__
+    for start in range(0, len(texts), RUN_LENGTH):
+        said = [*map(written, texts[start : start + RUN_LENGTH])]
+        data = Wrapped(around.before, said, around.after)
+        yield Frames(data, range(step + start, step + start + len(said)), (1,) * len(said))
+
+
+def at_step(step: int, events: Sequence[bytes]) -> Frames:
+    """Events that carry no token and leave with a decoding step."""
+    return Frames(tuple(events), (step,) * len(events), (0,) * len(events))
+
+
+def weave(choices: Sequence[Iterable[Frames]]) -> Iterator[Frames]:
+    """The frames of several choices as one stream: step after step, within a step choice after choice."""
+    if len(choices) == 1:
+        yield from choices[0]
+        return
+    rows = merge(*map(_rows, choices), key=itemgetter(1))
+    while batch := list(islice(rows, RUN_LENGTH)):
+        yield Frames(*zip(*batch, strict=True))
+
+
+def _rows(frames: Iterable[Frames]) -> Iterator[tuple[bytes, int, int]]:
+    for run in frames:
+        yield from zip(*run, strict=True)

@@ -1,0 +1,69 @@
+"""The fields of requests and their credentials, as every API that descends from the one shape has them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from mockserver.core.calls import Call
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Prompt
+from mockserver.core.json_values import DEEPEST, is_shallow, may_nest_deeper
+from mockserver.generation import tokens
+from mockserver.generation.readings import token_count
+
+
+def json_object(body: bytes) -> dict[str, Any] | Rejection:
+    """The body as a JSON object, or why it is none; what nests absurdly deep counts as no JSON."""
+    try:
+        value = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return Rejection(FailureKind.MALFORMED_JSON)
+    if not isinstance(value, dict):
+        return Rejection(FailureKind.NOT_AN_OBJECT)
+    if may_nest_deeper(body, DEEPEST) and not is_shallow(value):
+        return Rejection(FailureKind.MALFORMED_JSON)
+    return value
+
+
+def bearer(call: Call) -> str | None:
+    """The key of an `Authorization: Bearer` header, None when there is none."""
+    scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
+    return key.strip() or None if scheme.lower() == "bearer" else None
+
+
+def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """A `stop` field as a tuple: one text, several, or none."""
+    if not value:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def whole(value: float | None) -> int | None:
+    """A whole number as such: to JSON Schema 3.0 is an integer too."""
+    return None if value is None else int(value)
+
+
+def token_biases(value: Mapping[str, float] | None) -> tuple[tuple[int, float], ...]:
+    """A `logit_bias` field as (token, bias); a key that is no token's id says nothing."""
+    return tuple((int(key), float(bias)) for key, bias in (value or {}).items() if _is_token(key))
+
+
+def _is_token(key: str) -> bool:
+    return key.isascii() and key.isdecimal() and len(key) < 10 and int(key) < tokens.VOCABULARY_SIZE
+
+
+def text_prompt(value: str | Sequence[int]) -> Prompt:
+    """A prompt to be continued, given as text or as token ids."""
+    if isinstance(value, str):
+        return Prompt(value, value, token_count(value))
+    ids = tuple(int(token) for token in value)
+    text = tokens.decode(ids)
+    return Prompt(text, text, len(ids), ids=ids)
+
+
+def text_prompts(value: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]]) -> tuple[Prompt, ...]:
+    """The `prompt` field of a completions request: a text, texts, token ids, or lists of them."""
+    if isinstance(value, str) or not value or isinstance(value[0], int | float):
+        return (text_prompt(value),)  # type: ignore[arg-type]
+    return tuple(text_prompt(item) for item in value)  # type: ignore[arg-type]

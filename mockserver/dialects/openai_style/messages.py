@@ -1,0 +1,83 @@
+"""Conversations: the messages of a chat as one prompt."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from mockserver.core.generation import Message, Prompt
+from mockserver.generation.readings import token_count
+
+# What a chat template adds to each message, and to open the answer, in tokens.
+_MESSAGE_OVERHEAD = 4
+_ANSWER_OVERHEAD = 3
+
+
+def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
+    """A conversation as a prompt. Its topic is the last user message, else the last message at all."""
+    history = list(_history(messages))
+    texts = [_text_of(message, said.text) for message, said in zip(messages, history, strict=True)]
+    topics = (text for said, text in zip(reversed(history), reversed(texts), strict=True) if said.role == "user")
+    text = "\n".join(f"{said.role}: {text}" for said, text in zip(history, texts, strict=True))
+    count = sum(map(token_count, texts)) + len(texts) * _MESSAGE_OVERHEAD + _ANSWER_OVERHEAD
+    topic = next(topics, texts[-1] if texts else "")
+    return Prompt(text, topic, count, chat=True, messages=tuple(history))
+
+
+def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
+    """The conversation in neutral words; a tool's result names the tool by the call that it answers."""
+    names: dict[str, str] = {}
+    for message in messages:
+        calls = called(message)
+        names.update((id_, name) for id_, name in calls if id_)
+        role, answers = str(message.get("role", "")), None
+        if role == "tool":
+            id_ = str(message.get("tool_call_id", ""))
+            answers = names.get(id_, id_)
+        elif role == "function":
+            answers = str(message.get("name", ""))
+        yield Message(role, _content_text(message.get("content")), answers, tuple([name for _, name in calls]))
+
+
+def called(message: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
+    """The tools that a message calls, as (id, name); a function of the older form has no id."""
+    rows = _call_rows(message)
+    return [(id_, str(call["name"])) for id_, call in rows if "name" in call] if rows else ()
+
+
+def _call_rows(message: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
+    """The calls of a message with their ids: what is called, and with what. Most messages make none."""
+    found, older = message.get("tool_calls"), message.get("function_call")
+    if not found and older is None:
+        return ()
+    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    calls = [(str(row.get("id", "")), row.get("function") or row.get("custom")) for row in rows]
+    calls.append(("", older))
+    return [(id_, call) for id_, call in calls if isinstance(call, dict)]
+
+
+def _call_text(call: Mapping[str, Any]) -> str:
+    written = call.get("arguments", call.get("input", ""))
+    return written if isinstance(written, str) else orjson.dumps(written).decode()
+
+
+def _content_text(content: object) -> str:
+    """What a message says in words: its text, or the texts of its parts."""
+    if isinstance(content, list):
+        return "".join(filter(None, map(_part_text, content)))
+    return content if isinstance(content, str) else ""
+
+
+def _part_text(part: Any) -> str | None:
+    text = part.get("text") or part.get("refusal") if isinstance(part, dict) else None
+    return text if isinstance(text, str) else None
+
+
+def _text_of(message: Mapping[str, Any], words: str) -> str:
+    """All that a message says: its words, the tools and functions it calls, its refusal.
+
+    The ids of calls are nothing that a model reads, and the order of their keys is not either.
+    """
+    calls = "".join([f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message)])
+    refusal = message.get("refusal")
+    return words + calls + (refusal if isinstance(refusal, str) else "")
