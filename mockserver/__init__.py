@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mockserver.control.journal.views import View
     from mockserver.control.settings import ConfigError, Settings
-    from mockserver.control.stubs.notation import StubError
+    from mockserver.control.stubs.values import StubError
     from mockserver.core.criteria_notation import CriteriaError
     from mockserver.core.version import __version__
     from mockserver.serving.app import create_app
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "mockserver.control.settings": ("ConfigError", "Settings"),
-    "mockserver.control.stubs.notation": ("StubError",),
+    "mockserver.control.stubs.values": ("StubError",),
     "mockserver.control.journal.views": ("View",),
     "mockserver.core.criteria_notation": ("CriteriaError",),
     "mockserver.core.version": ("__version__",),

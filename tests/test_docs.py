@@ -21,8 +21,9 @@ from mockserver import MockServer
 from mockserver.cli import _parser, _settings, main
 from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
 from mockserver.control.routing import operations_of
-from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS, read_stubs, read_wish
+from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names
+from mockserver.control.stubs.replies import REPLY_KEYS, read_wish
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.visits import profile_of
 from mockserver.core.criteria_notation import MATCHERS

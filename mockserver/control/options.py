@@ -13,7 +13,9 @@ from typing import Any, NamedTuple, get_args
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import SEEDS, ConfigError, RouteSettings, Settings
-from mockserver.control.stubs.notation import Files, StubError, read_stubs
+from mockserver.control.stubs.bodies import Files
+from mockserver.control.stubs.notation import read_stubs
+from mockserver.control.stubs.values import StubError
 from mockserver.control.toml_places import line_of, located
 from mockserver.core.criteria import strange_name
 from mockserver.core.dialects import Dialect, Edition

@@ -13,7 +13,8 @@ from typing import Any
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
-from mockserver.control.stubs.notation import StubError, check_names, check_unique, read_stubs
+from mockserver.control.stubs.notation import check_names, check_unique, read_stubs
+from mockserver.control.stubs.values import StubError
 from mockserver.control.toml_places import located
 from mockserver.core.dialects import Dialect
 

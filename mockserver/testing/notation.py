@@ -7,7 +7,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from mockserver.control.stubs.notation import StubError
+from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria_notation import CriteriaError
 
 Table = dict[str, Any]

@@ -6,7 +6,7 @@ Every word that completes a stub puts it into force at once; further words chang
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
-from mockserver.control.stubs.notation import StubError
+from mockserver.control.stubs.values import StubError
 from mockserver.control.verify.subjects import PLACES, asked_for
 from mockserver.testing.links import Link
 from mockserver.testing.notation import told_match, told_reply, told_step

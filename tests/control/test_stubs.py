@@ -14,8 +14,10 @@ from mockserver.control.namespaces import Namespace
 from mockserver.control.options import from_texts, from_toml, settle
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Prepared, Raw
-from mockserver.control.stubs.notation import StubError, read_prepared, read_stub, read_stubs, read_wish
+from mockserver.control.stubs.notation import read_stub, read_stubs
+from mockserver.control.stubs.replies import read_prepared, read_wish
 from mockserver.control.stubs.templates import TemplateError, fill
+from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError
 from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS

@@ -29,7 +29,7 @@ from mockserver import (
     tool_call,
 )
 from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.notation import StubError
+from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.testing.links import LinkError
 from tests.support.http import exchange

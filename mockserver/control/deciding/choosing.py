@@ -7,7 +7,8 @@ from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
-from mockserver.control.stubs.notation import StubError, read_wish
+from mockserver.control.stubs.replies import read_wish
+from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError, retold
 from mockserver.core.calls import Headers
 from mockserver.faults.catalogue import FAULTS

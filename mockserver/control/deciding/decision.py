@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, told_by, wished_reply
-from mockserver.control.deciding.replies import fulfil
+from mockserver.control.deciding.fulfilling import fulfil
 from mockserver.control.faults import wished
 from mockserver.control.load import Slots
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory

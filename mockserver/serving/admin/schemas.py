@@ -11,7 +11,8 @@ from typing import Any, get_args
 from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Origin
-from mockserver.control.stubs.notation import REPLY_KEYS, STUB_KEYS
+from mockserver.control.stubs.notation import STUB_KEYS
+from mockserver.control.stubs.replies import REPLY_KEYS
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.verify.verdict import JUDGES
 from mockserver.core.criteria_notation import FIELDS, MATCHERS

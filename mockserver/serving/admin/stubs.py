@@ -7,7 +7,8 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.control.stubs.book import Stub, told_use
-from mockserver.control.stubs.notation import StubError, check_names, read_stub
+from mockserver.control.stubs.notation import check_names, read_stub
+from mockserver.control.stubs.values import StubError
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace

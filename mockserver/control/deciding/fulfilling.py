@@ -9,8 +9,9 @@ from mockserver.control.load import Slots
 from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
-from mockserver.control.stubs.notation import StubError, read_prepared
+from mockserver.control.stubs.replies import read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
+from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Frames, RawHeaders, Reply

@@ -1,0 +1,227 @@
+"""A REPLY in words, from a text, a table or a function: see `notation`."""
+
+import json
+import tomllib
+from collections.abc import Mapping
+from inspect import iscoroutinefunction
+from re import fullmatch
+from typing import get_args
+
+from mockserver.control.stubs.bodies import RAW, Files, read_body, with_file
+from mockserver.control.stubs.book import Prepared, Raw
+from mockserver.control.stubs.templates import TemplateError, check_all
+from mockserver.control.stubs.values import (
+    StubError,
+    Table,
+    flag_of,
+    header_of,
+    json_of,
+    list_of,
+    seconds_of,
+    table_of,
+    text_of,
+    whole_of,
+)
+from mockserver.core.criteria import ANYTHING
+from mockserver.core.generation import FinishReason
+from mockserver.core.naming import unknown
+from mockserver.core.timeline import RawHeaders
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import FaultError, read_faults, read_table
+from mockserver.faults.rules import Chance, Fault
+from mockserver.generation.prepared import Counts, Speech
+from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.presets import OFF, REALISTIC
+
+SHARED = ("error", "faults", "latency", "seed", "headers")
+_SAID = ("text", "chunks", "json", "refusal")
+_SPEECH = (*_SAID, "tool_calls", "finish_reason", "usage")
+REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
+_CALL = ("name", "arguments")
+_CHUNK = ("text", "delay")
+_COUNTS = Counts._fields
+_LARGEST_SEED = 2**63
+
+
+def read_prepared(value: object, place: str = "reply", files: Files | None = None) -> Prepared:
+    """A reply from a text, a table or a function. Raises StubError."""
+    if isinstance(value, str):
+        return Prepared(Speech(text_of(value, place)))
+    if callable(value):
+        if iscoroutinefunction(value):
+            raise StubError(f"{place}: is a coroutine function; a plain function is wanted")
+        return Prepared(value)
+    example = '"It rains.", { text = "It rains.", finish_reason = "length" }'
+    table = with_file(table_of(value, place, REPLY_KEYS, example), place, files)
+    prepared = read_shared(table, place)._replace(content=_content(table, place))
+    _check_faults(prepared, place)
+    if not flag_of(table.get("template", False), f"{place}.template"):
+        return prepared
+    draft = {key: item for key, item in table.items() if key != "template"}
+    try:
+        check_all(draft)
+    except TemplateError as error:
+        raise StubError(f"{place}: {error}") from None
+    return prepared._replace(template=draft)
+
+
+def read_wish(text: str) -> Prepared:
+    """A reply as a header has it: a plain text, or a table in JSON or TOML. Raises StubError."""
+    stripped = text.strip()
+    if not stripped.startswith("{"):
+        return read_prepared(text)
+    try:
+        return read_prepared(json.loads(stripped))
+    except (json.JSONDecodeError, RecursionError):
+        pass
+    try:
+        return read_prepared(tomllib.loads(f"reply = {stripped}")["reply"])
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise StubError(f"{text!r} is a table neither in JSON nor in TOML: {error}") from None
+
+
+def read_shared(table: Table, place: str) -> Prepared:
+    """What any answer can be told: faults, latency, seed, headers."""
+    faults = _error(table["error"], f"{place}.error") if "error" in table else ()
+    return Prepared(
+        faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),
+        latency=_latency(table["latency"], f"{place}.latency") if "latency" in table else None,
+        seed=whole_of(table["seed"], f"{place}.seed", -_LARGEST_SEED, _LARGEST_SEED - 1) if "seed" in table else None,
+        headers=_headers(table.get("headers", {}), f"{place}.headers"),
+    )
+
+
+def _error(value: object, place: str) -> tuple[Fault, ...]:
+    table = {"error": value} if isinstance(value, str) else value
+    if not isinstance(table, Mapping) or "error" not in table:
+        raise StubError(f'{place}: is a failure by its name, or {{ error = "rate_limit", retry_after = 2 }}')
+    return _faults([{"kind": "error", **table}], place)
+
+
+def _faults(value: object, place: str) -> tuple[Fault, ...]:
+    try:
+        if isinstance(value, str):
+            faults = read_faults(value)
+        else:
+            tables = value if isinstance(value, list | tuple) else [value]
+            faults = tuple(fault for table in tables for fault in read_table(table))
+    except FaultError as error:
+        raise StubError(f"{place}: {error}") from None
+    for fault in faults:
+        if FAULTS[fault.kind].listens:
+            raise StubError(f"{place}: {fault.kind!r} strikes the whole server, not an answer")
+        if fault.chance != Chance() or fault.match != ANYTHING:
+            raise StubError(f"{place}: which requests are struck is the stub's to say, by its match and times")
+    return faults
+
+
+def _check_faults(prepared: Prepared, place: str) -> None:
+    """What strikes the words of a model cannot strike a body that is given."""
+    if isinstance(prepared.content, Raw):
+        for fault in prepared.faults:
+            if FAULTS[fault.kind].says is not None:
+                raise StubError(f"{place}.faults: {fault.kind!r} strikes what a model says, and this is a body")
+
+
+def _latency(value: object, place: str) -> str:
+    text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else value
+    if text in (OFF, REALISTIC):
+        return str(text)
+    try:
+        read_profile(text_of(text, place), realistic="fast")
+    except NotationError as error:
+        raise StubError(f"{place}: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+    return str(text)
+
+
+def _headers(value: object, place: str) -> RawHeaders:
+    if not isinstance(value, Mapping):
+        raise StubError(f'{place}: is a table, such as {{ x-trace = "abc" }}')
+    return tuple((_header_name(name, place), header_of(text, f"{place}.{name}")) for name, text in value.items())
+
+
+def _header_name(name: str, place: str) -> bytes:
+    if not fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
+        raise StubError(f"{place}: {name!r} is no name of a header")
+    if name.lower() in ("content-length", "transfer-encoding", "connection"):
+        raise StubError(f"{place}: {name} is the server's own to say; there are faults for a false one")
+    return name.lower().encode()
+
+
+def _content(table: Table, place: str) -> Speech | Raw | None:
+    """What a reply says: words, a body, or nothing."""
+    said = [key for key in _SPEECH if key in table]
+    raw = [key for key in RAW if key in table]
+    if said and raw:
+        raise StubError(
+            f"{place}: {said[0]} is said in the vendor's own format, {raw[0]} goes with a body; "
+            f"for the vendor's error say error"
+        )
+    if "error" in table and (said or raw):
+        raise StubError(f"{place}: error is the whole answer, so {(said or raw)[0]} is too much")
+    if raw:
+        return read_body(table, place)
+    return _speech(table, place) if said else None
+
+
+def _speech(table: Table, place: str) -> Speech:
+    given = [key for key in _SAID if key in table]
+    if len(given) > 1:
+        raise StubError(f"{place}: says one of {', '.join(_SAID)}; {' and '.join(given)} are too many")
+    if not given and "tool_calls" not in table:
+        raise StubError(f"{place}: says nothing; say one of {', '.join((*_SAID, 'tool_calls'))}")
+    if "refusal" in table and "tool_calls" in table:
+        raise StubError(f"{place}: who refuses calls no tools")
+    chunks = [
+        _chunk(each, f"{place}.chunks[{n}]")
+        for n, each in enumerate(list_of(table.get("chunks", ()), f"{place}.chunks", least=0))
+    ]
+    pieces = tuple(text for text, _ in chunks)
+    return Speech(
+        text="".join(pieces) if "chunks" in table else _words(table, given[0], place) if given else "",
+        pieces=pieces,
+        delays=tuple(delay for _, delay in chunks),
+        calls=_calls(table["tool_calls"], f"{place}.tool_calls") if "tool_calls" in table else (),
+        refusal="refusal" in table,
+        finish_reason=_reason(table["finish_reason"], f"{place}.finish_reason") if "finish_reason" in table else None,
+        counts=_counts(table.get("usage", {}), f"{place}.usage"),
+    )
+
+
+def _words(table: Table, key: str, place: str) -> str:
+    return json_of(table[key], f"{place}.{key}") if key == "json" else text_of(table[key], f"{place}.{key}")
+
+
+def _chunk(value: object, place: str) -> tuple[str, float | None]:
+    if isinstance(value, str):
+        return text_of(value, place), None
+    table = table_of(value, place, _CHUNK, '"It ", or { text = "rains.", delay = "200ms" }')
+    delay = seconds_of(table["delay"], f"{place}.delay") if "delay" in table else None
+    return text_of(table.get("text", ""), f"{place}.text"), delay
+
+
+def _calls(value: object, place: str) -> tuple[tuple[str, str], ...]:
+    found = []
+    for number, each in enumerate(list_of(value, place)):
+        where = f"{place}[{number}]"
+        table = table_of(each, where, _CALL, '{ name = "get_weather", arguments = { city = "Oslo" } }')
+        arguments = table.get("arguments", {})
+        name = text_of(table.get("name", ""), f"{where}.name")
+        if not name:
+            raise StubError(f"{where}.name: is missing, or empty")
+        text = text_of(arguments, where) if isinstance(arguments, str) else json_of(arguments, f"{where}.arguments")
+        found.append((name, text))
+    return tuple(found)
+
+
+def _reason(value: object, place: str) -> FinishReason:
+    for known in get_args(FinishReason):
+        if known == value:
+            reason: FinishReason = known
+            return reason
+    raise StubError(f"{place}: {unknown('reason', value, get_args(FinishReason))}")
+
+
+def _counts(value: object, place: str) -> Counts:
+    table = table_of(value, place, _COUNTS, "{ prompt_tokens = 10 }")
+    return Counts(**{key: whole_of(count, f"{place}.{key}") for key, count in table.items()})

@@ -1,0 +1,94 @@
+"""Values in the tables of stubs, each checked: a mistake raises `StubError`, which names the place."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mockserver.core.json_values import is_shallow
+from mockserver.core.naming import unknown
+from mockserver.latency.distributions import Constant
+from mockserver.latency.notation import NotationError, read_distribution
+
+Table = Mapping[str, Any]
+# No count and no number of seconds that is meant goes beyond this.
+MOST = 1_000_000_000
+
+
+class StubError(ValueError):
+    """A stub that cannot be meant; the text names the place and what would have been valid."""
+
+
+def table_of(value: object, place: str, known: Sequence[str], example: str) -> Table:
+    """A table that has no other keys than the known ones; the `example` shows what was wanted."""
+    if not isinstance(value, Mapping):
+        raise StubError(f"{place}: {value!r} is not {example}")
+    for key in value:
+        if key not in known:
+            raise StubError(f"{place}: {unknown('key', key, known)}")
+    return value
+
+
+def list_of(value: object, place: str, least: int = 1) -> Sequence[Any]:
+    """A list of so many items at least."""
+    if not isinstance(value, list | tuple) or len(value) < least:
+        raise StubError(f"{place}: is a list{' of one at least' if least else ''}")
+    return value
+
+
+def text_of(value: object, place: str) -> str:
+    """A text that can be said in UTF-8."""
+    if not isinstance(value, str):
+        raise StubError(f"{place}: {value!r} is no text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise StubError(f"{place}: {value!r} holds half a character, which UTF-8 cannot say") from None
+    return value
+
+
+def json_of(value: object, place: str) -> str:
+    """A JSON value, written as JSON."""
+    if not is_shallow(value):
+        raise StubError(f"{place}: nests deeper than anybody reads")
+    try:
+        return text_of(json.dumps(value, ensure_ascii=False, allow_nan=False), place)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StubError(f"{place}: is no JSON value: {error}") from None
+
+
+def flag_of(value: object, place: str) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise StubError(f"{place}: is true or false")
+    return value
+
+
+def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int:
+    """A whole number within bounds, which belong to it."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise StubError(f"{place}: {value!r} is no whole number from {least} to {most}")
+    return value
+
+
+def seconds_of(value: object, place: str) -> float:
+    """A number of seconds, told as one or as a duration."""
+    if isinstance(value, str):
+        try:
+            read = read_distribution(value)
+        except NotationError as error:
+            raise StubError(f"{place}: {error}") from None
+        value = read.seconds if isinstance(read, Constant) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+        raise StubError(f"{place}: is a number of seconds, or a duration such as '200ms'")
+    return float(value)
+
+
+def header_of(value: object, place: str) -> bytes:
+    """The value of a header."""
+    text = text_of(value, place)
+    if not text.isprintable() or text != text.strip():
+        raise StubError(f"{place}: {text!r} holds what no header can")
+    try:
+        return text.encode("latin-1")
+    except UnicodeEncodeError:
+        raise StubError(f"{place}: {text!r} holds characters beyond Latin-1") from None
