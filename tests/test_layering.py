@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,24 @@ def test_a_module_knows_only_what_lies_below_it(module: Path) -> None:
         impure: list[ast.AST] = [n for n in ast.walk(tree) if isinstance(n, ast.AsyncFunctionDef)]
         impure += [n for n in ast.walk(tree) if isinstance(n, ast.Call) and getattr(n.func, "id", "") == "open"]
         assert not impure, f"{'.'.join(own)} waits, or opens files"
+
+
+@pytest.mark.parametrize("layer", sorted(layer for layers in LAYERS for layer in layers))
+def test_within_a_layer_nothing_stands_both_above_and_below_something_else(layer: str) -> None:
+    rooms: dict[str, set[str]] = {}
+    for module in MODULES:
+        own = name_of(module)
+        if own[1] != layer or len(own) < 3:
+            continue
+        for name in imports(without_hints(ast.parse(module.read_text())), module):
+            if name[:2] == own[:2] and name[2:3] not in ((), own[2:3]):
+                rooms.setdefault(own[2], set()).add(name[2])
+    TopologicalSorter(rooms).prepare()
+
+
+def without_hints(tree: ast.Module) -> ast.Module:
+    """A module without what only type checkers import."""
+    hints = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    for node in hints:
+        node.body = [ast.Pass()]
+    return tree
