@@ -66,12 +66,16 @@ class _Compiled:
                     break
                 tired = True
                 continue
-            if value is NOTHING or not document.accepts(value):
+            if value is NOTHING:
+                continue
+            # Mostly the formats are right too, and nothing more is to be asked.
+            is_right = document.accepts_formats(value)
+            if not is_right and not document.accepts(value):
                 continue
             text = _written(value)
             if len(text) > _LONGEST:
                 continue
-            if document.accepts_formats(value):
+            if is_right:
                 return text
             fallback = fallback or text
         return fallback
