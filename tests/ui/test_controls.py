@@ -57,6 +57,7 @@ def test_latency_is_chosen_drawn_and_set(open_page: Open, mock: MockServer) -> N
     card.get_by_role("button", name="flaky-wifi").click()
     expect(card.get_by_role("button", name="flaky-wifi")).to_have_attribute("aria-pressed", "true")
     expect(card.get_by_text("every fiftieth gap a stall")).to_be_visible()
+    expect(card.get_by_text("stall_share=0.02")).to_be_visible()
     assert b'"latency": "flaky-wifi"' in exchange(mock.url, "GET", "/_mockserver/settings").body
     card.get_by_label("TTFT").fill("0")
     expect(card.get_by_role("img", name="Time to the first token: median 5.0 ms")).to_be_visible()

@@ -36,7 +36,7 @@ async def _catalogue(asked: Asked) -> Response:
             "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
             "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
             "failures": list(FailureKind),
-            "presets": [{"name": name, "summary": each.summary} for name, each in presets().items()],
+            "presets": [{"name": name, **each._asdict()} for name, each in presets().items()],
         }
     )
 

@@ -201,6 +201,7 @@ _DIALECT = table(
     }
 )
 _NAMED = table({"name": TEXT, "summary": TEXT})
+_PRESET = table({"name": TEXT, "summary": TEXT, "latency": said(TEXT, "the same in settings")})
 _KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
 _KIND = table(
     {
@@ -302,7 +303,7 @@ SCHEMAS: Mapping[str, Schema] = {
             "faults": rows(_KIND),
             "scenarios": rows(_NAMED),
             "failures": rows(one_of(FailureKind)),
-            "presets": rows(_NAMED),
+            "presets": rows(_PRESET),
         }
     ),
     "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),

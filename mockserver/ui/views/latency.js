@@ -41,8 +41,9 @@ export class Latency {
       this.wrong, field("Drawn for", this.dialect), this.picture,
     );
     this.summary = h("p", { class: "quiet" });
-    this.easy.parentElement?.after(this.summary);
-    this.summaries = new Map(catalogue.presets.map((each) => [each.name, each.summary]));
+    this.settings = h("p", { class: "quiet mono" });
+    this.easy.parentElement?.after(this.summary, this.settings);
+    this.presets = new Map(catalogue.presets.map((each) => [each.name, each]));
     this.#tellSliders();
   }
 
@@ -50,7 +51,9 @@ export class Latency {
   show(latency) {
     if (document.activeElement !== this.text) this.text.value = latency;
     for (const button of this.easy.children) button.setAttribute("aria-pressed", String(button.dataset.preset === latency));
-    this.summary.textContent = this.summaries.get(latency) ?? "";
+    const preset = this.presets.get(latency);
+    this.summary.textContent = preset?.summary ?? "";
+    this.settings.textContent = preset?.latency ?? "";
     return this.#draw().then((medians) => medians && document.activeElement?.getAttribute("type") !== "range" && this.#follow(medians));
   }
 
