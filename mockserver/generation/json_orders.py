@@ -7,22 +7,23 @@ from mockserver.core.generation import Constraint, Prompt
 
 # How much of a message is searched for an order, from its end.
 _SEARCHED = 20_000
+# How much of a sentence is looked at before its order.
+_SENTENCE = 300
 _ORDERING_ROLES = ("system", "developer")
 
-_ORDER = re.compile(
-    r"\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
+# Patterns that the first text which speaks of JSON compiles: a server that never hears of it starts the sooner.
+_ORDER = (
+    r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
     r"[^.?!\n]{0,120}?\bjson\b"
     r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
-    r"|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b",
-    re.IGNORECASE,
+    r"|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
 )
-_SENTENCE_END = re.compile(r"[.?!\n](?=\s|$)")
+_SENTENCE_END = r"[.?!\n](?=\s|$)"
 # What is said of JSON where it is read, explained or programmed, and not answered.
-_OTHER_MATTERS = re.compile(
-    r"\b(?:function|method|script|code|program|class|endpoint|parser?|parsing|from|this|explain|difference|what|why|how|"
-    r"функци\w+|код|скрипт)\b",
-    re.IGNORECASE,
+_OTHER_MATTERS = (
+    r"(?i)\b(?:function|method|script|code|program|class|endpoint|parser?|parsing|from|this|explain|difference|what|why|"
+    r"how|функци\w+|код|скрипт)\b"
 )
 
 
@@ -32,9 +33,10 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
         # Hardly any speaks of it.
         if "json" not in text.lower():
             continue
-        for order in _ORDER.finditer(text):
-            said = _SENTENCE_END.split(text[: order.start()])[-1] + order[0]
-            if not _OTHER_MATTERS.search(said):
+        for order in re.finditer(_ORDER, text):
+            before = text[max(order.start() - _SENTENCE, 0) : order.start()]
+            said = re.split(_SENTENCE_END, before)[-1] + order[0]
+            if not re.search(_OTHER_MATTERS, said):
                 return Constraint("json_array" if order["array"] else "json_object")
     return None
 

@@ -7,11 +7,9 @@ kept, since test suites ask the same things again and again; what they say does 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.json_answers import write_array, write_complete, write_object, write_schema
 from mockserver.generation.prose import write_prose
 
 _KEPT_STORIES = 256
@@ -103,33 +101,10 @@ def heard(
     return story.ids[:stop], story.texts[:stop], ended
 
 
-def _write_pattern(prompt: Prompt, key: int, pattern: str) -> Iterator[Phrase | None]:
-    # Few ask for patterns and grammars: a server that is never asked starts the sooner.
-    from mockserver.generation.patterns import tell_match
-
-    return tell_match(pattern, key)
-
-
-def _write_grammar(prompt: Prompt, key: int, root: str) -> Iterator[Phrase | None]:
-    from mockserver.generation.grammars import write_grammar
-
-    return write_grammar(prompt, key, root)
-
-
-Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
-
-# Who writes, by the kind of the constraint; whoever writes is given what the constraint demands.
-_WRITERS: dict[str, Writer] = {
-    "json_object": write_object,
-    "json_array": write_array,
-    "json_schema": write_schema,
-    "json_complete": write_complete,
-    "regex": _write_pattern,
-    "grammar": _write_grammar,
-}
-
-
 def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterator[Phrase | None]:
     if constraint is None:
         return write_prose(prompt, key)
-    return _WRITERS[constraint.kind](prompt, key, constraint.schema)
+    # Few demand a form, or speak of one: a server that is never asked for any starts the sooner.
+    from mockserver.generation.forms import WRITERS
+
+    return WRITERS[constraint.kind](prompt, key, constraint.schema)

@@ -1,0 +1,26 @@
+"""Who writes an answer that must have a form, by the kind of the constraint; each is given what it demands."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from mockserver.core.generation import Prompt
+from mockserver.generation.corpus import Phrase
+from mockserver.generation.grammars import write_grammar
+from mockserver.generation.json_answers import write_array, write_complete, write_object, write_schema
+from mockserver.generation.patterns import tell_match
+
+Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
+
+
+def _write_match(prompt: Prompt, key: int, pattern: str) -> Iterator[Phrase | None]:
+    return tell_match(pattern, key)
+
+
+WRITERS: Mapping[str, Writer] = {
+    "json_object": write_object,
+    "json_array": write_array,
+    "json_schema": write_schema,
+    "json_complete": write_complete,
+    "regex": _write_match,
+    "grammar": write_grammar,
+}
