@@ -120,6 +120,16 @@ def mockserver(
     handle.reset()
 
 
+@pytest.fixture(autouse=True)
+def _mockserver_of_the_marked(request: pytest.FixtureRequest) -> None:
+    """A marker brings the fixture, to tests that do not name it too: their clients must not reach the vendors.
+
+    The plugin's own fixtures go before those of the same scope that suites have, which may make a client.
+    """
+    if request.node.get_closest_marker("mockserver") is not None:
+        request.getfixturevalue("mockserver")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """After a test that has passed: fail it for what went wrong behind its back."""

@@ -324,6 +324,76 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
     )
 
 
+MARKED = """
+    import os, unittest
+    import anyio, my_app, pytest
+
+    def leads_here():
+        return os.environ.get("OPENAI_BASE_URL", "").startswith("http://127.0.0.1")
+
+    class Client:
+        def __init__(self):
+            assert leads_here(), "made before the fixture"
+
+    @pytest.fixture(autouse=True)
+    def client():
+        return Client() if any(name in os.environ["PYTEST_CURRENT_TEST"] for name in ("marked", "Marked")) else None
+
+    @pytest.mark.mockserver(dialect="cerebras")
+    def test_marked_function():
+        assert os.environ["OPENAI_BASE_URL"].endswith("/cerebras/v1")
+
+    @pytest.mark.mockserver
+    @pytest.mark.anyio
+    async def test_marked_coroutine(anyio_backend_name):
+        await anyio.to_thread.run_sync(my_app.ask_plainly, "hello")
+
+    @pytest.mark.mockserver(seed=7)
+    class TestMarked:
+        def setup_method(self):
+            self.client = Client()
+
+        def test_in_it(self, client):
+            assert leads_here()
+
+        @pytest.mark.mockserver(seed=8)
+        def test_the_same_fixture_where_it_is_named(self, mockserver):
+            mockserver.on().reply("One.")
+            assert my_app.ask_plainly("hello") == "One."
+            assert mockserver.last.told["seed"] == 8
+
+    @pytest.mark.mockserver(seed=7)
+    class MarkedCase(unittest.TestCase):
+        def setUp(self):
+            self.client = Client()
+
+        def test_in_it(self):
+            assert my_app.ask_plainly("hello")
+
+    class TestWithout:
+        def test_it(self):
+            assert not leads_here()
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_a_marker_brings_the_fixture_before_other_fixtures_make_clients(
+    pytester: pytest.Pytester, arguments: tuple[str, ...]
+) -> None:
+    fails = """
+        import my_app, pytest
+
+        pytestmark = pytest.mark.mockserver(seed=7)
+
+        def test_of_a_marked_module():
+            my_app.ask_plainly("hello")
+            assert False
+    """
+    result = run(pytester, *arguments, test_it=MARKED, test_fails=fails)
+    result.assert_outcomes(passed=7, failed=1)
+    result.stdout.fnmatch_lines(["*- mockserver journal -*", "*cerebras completions llama3.1-8b 'hello' -> 200*"])
+
+
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--mockserver-report=/nowhere/report.json", test_it="def test_nothing(): ...")
     result.stderr.fnmatch_lines(["*--mockserver-report /nowhere/report.json: nothing can be written there*"])
