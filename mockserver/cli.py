@@ -18,7 +18,6 @@ from mockserver.control.options import (
     check_tiers,
     from_environment,
     from_texts,
-    from_toml,
     settle,
     strange_variables,
 )
@@ -26,6 +25,7 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
+from mockserver.serving.config_files import read_config
 from mockserver.serving.trace_files import TraceFiles, together
 
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
@@ -104,25 +104,13 @@ def _settings(options: argparse.Namespace) -> Settings:
     told = {name: value for name, value in given.items() if value is not None}
     environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
     pinned = {"pinned": frozenset((*environment, *command_line))}
-    file = _file(config, beside) if config else {}
+    file = read_config(config, beside) if config else {}
     return settle(file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
 
 
 def _config_path(options: argparse.Namespace) -> Path | None:
     named = os.environ.get("MOCKSERVER_CONFIG")
     return options.config or (Path(named) if named else None)
-
-
-def _file(path: Path, traces: TraceFiles) -> dict[str, Any]:
-    try:
-        text = path.read_text(encoding="utf-8")
-        told = from_toml(text, str(path), lambda name: (path.parent / name).read_bytes(), traces)
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not a UTF-8 text") from None
-    # What a file names lies beside it, wherever the server is started.
-    return told | {"stubs": str(path.parent / told["stubs"])} if told.get("stubs") else told
 
 
 def _dev(options: argparse.Namespace) -> int:
@@ -201,7 +189,7 @@ def _routes(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    settings = settle(_file(options.config, TraceFiles(options.config.parent)))
+    settings = settle(read_config(options.config, TraceFiles(options.config.parent)))
     stubs = _check_names(settings)
     prepared = f" and {len(stubs)} stubs" if stubs else ""
     print(f"{options.config}: fine, with {len(settings.routes)} routes of its own{prepared}")

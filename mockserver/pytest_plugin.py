@@ -6,6 +6,7 @@ Nothing of the server is imported before a test asks for it.
 import os
 import re
 from collections.abc import Generator, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _SEED = 42
 _OPTIONS = {
     "seed": f"what the tests' seeds are derived from (default: {_SEED})",
+    "config": "a config file of which holds how requests are answered: its routes, faults, quotas, stubs, ...",
     "url": "use the server that runs at this URL, not one of the session's own",
     "report": "write the verdict on every test's client to this file, as JSON",
     "latency": "off (default), realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
@@ -51,6 +53,8 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = getattr(config, "workerinput", None)
     config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
     config.stash[_NAMES] = {}
+    if config.getoption("mockserver_url") and config.getoption("mockserver_config"):
+        raise pytest.UsageError("--mockserver-config: the server at --mockserver-url has a config of its own")
     path = _told(config, "report")
     if path and worker is None:
         if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
@@ -75,14 +79,20 @@ def mockserver_server(
     pytestconfig: pytest.Config, mockserver_settings: "Mapping[str, Any] | Settings"
 ) -> "Iterator[MockServer | RemoteServer]":
     """The session's server: one in a thread for each process that runs tests, or the one at --mockserver-url."""
+    from mockserver.control.settings import ConfigError
     from mockserver.testing.server import MockServer, RemoteServer
 
     url = _told(pytestconfig, "url")
     if url:
         yield RemoteServer(url, os.environ.get("MOCKSERVER_ADMIN_TOKEN"))
         return
-    given = isinstance(mockserver_settings, Mapping)
-    with MockServer(**mockserver_settings) if given else MockServer(mockserver_settings) as server:  # type: ignore[arg-type]
+    given = mockserver_settings
+    told: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"settings": given}
+    try:
+        made = MockServer(**{"config": _config_file(pytestconfig), **told})
+    except ConfigError as error:
+        raise pytest.fail.Exception(f"mockserver, by its settings: {error}", pytrace=False) from None
+    with made as server:
         yield server
 
 
@@ -195,6 +205,14 @@ def _told(config: pytest.Config, name: str) -> Any:
     """What the command line says, else what the ini file says."""
     said = config.getoption(f"mockserver_{name}")
     return config.getini(f"mockserver_{name}") if said is None else said
+
+
+def _config_file(config: pytest.Config) -> Path | None:
+    """The config file of the session's server: named from the working directory on, or from the ini file's folder."""
+    said, written = config.getoption("mockserver_config"), config.getini("mockserver_config")
+    if said:
+        return config.invocation_params.dir / str(said)
+    return (config.inipath.parent if config.inipath else config.rootpath) / str(written) if written else None
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:

@@ -8,25 +8,47 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
-from mockserver.control.options import OPTIONS, from_texts
+from mockserver.control.options import OPTIONS, from_texts, settle
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.naming import unknown
-from mockserver.latency.traces import Traces
+from mockserver.serving.config_files import read_config
 from mockserver.serving.server import Loop, ServerThread
-from mockserver.serving.trace_files import TraceFiles
+from mockserver.serving.trace_files import TraceFiles, together
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
+
+_DEFAULTS = {"port": 0, "latency": "off", "log_level": "warning"}
+# What a config file says for the servers that people start with it, and not for those of tests: where they listen, who
+# may come in, how the process runs; and latency, for which tests would have to wait.
+_NOT_FOR_TESTS = (
+    *("host", "port", "tls_cert", "tls_key", "auth", "admin_token", "workers", "log_level", "log_format"),
+    "latency",
+)
 
 
 class MockServer(Handle):
     """A server in a thread of its own, to be used as a context manager; it is the handle on its default namespace.
 
-    Without settings latency is off and the port a free one. Options are settings by name: `MockServer(seed=7)`.
+    Without settings latency is off and the port a free one. Options are settings by name: `MockServer(seed=7)`. They go
+    before what the file `config` says, of which holds how requests are answered: neither its latencies, nor where it
+    listens, who may come in, and how the process runs. Raises ConfigError.
     """
 
-    def __init__(self, settings: Settings | None = None, loop: Loop = "auto", **options: Any) -> None:
-        base = settings or Settings(port=0, latency="off", log_level="warning")
-        self._thread = ServerThread(replace(base, **_read(options, base.traces)), loop)
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        loop: Loop = "auto",
+        *,
+        config: str | Path | None = None,
+        **options: Any,
+    ) -> None:
+        if config is None:
+            settled = _settled(settings or settle(_DEFAULTS), options)
+        elif settings is None:
+            settled = _settled_by_file(Path(config), options)
+        else:
+            raise ConfigError("MockServer: Settings say everything, a config beside them nothing: give one of them")
+        self._thread = ServerThread(settled, loop)
         super().__init__(LocalLink(self._thread, ""))
 
     def __enter__(self) -> Self:
@@ -61,14 +83,30 @@ class MockServer(Handle):
         return Handle(LocalLink(self._thread, name), dialect)
 
 
-def _read(options: Mapping[str, Any], recorded: Traces) -> dict[str, Any]:
+def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
+    """Settings with others over them, by name."""
+    traces = TraceFiles(Path(), base.traces)
+    told = _read(options, traces)
+    return replace(base, **told, traces=traces.traces())
+
+
+def _settled_by_file(path: Path, options: Mapping[str, Any]) -> Settings:
+    """The settings of a test's server by a config file, with others over them, by name."""
+    beside, here = TraceFiles(path.parent), TraceFiles(Path())
+    file = {name: value for name, value in read_config(path, beside).items() if name not in _NOT_FOR_TESTS}
+    told = _read(options, here)
+    # As on the command line: no route of the file undoes what was said beside it, and no route makes tests wait.
+    pinned = {"pinned": frozenset(("latency", *told))}
+    return settle(file, _DEFAULTS, told, pinned, {"traces": together(beside.traces(), here.traces())})
+
+
+def _read(options: Mapping[str, Any], traces: TraceFiles) -> dict[str, Any]:
     """Settings by name, read and checked. Raises ConfigError."""
     known = [option.name for option in OPTIONS]
     for name in options:
         if name not in known:
             raise ConfigError(f"MockServer: {unknown('setting', name, known)}")
-    traces = TraceFiles(Path(), recorded)
-    return from_texts(options, "MockServer", traces) | {"traces": traces.traces()}
+    return from_texts(options, "MockServer", traces)
 
 
 class RemoteServer(Handle):

@@ -324,6 +324,76 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
     )
 
 
+CONFIG = """
+seed = 3
+port = 1
+latency = "slow"
+
+[[route]]
+path = "/inference/completions"
+dialect = "friendli"
+operation = "completions"
+latency = "slow"
+
+[[stub]]
+name = "of the file"
+match = { prompt = "hello" }
+reply = { file = "hello.json" }
+
+[[fault]]
+kind = "error"
+error = "rate_limit"
+match = { prompt = "too often" }
+"""
+CONFIGURED = """
+    import my_app, pytest
+
+    def test_file(mockserver):
+        assert my_app.ask_plainly("something else")
+        with pytest.raises(RuntimeError):
+            my_app.ask_plainly("too often")
+        assert [view.status for view in mockserver.requests] == [200, 429, 429, 429]
+        assert mockserver.requests[0].told["timing"]["ttft_due"] == 0
+        assert mockserver.last.told["seed"] != 3
+        assert my_app.ask_plainly("hello") == "Hello from a file."
+
+    @pytest.mark.mockserver(fault=[])
+    def test_marker(mockserver):
+        assert my_app.ask_plainly("too often")
+"""
+
+
+def test_a_config_file_holds_in_tests_too_named_from_the_ini_file_or_from_here(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pytester.mkdir("config")
+    (folder / "mock.toml").write_text(CONFIG)
+    (folder / "hello.json").write_text('{"choices": [{"text": "Hello from a file."}]}')
+    run(pytester, "--mockserver-config=config/mock.toml", test_it=CONFIGURED).assert_outcomes(passed=2)
+    pytester.makeini("[pytest]\nmockserver_config = config/mock.toml\n")
+    below = pytester.mkdir("below")
+    (below / "test_below.py").write_text(
+        "import pytest\n\n@pytest.fixture(scope='session')\ndef mockserver_settings():\n    return {'fault': []}\n\n"
+        "def test_it(mockserver, mockserver_server):\n"
+        "    assert mockserver_server.settings.fault == ()\n"
+        "    assert [stub.name for stub in mockserver_server.settings.stub] == ['of the file']\n"
+    )
+    monkeypatch.chdir(below)
+    result = pytester.runpytest_subprocess(*LEAN, "-n", "1", str(below), f"--rootdir={pytester.path}")
+    result.assert_outcomes(passed=1)
+
+
+def test_a_mistake_in_the_config_file_is_told_with_its_line(pytester: pytest.Pytester) -> None:
+    (pytester.path / "mock.toml").write_text('seed = 1\nlatncy = "off"\n')
+    result = run(pytester, "--mockserver-config=mock.toml", test_it="def test_it(mockserver): ...")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*by its settings: *mock.toml, line 2: latncy: unknown name 'latncy'. Did you mean*"])
+    result.stdout.no_fnmatch_line("*Error*")
+    both = run(pytester, "--mockserver-config=mock.toml", "--mockserver-url=http://127.0.0.1:9")
+    assert both.ret == pytest.ExitCode.USAGE_ERROR
+    both.stderr.fnmatch_lines(["*--mockserver-config: the server at --mockserver-url has a config of its own"])
+
+
 MARKED = """
     import os, unittest
     import anyio, my_app, pytest
