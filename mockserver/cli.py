@@ -26,6 +26,7 @@ from mockserver.control.stubs.book import Stub
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
 from mockserver.serving.config_files import read_config
+from mockserver.serving.sources import Sources
 from mockserver.serving.trace_files import TraceFiles, together
 
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
@@ -96,15 +97,19 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
             argument.nargs, argument.const = "?", "true"
 
 
-def _settings(options: argparse.Namespace) -> Settings:
-    """Settings from the command line, over the environment, over the config file, over the defaults."""
-    config, here = _config_path(options), TraceFiles(Path())
-    beside = TraceFiles(config.parent if config else Path())
+def _settings(options: argparse.Namespace, sources: Sources | None = None) -> Settings:
+    """Settings from the command line, over the environment, over the config file, over the defaults.
+
+    The files that they are read from are noted in the `sources`.
+    """
+    sources = Sources() if sources is None else sources
+    config, here = _config_path(options), TraceFiles(Path(), sources=sources)
+    beside = TraceFiles(config.parent if config else Path(), sources=sources)
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
     told = {name: value for name, value in given.items() if value is not None}
     environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
     pinned = {"pinned": frozenset((*environment, *command_line))}
-    file = read_config(config, beside) if config else {}
+    file = read_config(config, beside, sources) if config else {}
     return settle(file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
 
 
@@ -140,20 +145,21 @@ def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]
     from mockserver.serving.app import create_app
     from mockserver.serving.greeting import Greeting
     from mockserver.serving.logs import log, set_up_logs
-    from mockserver.serving.reload import ConfigFile
+    from mockserver.serving.reload import Reader
     from mockserver.serving.server import bind, serve
     from mockserver.serving.workers import listeners_for, serve_by_workers
 
-    path = _config_path(options)
-    config = ConfigFile(path, lambda: _settings(options)) if path else None
-    settings = _settings(options)
+    sources = Sources()
+    settings = _settings(options, sources)
     set_up_logs(settings.log_level, settings.log_format)
     for complaint in strange_variables(os.environ):
         log.warning("%s", complaint)
-    app = create_app(settings, config)
+    app = create_app(settings, Reader(lambda anew: _settings(options, anew), sources))
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.tls_cert is not None)
-    greeting = Greeting(url, settings, list(app.simulator.dialects), path, len(app.simulator.setup.stubs))
+    greeting = Greeting(
+        url, settings, list(app.simulator.dialects), _config_path(options), len(app.simulator.setup.stubs)
+    )
     print(greeting.json() if settings.log_format == "json" else greeting.text(), flush=True)
     beside(url)
     gc.freeze()
@@ -380,7 +386,7 @@ COMMANDS = (
         "ask a running server how it is; exit code 0 when it is well",
         (
             _argument("url", nargs="?", default=None, metavar="URL", help="default: the settings' host and port"),
-            _argument("--ready", action="store_true", help="ask whether its latest config is in force, and it listens"),
+            _argument("--ready", action="store_true", help="ask whether its latest files are in force, and it listens"),
         ),
         takes_settings=True,
     ),

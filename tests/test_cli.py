@@ -163,6 +163,19 @@ def test_a_changed_config_with_a_mistake_is_not_ready(tmp_path: Path, capsys: py
         assert main(["health", url]) == 0
 
 
+def test_stub_files_that_change_are_noticed_without_a_config(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('[[stub]]\nname = "first"\nreply = "one"\n')
+    with _serving("--stubs", str(tmp_path)) as (process, said):
+        url = said[0].split()[3]
+        (tmp_path / "b.toml").write_text('[[stub]]\nname = "second"\nreply = "two"\n')
+        deadline = time.monotonic() + 10
+        while b"second" not in exchange(url, "GET", "/_mockserver/stubs").body:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert process.stdout is not None
+        assert process.stdout.readline() == f"Stubs: 1, with those in {tmp_path}, whose changes are taken up\n"
+
+
 def test_strange_variables_are_named_and_those_of_a_platform_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOCKSERVER_LATENCI", "off")
     monkeypatch.setenv("MOCKSERVER_SERVICE_HOST", "10.0.0.1")

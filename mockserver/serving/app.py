@@ -22,7 +22,7 @@ from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.connection import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
-from mockserver.serving.reload import ConfigFile, watch
+from mockserver.serving.reload import Reader, Watcher
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.trace_files import TraceFiles
 
@@ -39,10 +39,10 @@ class _ClientLeftError(Exception):
 class App:
     """The simulator as an application."""
 
-    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], config: ConfigFile | None = None) -> None:
+    def __init__(self, settings: Settings, dialects: Mapping[str, Dialect], reader: Reader | None = None) -> None:
         self.simulator = Simulator(settings, dialects)
         self._reception = Reception(self.simulator)
-        self._config = config
+        self._watcher = Watcher(reader, self.simulator) if reader else None
         self._admin_paths = frozenset(f"/{name}/openapi.json" for name in dialects)
         self._late: set[asyncio.Task[None]] = set()
 
@@ -118,8 +118,9 @@ class App:
         await play(staged.performance(sink), sink, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """ASGI's lifespan: while it lasts, the config file is watched."""
-        watcher = asyncio.ensure_future(watch(self._config, self.simulator)) if self._config else None
+        """ASGI's lifespan: while it lasts, the files that it was told by are watched."""
+        files = self._watcher
+        watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
         while True:
             message = await receive()
             if message["type"] == "lifespan.shutdown" and watcher is not None:
@@ -129,15 +130,15 @@ class App:
                 return
 
 
-def create_app(settings: Settings | None = None, config: ConfigFile | None = None) -> App:
+def create_app(settings: Settings | None = None, reader: Reader | None = None) -> App:
     """The application with every installed dialect; raises ConfigError when the settings name what does not exist.
 
-    A `config` file is watched while the application runs.
+    With a `reader` of the settings, all files that they and the stubs come from are watched while the application runs.
     """
     given = settings or Settings()
     traces = TraceFiles(Path(), given.traces)
     settled = checked(given, traces)
-    return App(replace(settled, traces=traces.traces()), load_dialects(), config)
+    return App(replace(settled, traces=traces.traces()), load_dialects(), reader)
 
 
 async def _say_well(send: Send) -> None:

@@ -5,15 +5,17 @@ from typing import Any
 
 from mockserver.control.options import from_toml
 from mockserver.control.settings import ConfigError
+from mockserver.serving.sources import Sources
 from mockserver.serving.trace_files import TraceFiles
 
 
-def read_config(path: Path, traces: TraceFiles) -> dict[str, Any]:
+def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) -> dict[str, Any]:
     """The settings of a config file, by their names; its latencies may name `traces`. Raises ConfigError, with the file
-    and the line."""
+    and the line. What is read is noted in the `sources`."""
+    sources = Sources() if sources is None else sources
     try:
-        text = path.read_text(encoding="utf-8")
-        told = from_toml(text, str(path), lambda name: (path.parent / name).read_bytes(), traces)
+        text = sources.note(path).read_text(encoding="utf-8")
+        told = from_toml(text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -73,7 +73,7 @@ class Greeting:
         yield from (f"Fault: {fault}" for fault in _faults(settings))
         yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
         if settings.stubs:
-            yield f"Stubs: {self.stubs}, with those in {settings.stubs} as they are now"
+            yield f"Stubs: {self.stubs}, with those in {settings.stubs}, whose changes are taken up"
         if settings.host not in LOOPBACK and not settings.admin_token:
             yield "Admin API and live page: closed beyond loopback; --admin-token opens them to who knows the token"
         if settings.workers > 1:

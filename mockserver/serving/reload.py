@@ -1,68 +1,99 @@
-"""A config file that changes while the server runs is taken up whole; a bad one leaves the old one in force."""
+"""Files that change while the server runs are taken up whole: the config, the stub files, and all that these name.
+
+A bad one leaves what was there before in force, until the next version of any of them is a good one.
+"""
 
 import asyncio
 import logging
-import os
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from typing import NamedTuple
 
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.sources import Sources
+from mockserver.serving.stub_files import standing_stubs
 
 log = logging.getLogger("mockserver")
 
 _POLL_SECONDS = 0.5
+# To look at thousands of files takes a while: no more than one part in so many of all time.
+_LEISURE = 50
 
-Stamp = tuple[int, int, int] | None
 
+class Reader(NamedTuple):
+    """How all settings are read, and what they were read from for the first time.
 
-@dataclass(frozen=True, slots=True)
-class ConfigFile:
-    """Where the settings come from: a file, and how all settings are read anew. `read` raises ConfigError.
-
-    It is made before the settings are read for the first time: what changes after that is seen.
+    `read` notes the files in the sources that it is given, and raises ConfigError.
     """
 
-    path: Path
-    read: Callable[[], Settings]
-    seen: Stamp = field(init=False)
+    read: Callable[[Sources], Settings]
+    sources: Sources
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "seen", self.stamp())
 
-    def stamp(self) -> Stamp:
-        """What tells one version of the file from the next; None while there is no file."""
+class Watcher:
+    """Sees to it that what the files say is in force."""
+
+    def __init__(self, reader: Reader, simulator: Simulator) -> None:
+        self._read = reader.read
+        self._simulator = simulator
+        self._settings_from, self._stubs_from = reader.sources, simulator.stub_sources
+        # Whether the settings have to be read anew: also where that has failed, until it succeeds.
+        self._stale = False
+
+    @property
+    def has_files(self) -> bool:
+        """Whether there is anything that could change."""
+        return bool(self._settings_from or self._stubs_from)
+
+    async def watch(self) -> None:
+        """Look at the files twice a second, for ever."""
+        pause = _POLL_SECONDS
+        while True:
+            await asyncio.sleep(pause)
+            pause = max(_POLL_SECONDS, _LEISURE * await self.look())
+
+    async def look(self) -> float:
+        """Take up what has changed; the answer is how long it took to look, in seconds."""
+        settings, stubs, seconds = await asyncio.to_thread(self._changes)
+        self._stale = self._stale or bool(settings)
+        if changed := [*settings, *stubs]:
+            more = f" (and {len(changed) - 1} more)" if len(changed) > 1 else ""
+            await self._take_up(f"{changed[0]}{more}")
+        return seconds
+
+    def _changes(self) -> tuple[list[str], list[str], float]:
+        """What has changed of the settings' files, what of the stubs', and the time that it took."""
+        began = time.monotonic()
+        return self._settings_from.changed(), self._stubs_from.changed(), time.monotonic() - began
+
+    async def _take_up(self, changed: str) -> None:
+        """Put the files as they are now in force, or note why that cannot be."""
+        what = "config is" if self._stale else "stubs are"
         try:
-            found = os.stat(self.path)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+            await (self._take_up_all() if self._stale else self._take_up_stubs())
+        except ConfigError as error:
+            self._simulator.config_fault = str(error)
+            log.error("the changed %s not taken up: %s", what, error)
+            return
+        except Exception as error:
+            # Whatever it is, the next version of the file may be a good one.
+            self._simulator.config_fault = f"{changed}: {type(error).__name__}: {error}"
+            log.exception("the changed %s not taken up", what)
+            return
+        self._stale = False
+        self._simulator.config_fault = None
+        log.warning("%s has changed and is in force", changed)
 
+    async def _take_up_all(self) -> None:
+        self._settings_from, self._stubs_from = Sources(), await asyncio.to_thread(self._stubs_from.anew)
+        settings = await asyncio.to_thread(self._read, self._settings_from)
+        self._stubs_from = Sources()
+        stubs = await asyncio.to_thread(standing_stubs, settings, self._simulator.dialects, self._stubs_from)
+        self._simulator.adopt(settings, stubs)
 
-async def watch(config: ConfigFile, simulator: Simulator) -> None:
-    """Look at the file twice a second, for ever."""
-    seen = config.seen
-    while True:
-        await asyncio.sleep(_POLL_SECONDS)
-        stamp = config.stamp()
-        if stamp != seen:
-            seen = stamp
-            await take_up(config, simulator)
-
-
-async def take_up(config: ConfigFile, simulator: Simulator) -> None:
-    """Put the file as it is now in force, or note why that cannot be."""
-    try:
-        simulator.adopt(await asyncio.to_thread(config.read))
-    except ConfigError as error:
-        simulator.config_fault = str(error)
-        log.error("the changed config is not taken up: %s", error)
-        return
-    except Exception as error:
-        # Whatever it is, the next version of the file may be a good one.
-        simulator.config_fault = f"{config.path}: {type(error).__name__}: {error}"
-        log.exception("the changed config is not taken up")
-        return
-    simulator.config_fault = None
-    log.warning("%s has changed and is in force", config.path)
+    async def _take_up_stubs(self) -> None:
+        """The stubs alone: settings that were changed through the admin API stay, and so do the counts of rules."""
+        settings, self._stubs_from = self._simulator.setup.settings, Sources()
+        stubs = await asyncio.to_thread(standing_stubs, settings, self._simulator.dialects, self._stubs_from)
+        self._simulator.restock(stubs)

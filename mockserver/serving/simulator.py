@@ -15,6 +15,7 @@ from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
 from mockserver.serving.metrics import Metrics
+from mockserver.serving.sources import Sources
 from mockserver.serving.stub_files import standing_stubs
 
 
@@ -29,15 +30,18 @@ class Setup(NamedTuple):
 
 class Simulator:
     """The state of a server. `operations` are the paths of every operation of its dialects; `config_fault` says why the
-    latest change of the config file was not taken up; `worker` is the number of the process, where several serve one
-    port, and `started` the Unix time of its start."""
+    latest change of the config or the stub files was not taken up; `stub_sources` are the files that the first stubs
+    were read from; `worker` is the number of the process, where several serve one port, and `started` the Unix time of
+    its start."""
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
         self.operations = operations_of(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
+        self.stub_sources = Sources()
         self.setup = self._set_up(settings)
+        self.restock(standing_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
         self.started = time.time()
@@ -49,19 +53,27 @@ class Simulator:
         """Be one of several processes that serve a port, from now on."""
         self.worker, self.started = number, time.time()
 
-    def adopt(self, settings: Settings) -> None:
+    def adopt(self, settings: Settings, stubs: tuple[Stub, ...] | None = None) -> None:
         """Put other settings in force, for the requests that come from now on. Raises ConfigError, and changes nothing.
 
-        Rules of the settings count from nothing; what was armed, stubbed and recorded stays.
+        The `stubs` are those of these settings, unless they are still the same. Rules of the settings count from
+        nothing; what was armed, stubbed at run time and recorded stays.
         """
         changed = [name for name in (*FIXED, "pinned") if getattr(settings, name) != getattr(self.setup.settings, name)]
         if changed:
             raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
         # A namespace's own latency may name what was read before.
         settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
-        self.setup = self._set_up(settings)
+        self.setup = self._set_up(settings, self.setup.stubs if stubs is None else stubs)
         for namespace in self.namespaces.all():
             namespace.faults.recount()
+            namespace.stubs.recount()
+
+    def restock(self, stubs: tuple[Stub, ...]) -> None:
+        """Put other stubs of the settings in force, for the requests that come from now on; they count from nothing."""
+        # A copy: plans are remembered for the settings that they were made by.
+        self.setup = self.setup._replace(settings=replace(self.setup.settings), stubs=stubs)
+        for namespace in self.namespaces.all():
             namespace.stubs.recount()
 
     def setup_of(self, namespace: Namespace) -> Setup:
@@ -97,9 +109,8 @@ class Simulator:
         namespace.shift = clock.shift
         return clock.shift
 
-    def _set_up(self, settings: Settings) -> Setup:
+    def _set_up(self, settings: Settings, stubs: tuple[Stub, ...] = ()) -> Setup:
         check_names(settings, self.operations)
         check_routes(settings, self.dialects)
         check_tiers(settings, self.dialects)
-        stubs = standing_stubs(settings, self.dialects)
         return Setup(settings, Router(self.dialects, settings), time.monotonic(), stubs)

@@ -1,12 +1,14 @@
 """Stub files: the folder that `--stubs` names, read when the settings are put in force.
 
 Every `*.toml` (a list of [[stub]]) and `*.json` ({"stubs": [...]} or {"stub": [...]}, a list, or one table) in it and
-below counts, in the order of their names; a reply's `file` is read from beside its stub file.
+below counts, in the order of their names; a reply's `file` is read from beside its stub file. What is read is noted in
+`sources`.
 """
 
 import json
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +19,17 @@ from mockserver.control.stubs.notation import check_names, check_unique, read_st
 from mockserver.control.stubs.values import StubError
 from mockserver.control.toml_places import located
 from mockserver.core.dialects import Dialect
+from mockserver.serving.sources import Sources
+
+_SUFFIXES = (".toml", ".json")
+_NO_STUBS = ("_", ".")
 
 
-def standing_stubs(settings: Settings, dialects: Mapping[str, Dialect]) -> tuple[Stub, ...]:
+def standing_stubs(
+    settings: Settings, dialects: Mapping[str, Dialect], sources: Sources | None = None
+) -> tuple[Stub, ...]:
     """The stubs of the settings: those of the config file, then those of the folder. Raises ConfigError."""
-    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs)) if settings.stubs else ()))
+    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs), sources) if settings.stubs else ()))
     operations = operations_of(dialects)
     try:
         check_unique(stubs)
@@ -32,29 +40,37 @@ def standing_stubs(settings: Settings, dialects: Mapping[str, Dialect]) -> tuple
     return stubs
 
 
-def load_stubs(folder: Path) -> tuple[Stub, ...]:
+def load_stubs(folder: Path, sources: Sources | None = None) -> tuple[Stub, ...]:
     """The stubs of a folder's files. Raises ConfigError, which names the file and the place in it."""
+    sources = Sources() if sources is None else sources
+    files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
     if not folder.is_dir():
         raise ConfigError(f"stubs: there is no folder {folder}")
-    found = sorted(path for path in folder.rglob("*") if _is_stub_file(path, folder))
-    files = [path for path in found if path.suffix in (".toml", ".json")]
-    if found and not files:
-        raise ConfigError(f"stubs: no *.toml and no *.json in {folder}: {found[0].relative_to(folder)} is neither")
-    return tuple(stub for path in files for stub in _load(path, folder))
+    other = None if files else min(map(Path, _files(str(folder))), default=None)
+    if other is not None:
+        raise ConfigError(f"stubs: no *.toml and no *.json in {folder}: {other.relative_to(folder)} is neither")
+    return tuple(stub for path in files for stub in _load(path, folder, sources))
 
 
-def _is_stub_file(path: Path, folder: Path) -> bool:
-    """Whether a file is one of stubs; bodies that replies name lie in folders whose name begins with an underscore."""
-    return path.is_file() and not any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts)
+def _stub_files(folder: str) -> Iterator[str]:
+    return (path for path in _files(folder) if path.endswith(_SUFFIXES))
 
 
-def _load(path: Path, folder: Path) -> tuple[Stub, ...]:
+def _files(folder: str) -> Iterator[str]:
+    """The files in a folder and below; bodies that replies name lie in folders whose name begins with an underscore."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = (name for name in folders if not name.startswith(_NO_STUBS))
+        paths = (os.path.join(place, name) for name in names if not name.startswith(_NO_STUBS))
+        yield from filter(os.path.isfile, paths)
+
+
+def _load(path: Path, folder: Path, sources: Sources) -> tuple[Stub, ...]:
     name, text = str(path.relative_to(folder)), ""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sources.note(path).read_text(encoding="utf-8")
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         tables = _tables(document, path.suffix)
-        return read_stubs(tables, "stub", lambda wanted: (path.parent / wanted).read_bytes(), name)
+        return read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)
     except StubError as error:
         said = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"
         raise ConfigError(said) from None

@@ -4,23 +4,27 @@ from pathlib import Path
 
 from mockserver.control.settings import ConfigError
 from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Traces, read_trace
+from mockserver.serving.sources import Sources
 
 _MOST_BYTES = 32 * 1024 * 1024
 
 
 class TraceFiles:
-    """Reads each recording once: its file's name counts from a folder on. What is `known` already is not read again."""
+    """Reads each recording once: its file's name counts from a folder on. What is `known` already is not read again,
+    and what is read is noted in the `sources`."""
 
-    def __init__(self, folder: Path, known: Traces = NO_TRACES) -> None:
+    def __init__(self, folder: Path, known: Traces = NO_TRACES, sources: Sources | None = None) -> None:
         self._folder = folder
         self._known = known
+        self._sources = Sources() if sources is None else sources
         self._read: dict[Recording, tuple[float, ...]] = {}
 
     def __call__(self, recording: Recording) -> tuple[float, ...]:
         """The times of a recording, in seconds. Raises TraceError."""
         found = self._known.known.get(recording) or self._read.get(recording)
         if found is None:
-            found = self._read[recording] = read_trace(recording, _data(self._folder / recording.file))
+            path = self._sources.note(self._folder / recording.file)
+            found = self._read[recording] = read_trace(recording, _data(path))
         return found
 
     def traces(self) -> Traces:

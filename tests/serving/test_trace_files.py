@@ -142,13 +142,15 @@ def test_settings_made_in_python_read_files_from_here() -> None:
 
 def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver import cli
-    from mockserver.serving.reload import ConfigFile, take_up
+    from mockserver.serving.reload import Reader, Watcher
+    from mockserver.serving.sources import Sources
 
     Path("conf/ttft.txt").write_text("20ms\n")
     arguments = ["serve", "--config", "conf/mock.toml"]
     options = cli._parser(arguments).parse_args(arguments)
-    config = ConfigFile(Path("conf/mock.toml"), lambda: cli._settings(options))
-    app = create_app(config.read())
+    sources = Sources()
+    app = create_app(cli._settings(options, sources))
+    watcher = Watcher(Reader(lambda anew: cli._settings(options, anew), sources), app.simulator)
 
     def recorded() -> list[tuple[float, ...]]:
         return list(app.settings.traces.known.values())
@@ -156,10 +158,10 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     async def story() -> None:
         assert recorded() == [(0.02,)]
         Path("conf/ttft.txt").write_text("30ms\n")
-        await take_up(config, app.simulator)
+        await watcher.look()
         assert recorded() == [(0.03,)]
         Path("conf/ttft.txt").write_text("soon\n")
-        await take_up(config, app.simulator)
+        await watcher.look()
         assert recorded() == [(0.03,)]
         assert "ttft.txt, line 1: 'soon' is no duration" in str(app.simulator.config_fault)
 

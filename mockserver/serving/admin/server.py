@@ -37,7 +37,7 @@ SERVER = (
         "GET",
         (f"{ADMIN}/ready",),
         _ready,
-        "Whether the latest config is in force and the listener listens",
+        "Whether the latest config and stub files are in force and the listener listens",
         {200: _STATE, 503: _STATE},
         opens=True,
     ),
