@@ -21,6 +21,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from tests.support.shapes import SHAPES, Shape
 
 QUIET = Settings(latency="off", created=1_700_000_000.0)
 
@@ -144,9 +145,14 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
         "streamed": True,
         "model": "m",
         "prompt": "hello",
-        "usage": {"prompt_tokens": 1, "completion_tokens": 4},
-        "finish_reasons": ["length"],
+        "usage": {"prompt_tokens": 1, "completion_tokens": 2},
+        "finish_reasons": [],
         "tool_calls": [],
+        "planned": {
+            "usage": {"prompt_tokens": 1, "completion_tokens": 4},
+            "finish_reasons": ["length"],
+            "tool_calls": [],
+        },
         "decision": {"by": "generation", "faults": [], "rule": None, "attempt": 1, "unmatched": False},
         "outcome": {"closed_by": "client", "events_sent": 2, "tokens_sent": 2, "seconds": 0.5},
     }
@@ -213,11 +219,65 @@ def test_of_an_answer_that_a_fault_has_replaced_nothing_is_told(kind: str) -> No
     line = told(one)
     assert line["decision"]["faults"] == [kind]
     assert (line["model"], line["prompt"]) == ("m", "hello")
-    assert {"usage", "finish_reasons", "tool_calls"}.isdisjoint(line)
+    assert {"usage", "finish_reasons", "tool_calls", "planned"}.isdisjoint(line)
     assert set(line["timing"]) == {"latency", "speed", "ttft"}
     if FAULTS[kind].places:
         later = told(exchange(Journal(), stream=True, wish=f'{{ kind = "{kind}", after_event = 2 }}'))
-        assert (later["usage"]["completion_tokens"], later["finish_reasons"]) == (4, ["length"])
+        assert (later["usage"]["completion_tokens"], later["finish_reasons"]) == (0, [])
+        assert (later["planned"]["usage"]["completion_tokens"], later["planned"]["finish_reasons"]) == (4, ["length"])
+
+
+def play(one: Exchange, most: int | None = None) -> Exchange:
+    """The exchange with so many of its events sent, all of them without a number."""
+    assert one.plan is not None
+    for run in one.plan.timeline.runs:
+        for tokens in run.tokens:
+            if one.record.events_sent != most:
+                one.record.wrote(1, tokens, 0.1)
+    one.record.closed_by = "server" if most is None else "client"
+    return one
+
+
+def said(line: dict[str, Any]) -> dict[str, Any]:
+    return {key: line[key] for key in ("usage", "finish_reasons", "tool_calls")}
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+def test_of_a_stream_that_a_client_leaves_so_much_is_told_as_went_out(shape: Shape) -> None:
+    plan = shape.stream("Tell me about tides", max_tokens=12, n=2 if shape.many else 1).plan
+
+    def left(most: int | None = None) -> dict[str, Any]:
+        return told(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+
+    whole = left()
+    assert said(whole) == whole["planned"]
+    events = whole["outcome"]["events_sent"]
+    assert said(left(events)) == whole["planned"]
+    early = left(2)
+    assert early["usage"] == {**whole["usage"], "completion_tokens": early["outcome"]["tokens_sent"]}
+    assert (early["finish_reasons"], early["planned"]) == ([], whole["planned"])
+    ended = [len(left(most)["finish_reasons"]) for most in range(events + 1)]
+    assert ended == sorted(ended)
+
+
+@pytest.mark.parametrize(
+    "wish, tokens, reasons",
+    [
+        ('{ kind = "reset", after_bytes = 40 }', 0, []),
+        ("truncated", 0, []),
+        ('{ kind = "reset", after_event = 1 }', 4, ["length"]),
+        ("drip", 4, ["length"]),
+    ],
+)
+def test_a_plain_answer_has_gone_out_when_all_of_it_has(wish: str, tokens: int, reasons: list[str]) -> None:
+    line = told(play(exchange(Journal(), wish=wish)))
+    assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (tokens, reasons)
+
+
+@pytest.mark.parametrize("wish", ["no_finish", '{ kind = "half_event", after_token = 4 }'])
+def test_an_end_that_a_client_cannot_have_read_is_not_told(wish: str) -> None:
+    line = told(play(exchange(Journal(), wish=wish, stream=True)))
+    assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (4, [])
 
 
 def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole() -> None:

@@ -340,8 +340,20 @@ def test_a_view_tells_all_that_is_known(handle: Handle) -> None:
     )
     assert last.headers["authorization"] == "Bearer ****ient"
     assert len(last.events) == 3
-    assert last.usage == {"prompt_tokens": 5, "completion_tokens": 12}
+    assert last.usage == {"prompt_tokens": 5, "completion_tokens": last.tokens_sent}
+    assert last.planned["usage"] == {"prompt_tokens": 5, "completion_tokens": 12}
     assert not last.has_finished
+
+
+def test_checks_go_by_what_has_gone_out_of_an_answer(handle: Handle) -> None:
+    handle.next().fault("cut", after_event=3)
+    with Wire(handle).open(BODY | {"stream": True, "max_tokens": 600}) as answer:
+        answer.read()
+    assert (handle.last.planned["finish_reasons"], handle.last.finish_reasons) == (["stop"], [])
+    assert handle.last.usage["completion_tokens"] == handle.last.tokens_sent < 5
+    assert handle.last.planned["usage"]["completion_tokens"] > 50
+    handle.verify.calls(0, finish_reason="stop").tokens(at_most=0)
+    handle.verify.calls(1).tokens(at_most=5 + 5).cost(at_most=1e-5, prices={"*": [1, 1]})
 
 
 def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:

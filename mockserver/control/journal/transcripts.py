@@ -13,11 +13,11 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
+from mockserver.control.journal.outgoing import gone_out, planned
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
 from mockserver.core.criteria import Difference
-from mockserver.core.generation import Generation, ToolCall
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.faults.notation import table_of
 
@@ -110,7 +110,8 @@ _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _reques
 
 
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
-    """What the plan of an answer tells: whose it is, what was asked, what is said, where anything of that goes out."""
+    """What the plan of an answer tells: whose it is, what was asked, and of what is said both what has gone out and
+    what was to; nothing of it where a fault leaves nothing of the answer."""
     landing, site, request = plan.visit.landing, plan.visit.site, plan.request
     line: dict[str, Any] = {
         "dialect": landing.dialect.name,
@@ -124,28 +125,8 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
     said = plan.said
     if said is not None:
-        usage = said.usage
-        line |= {
-            "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens},
-            "finish_reasons": [choice.finish_reason for choice in said.choices],
-            "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in _calls(said, plan, record)],
-        }
+        line |= {**gone_out(plan, said, record), "planned": planned(said)}
     return line
-
-
-def _calls(said: Generation, plan: Plan, record: Record) -> list[ToolCall]:
-    """The tools that an answer calls: of one that breaks off those whose last token has gone out."""
-    breaks_off = any(strike.kind.ends or strike.kind.harm == "truncates" for strike in plan.struck)
-    sent = record.tokens_sent if breaks_off or record.closed_by == "client" else None
-    called: list[ToolCall] = []
-    for choice in said.choices:
-        step = len(choice.ids)
-        for call in choice.calls:
-            step += call.steps
-            # Choices are sent side by side, so that the others have got as far.
-            if sent is None or sent >= sum(min(other.steps, step) for other in said.choices):
-                called.append(call)
-    return called
 
 
 def _decision(exchange: Exchange) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 A view made in the server's process, one that came through the admin API and one out of a journal file are the same.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +10,11 @@ from math import inf
 from typing import Any, Literal, NamedTuple
 
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
+from mockserver.control.journal.outgoing import FINISHED
 
 # Stubs for the next so many requests have names that begin so: after them everything is as before.
 PASSING = "next-"
 
-# What tells that an answer has said all it had to say, though its stream may be broken off after that.
-_FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
 # How a vendor refuses what breaks its contract.
 _BREACHES = frozenset(
     ("malformed_json", "not_an_object", "invalid_request", "unsupported_media_type", "unknown_path", "wrong_method")
@@ -198,7 +196,7 @@ class View:
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """`prompt_tokens` and `completion_tokens`; empty where nothing was generated."""
+        """`prompt_tokens`, and the `completion_tokens` that went out; empty where nothing was generated."""
         usage: Mapping[str, int] = self.told.get("usage", {})
         return usage
 
@@ -209,13 +207,19 @@ class View:
 
     @property
     def finish_reasons(self) -> Sequence[str]:
-        """Why each choice ended."""
+        """Why each choice ended, of those whose end went out."""
         reasons: Sequence[str] = self.told.get("finish_reasons", ())
         return reasons
 
     @property
+    def planned(self) -> Mapping[str, Any]:
+        """`usage`, `finish_reasons` and `tool_calls` as the model had decided them, whatever of it went out."""
+        planned: Mapping[str, Any] = self.told.get("planned", {})
+        return planned
+
+    @property
     def tool_calls(self) -> Sequence[Mapping[str, str]]:
-        """The tools that the answer calls: `name` and `arguments`, as the model wrote them."""
+        """The tools that the answer calls: `name` and `arguments`, as the model wrote them, of those sent whole."""
         calls: Sequence[Mapping[str, str]] = self.told.get("tool_calls", ())
         return calls
 
@@ -279,7 +283,7 @@ class View:
         if not self.streamed:
             return not self.answer.get("ending")
         sent = [event for event in self.events if event["sent"] is not None]
-        return any(_FINISHED.search(str(event.get("data", ""))) for event in sent[-8:])
+        return any(FINISHED.search(str(event.get("data", ""))) for event in sent[-8:])
 
     @property
     def _request(self) -> Mapping[str, Any]:

@@ -136,6 +136,8 @@ _OUTCOME = table(
         "seconds": NUMBER,
     }
 )
+_USAGE = table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE})
+_TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
 _EXCHANGE_KEYS: Mapping[str, Schema] = {
     "number": said(WHOLE, "its number within the namespace, from 1 on"),
     "namespace": TEXT,
@@ -158,10 +160,12 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
     "streamed": FLAG,
     "model": TEXT,
     "prompt": TEXT,
-    "usage": said(table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE}), "where anything of an answer goes out"),
-    "finish_reasons": rows(TEXT),
-    "tool_calls": said(
-        rows(table({"name": TEXT, "arguments": TEXT})), "of an answer that breaks off those that were sent whole"
+    "usage": said(_USAGE, "where anything of an answer goes out; of the completion the tokens that have gone out"),
+    "finish_reasons": said(rows(TEXT), "of the choices whose end has gone out"),
+    "tool_calls": said(_TOOL_CALLS, "those that have gone out whole"),
+    "planned": said(
+        table({"usage": _USAGE, "finish_reasons": rows(TEXT), "tool_calls": _TOOL_CALLS}),
+        "the same as the model had decided it, whatever of it has gone out",
     ),
 }
 _BODY: Mapping[str, Schema] = {

@@ -101,8 +101,8 @@ function setUp(exchange) {
 const VARIED = "# Each choice says something else: they are generated, from the same seed.";
 
 /** Whether an answer has several choices that nobody has made say the same. @param {Exchange} exchange */
-function differ({ decision, finish_reasons: reasons, request }) {
-  return decision.by === "generation" && !decision.rule && !request.headers["x-mockserver-reply"] && reasons?.length > 1;
+function differ({ decision, planned, request }) {
+  return decision.by === "generation" && !decision.rule && !request.headers["x-mockserver-reply"] && planned?.finish_reasons.length > 1;
 }
 
 /** Named arguments in Python. @param {Record<string, any>} table */
@@ -152,11 +152,12 @@ export function asStub(exchange) {
 
 /** What was answered, as a stub's reply. @param {Exchange} exchange @returns {Record<string, any>} */
 function replyOf(exchange) {
-  const { decision, answer } = exchange;
+  // What the model had decided, though the client may have left before it had gone out.
+  const { decision, answer, planned } = exchange;
   if (decision.by === "refusal") return { error: decision.kind };
   if (decision.by !== "generation") return { status: answer.status, ...givenBody(answer) };
-  if (exchange.tool_calls?.length) return { tool_calls: exchange.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })) };
-  const [reason] = exchange.finish_reasons ?? [];
+  if (planned?.tool_calls.length) return { tool_calls: planned.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })) };
+  const [reason] = planned?.finish_reasons ?? [];
   return { text: saidBy(answer), ...(reason && reason !== "stop" && { finish_reason: reason }) };
 }
 

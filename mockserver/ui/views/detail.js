@@ -161,18 +161,24 @@ function verdict(exchange) {
 
 /** @param {any} exchange */
 function facts(exchange) {
-  const { timing, usage, decision } = exchange;
+  const { timing, usage, planned, decision } = exchange;
   const told = [
     ["Dialect", exchange.dialect], ["Operation", exchange.operation], ["Edition", exchange.edition], ["Seed", exchange.seed],
     ["Model", exchange.model], ["Rule", decision.rule], ["At", clockTime(exchange.at)],
     ["TTFT planned", timing.ttft_due !== undefined && duration(timing.ttft_due)],
     ["Queue, prefill, decode", timing.queue !== undefined && [timing.queue, timing.prefill, timing.decode].map(duration).join(" · ")],
-    ["Tokens, prompt + answer", usage && `${usage.prompt_tokens} + ${usage.completion_tokens}`],
+    ["Tokens, prompt + answer", usage && `${usage.prompt_tokens} + ${tokensOf(usage, planned)}`],
     ["Finish", (exchange.finish_reasons ?? []).join(", ")],
     ["Tools called", (exchange.tool_calls ?? []).map((call) => call.name).join(", ")],
     ["Namespace", exchange.namespace],
   ];
   return told.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "").map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)));
+}
+
+/** How many tokens went out, and of how many. @param {any} usage @param {any} planned */
+function tokensOf({ completion_tokens: sent }, planned) {
+  const all = planned.usage.completion_tokens;
+  return sent === all ? String(all) : `${sent} of ${all}`;
 }
 
 /** @param {any} event @returns {import("../parts/chart.js").Mark} */

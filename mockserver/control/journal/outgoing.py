@@ -1,0 +1,96 @@
+"""What a model says, as it was planned, and as much of it as has gone out.
+
+What a fault has kept from the client, or what a client did not stay for, is planned and has not gone out. Of tokens and
+tool calls the record of the player tells that; of the ends of choices only the bytes do, since an end may go out with
+the last token, or long after it.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Set
+from itertools import chain, islice
+from typing import Any
+
+import orjson
+
+from mockserver.control.plan import Plan
+from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.timeline import Record
+
+# What tells that an answer has said all it had to say, though its stream may be broken off after that.
+FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
+_FINISHED = re.compile(FINISHED.pattern.encode())
+
+
+def planned(said: Generation) -> dict[str, Any]:
+    """What the model has decided to say, whatever of it goes out."""
+    return _told(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
+
+
+def gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
+    """What has gone out of what the model says, in the words of `planned`; so far, where the answer is still open."""
+    if _is_whole(plan, record):
+        return planned(said)
+    sent = record.tokens_sent
+    tokens = said.usage.completion_tokens
+    if sent < sum(choice.steps for choice in said.choices):
+        tokens = min(tokens, sent)
+    ended = _ended(plan, said, record)
+    choices = tuple(choice for choice in said.choices if choice.index in ended)
+    # Choices are sent side by side, so that the others have got as far.
+    return _told(
+        said, tokens, choices, lambda call, step: sent >= sum(min(other.steps, step) for other in said.choices)
+    )
+
+
+def _told(
+    said: Generation, tokens: int, ended: tuple[Choice, ...], is_out: Callable[[ToolCall, int], bool]
+) -> dict[str, Any]:
+    calls = [call for call, step in _calls(said) if is_out(call, step)]
+    return {
+        "usage": {"prompt_tokens": said.usage.prompt_tokens, "completion_tokens": tokens},
+        "finish_reasons": [choice.finish_reason for choice in ended],
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in calls],
+    }
+
+
+def _is_whole(plan: Plan, record: Record) -> bool:
+    """Whether an answer has ended as it was to end, with nothing left out at its end."""
+    breaks_off = any(strike.kind.ends or strike.kind.harm == "truncates" for strike in plan.struck)
+    return record.closed_by == "server" and not record.given_up and not breaks_off
+
+
+def _calls(said: Generation) -> Iterator[tuple[ToolCall, int]]:
+    """The tools that an answer calls, each with the number of tokens after which its choice has written it."""
+    for choice in said.choices:
+        step = len(choice.ids)
+        for call in choice.calls:
+            step += call.steps
+            yield call, step
+
+
+def _ended(plan: Plan, said: Generation, record: Record) -> Set[int]:
+    """The choices whose ends have gone out, by their indices: of one body all or none."""
+    frames = chain.from_iterable(run.data for run in plan.timeline.runs)
+    data = b"".join(islice(frames, record.events_sent))
+    everyone = {choice.index for choice in said.choices}
+    if not plan.timeline.streamed:
+        return everyone if _object(data) else frozenset()
+    ended: set[int] = set()
+    # What no blank line ends is no event yet.
+    for event in data.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]:
+        if not _FINISHED.search(event):
+            continue
+        value = _object(event[event.find(b"{") :])
+        if value.get("event") == "complete":
+            return everyone
+        ended.update(choice.get("index", 0) for choice in value.get("choices") or () if choice.get("finish_reason"))
+    return ended
+
+
+def _object(data: bytes) -> dict[str, Any]:
+    """A JSON object, empty where it is broken."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {}
+    return value if isinstance(value, dict) else {}
