@@ -81,6 +81,9 @@ def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
     config.write_text('seed = 1\nlatncy = "off"\n')
     assert main(["check", str(config)]) == 2
     assert f"{config}, line 2: latncy: unknown name 'latncy'. Did you mean 'latency'?" in capsys.readouterr().err
+    config.write_text('[models]\ncerebra = ["m"]\n')
+    assert main(["check", str(config)]) == 2
+    assert f"{config}, line 2: models: unknown name 'cerebra'. Did you mean 'cerebras'?" in capsys.readouterr().err
     config.write_text('[[route]]\npath = "/ns/x"\ndialect = "ovms"\noperation = "completions"\n')
     assert main(["check", str(config)]) == 2
     assert "route /ns/x: /ns/<name> in front of a path names a namespace" in capsys.readouterr().err

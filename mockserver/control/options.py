@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, get_args
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
 from mockserver.control.settings import SEEDS, ConfigError, RouteSettings, Settings
+from mockserver.control.stubs import notation
 from mockserver.control.stubs.bodies import Files
 from mockserver.control.stubs.notation import read_stubs
 from mockserver.control.stubs.values import StubError
@@ -26,6 +27,9 @@ from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, NotationError, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.traces import NO_TRACES, Tracing
+
+# dialect -> operation -> its paths.
+Operations = Mapping[str, Mapping[str, Iterable[str]]]
 
 # The first second that has no date with a year of four digits.
 _END_OF_TIME = 253_402_300_800
@@ -237,9 +241,15 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
     ]
 
 
-def from_toml(text: str, name: str, files: Files | None = None, traces: Tracing = NO_TRACES) -> dict[str, Any]:
+def from_toml(
+    text: str,
+    name: str,
+    files: Files | None = None,
+    traces: Tracing = NO_TRACES,
+    operations: Operations | None = None,
+) -> dict[str, Any]:
     """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
-    what its latencies do."""
+    what its latencies do. Where the `operations` are told, names are checked as by `check_names`."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -251,7 +261,20 @@ def from_toml(text: str, name: str, files: Files | None = None, traces: Tracing 
     if "routes" in told:
         lines = (f"{name}, line {line_of(text, f'route[{number}]')}: " for number in range(len(told["routes"])))
         told["routes"] = tuple(replace(route, origin=line) for route, line in zip(told["routes"], lines, strict=True))
+    if operations is not None:
+        _check_names_of(told, operations, text, name)
     return told
+
+
+def _check_names_of(told: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
+    """Raise ConfigError, which names the line, where what a config file has told names what does not exist."""
+    try:
+        check_names(settle(told), operations)
+        for number, stub in enumerate(told.get("stub", ())):
+            notation.check_names(stub, operations, f"stub[{number}]")
+    except (ConfigError, StubError) as error:
+        # Routes know their lines.
+        raise ConfigError(str(error) if str(error).startswith(name) else located(str(error), text, name)) from None
 
 
 def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tuple[str, Any]:
@@ -289,8 +312,8 @@ def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
     )
 
 
-def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterable[str]]]) -> None:
-    """Raise ConfigError where settings name what does not exist. `operations`: dialect -> operation -> its paths."""
+def check_names(settings: Settings, operations: Operations) -> None:
+    """Raise ConfigError where settings name what does not exist."""
     for place, name in _named_dialects(settings):
         if name not in operations:
             raise ConfigError(f"{place}: {unknown('name', name, operations)}")
@@ -300,15 +323,17 @@ def check_names(settings: Settings, operations: Mapping[str, Mapping[str, Iterab
         known = [each for paths in operations[name].values() for each in paths]
         if path not in known:
             raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
-    check_matches((*settings.fault, *(fault for route in settings.routes for fault in route.faults)), operations)
+    check_matches(settings.fault, operations)
+    for route in settings.routes:
+        check_matches(route.faults, operations, f"{_place_of(route)}: ")
 
 
-def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]]) -> None:
+def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
     """Raise ConfigError where a fault is meant for a dialect or an operation that does not exist."""
     for fault in faults:
         complaint = strange_name(fault.match, operations)
         if complaint is not None:
-            raise ConfigError(f"fault.{complaint}")
+            raise ConfigError(f"{place}fault.{complaint}")
 
 
 def check_strikes(faults: Iterable[Fault], place: str) -> None:

@@ -5,8 +5,9 @@ import re
 # A place as errors call it: `latency`, `route[1].faults`, `stub[0].reply.file`.
 _PLACE = re.compile(r"[\w-]+(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*")
 _PART = re.compile(r"([\w-]+)(?:\[(\d+)\])?")
-# What follows a place in which there is a key that nobody knows.
+# What follows a place in which there is a key or a value that nobody knows, and a key that is a path.
 _STRANGE = re.compile(r"(?:: \w+)?: unknown \w+ '([\w-]+)'")
+_PATH = re.compile(r" (/\S*):")
 
 
 def located(message: str, text: str, name: str) -> str:
@@ -14,15 +15,20 @@ def located(message: str, text: str, name: str) -> str:
     place = _PLACE.match(message)
     if place is None:
         return f"{name}: {message}"
-    strange = _STRANGE.match(message, place.end())
-    line = line_of(text, place[0] if strange is None else f"{place[0]}.{strange[1]}")
+    strange, path = _STRANGE.match(message, place.end()), _PATH.match(message, place.end())
+    line = _line_of_value(text, place[0], strange[1]) if strange is not None else None
+    if line is None:
+        key = strange or path
+        line = line_of(text, place[0], *([] if key is None else [key[1]]))
     return f"{name}: {message}" if line is None else f"{name}, line {line}: {message}"
 
 
-def line_of(text: str, place: str) -> int | None:
-    """The number of the line in which a place of a TOML document stands, or what it is in; None where neither does."""
+def line_of(text: str, place: str, *keys: str) -> int | None:
+    """The number of the line in which a place of a TOML document stands, and within it a key, or what it is in; None
+    where nothing of that does."""
     lines = text.splitlines()
     (key, number), *inner = _PART.findall(place)
+    inner += [(name, "") for name in keys]
     at = _nth(lines, rf"\s*\[\[\s*{re.escape(key)}\s*\]\]", int(number or 0))
     if at is None:
         at = _nth(lines, rf"\s*(?:\[\s*)?{re.escape(key)}\s*[=.\]]", 0)
@@ -35,6 +41,13 @@ def line_of(text: str, place: str) -> int | None:
             break
         at += found
     return at + 1
+
+
+def _line_of_value(text: str, place: str, value: str) -> int | None:
+    """The number of the first line that gives the last key of a place this value: wherever it stands, it is wrong."""
+    key = _PART.findall(place)[-1][0]
+    at = _nth(text.splitlines(), rf"(?:.*[\s{{,.])?{re.escape(key)}\s*=.*[\"']{re.escape(value)}[\"']", 0)
+    return None if at is None else at + 1
 
 
 def _nth(lines: list[str], pattern: str, number: int) -> int | None:

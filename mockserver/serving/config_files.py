@@ -4,7 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.control.options import from_toml
+from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
+from mockserver.core.installed import load_dialects
 from mockserver.serving.sources import Sources
 from mockserver.serving.trace_files import TraceFiles
 
@@ -15,7 +17,8 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     sources = Sources() if sources is None else sources
     try:
         text = sources.note(path).read_text(encoding="utf-8")
-        told = from_toml(text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces)
+        known = operations_of(load_dialects())
+        told = from_toml(text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces, known)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mockserver.control.options import Operations
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
@@ -29,19 +30,20 @@ def standing_stubs(
     settings: Settings, dialects: Mapping[str, Dialect], sources: Sources | None = None
 ) -> tuple[Stub, ...]:
     """The stubs of the settings: those of the config file, then those of the folder. Raises ConfigError."""
-    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs), sources) if settings.stubs else ()))
     operations = operations_of(dialects)
+    stubs = (*settings.stub, *(load_stubs(Path(settings.stubs), operations, sources) if settings.stubs else ()))
     try:
         check_unique(stubs)
-        for stub in stubs:
+        for stub in settings.stub:
             check_names(stub, operations)
     except StubError as error:
         raise ConfigError(str(error)) from None
     return stubs
 
 
-def load_stubs(folder: Path, sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files. Raises ConfigError, which names the file and the place in it."""
+def load_stubs(folder: Path, operations: Operations | None = None, sources: Sources | None = None) -> tuple[Stub, ...]:
+    """The stubs of a folder's files; where the `operations` are told, they match no others. Raises ConfigError, which
+    names the file and the place in it."""
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
     if not folder.is_dir():
@@ -49,7 +51,7 @@ def load_stubs(folder: Path, sources: Sources | None = None) -> tuple[Stub, ...]
     other = None if files else min(map(Path, _files(str(folder))), default=None)
     if other is not None:
         raise ConfigError(f"stubs: no *.toml and no *.json in {folder}: {other.relative_to(folder)} is neither")
-    return tuple(stub for path in files for stub in _load(path, folder, sources))
+    return tuple(stub for path in files for stub in _load(path, folder, operations, sources))
 
 
 def _stub_files(folder: str) -> Iterator[str]:
@@ -64,13 +66,16 @@ def _files(folder: str) -> Iterator[str]:
         yield from filter(os.path.isfile, paths)
 
 
-def _load(path: Path, folder: Path, sources: Sources) -> tuple[Stub, ...]:
+def _load(path: Path, folder: Path, operations: Operations | None, sources: Sources) -> tuple[Stub, ...]:
     name, text = str(path.relative_to(folder)), ""
     try:
         text = sources.note(path).read_text(encoding="utf-8")
         document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
         tables = _tables(document, path.suffix)
-        return read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)
+        stubs = read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)
+        for number, stub in enumerate(stubs if operations is not None else ()):
+            check_names(stub, operations or {}, f"stub[{number}]")
+        return stubs
     except StubError as error:
         said = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"
         raise ConfigError(said) from None

@@ -187,6 +187,41 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
 
 
 @pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ('seed = 1\ndialect = "cerebra"', "line 2: dialect: unknown name 'cerebra'"),
+        ("[models]\novms = ['m']\ncerebra = ['m']", "line 3: models: unknown name 'cerebra'"),
+        ("[bare]\n'/v1/completions' = 'ovs'", "line 2: bare /v1/completions: unknown name 'ovs'"),
+        (
+            "[bare]\n'/v1/completions' = 'cerebras'\n'/v1/completion' = 'cerebras'",
+            "line 3: bare /v1/completion: unknown path of cerebras '/v1/completion'",
+        ),
+        (
+            "fault = ['cut',\n  { kind = 'cut', match = { dialect = 'ovs' } }]",
+            "line 2: fault.match.dialect: unknown name 'ovs'",
+        ),
+        (
+            "[[fault]]\nkind = 'cut'\n[[fault]]\nkind = 'cut'\n[fault.match]\noperation = 'complete'",
+            "line 6: fault.match.operation: unknown name 'complete'",
+        ),
+        (
+            "\n[[route]]\npath = '/x'\ndialect = 'ovms'\noperation = 'completions'\n"
+            "faults = [{ kind = 'cut', match = { dialect = 'x' } }]",
+            "line 2: route /x: fault.match.dialect: unknown name 'x'",
+        ),
+        (
+            "[[stub]]\nreply = 'a'\n[[stub]]\nname = 'b'\nreply = 'c'\nmatch = { dialect = 'ovs' }",
+            "line 6: stub[1].match.dialect: unknown name 'ovs'",
+        ),
+    ],
+)
+def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_toml(text, "mock.toml", operations=operations_of(load_dialects()))
+    assert str(raised.value).startswith(f"mock.toml, {complaint}")
+
+
+@pytest.mark.parametrize(
     "settings, complaint",
     [
         (Settings(dialect="cerebas"), "dialect: unknown name 'cerebas'. Did you mean 'cerebras'?"),

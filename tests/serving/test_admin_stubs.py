@@ -124,7 +124,11 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
         ({"stubs": {"reply": "a"}}, "stubs: is a list of stubs"),
         (
             {"match": {"dialect": "cerebra"}, "reply": "a"},
-            "match.dialect: unknown name 'cerebra'. Did you mean 'cerebras'?",
+            "stub.match.dialect: unknown name 'cerebra'. Did you mean 'cerebras'?",
+        ),
+        (
+            {"stubs": [{"reply": "a"}, {"match": {"dialect": "x"}, "reply": "a"}]},
+            "stubs[1].match.dialect: unknown name 'x'",
         ),
         ({"match": {"any": [{"operation": "chat"}]}, "reply": "a"}, "match.operation: unknown name 'chat'."),
         ({"reply": {"file": "secret.txt"}}, "stub.reply.file: only a stub file or a config file can name files"),
@@ -192,7 +196,9 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
         ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
          "two stubs are called 'x' (a.toml and b.toml)"),
         ({"a.toml": '[[stub]]\nmatch = { dialect = "x" }\nreply = "1"\n'},
-         "stub 'a.toml-1': match.dialect: unknown name 'x'"),
+         "a.toml, line 2: stub[0].match.dialect: unknown name 'x'"),
+        ({"a.json": '{"name": "a", "match": {"operation": "x"}, "reply": "1"}'},
+         "a.json: stub[0].match.operation: unknown name 'x'"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_told_at_start_with_its_place(

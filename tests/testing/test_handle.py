@@ -237,6 +237,8 @@ def test_raw_bodies_go_out_as_they_are(handle: Handle) -> None:
 def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(StubError, match=r"unknown field 'modl'. Did you mean 'model'?"):
         handle.on(modl="x").reply("y")
+    with pytest.raises(StubError, match=r"stub\.match\.dialect: unknown name 'cerebra'"):
+        handle.on(dialect="cerebra").reply("never")
     with pytest.raises(StubError, match=r"unknown .*'rate_limt'"):
         handle.on().error("rate_limt")
     with pytest.raises(CriteriaError, match="unknown field 'modl'"):

@@ -102,15 +102,17 @@ def check_unique(stubs: Sequence[Stub]) -> None:
         seen[stub.name] = stub
 
 
-def check_names(stub: Stub, operations: Mapping[str, Iterable[str]]) -> None:
+def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str = "") -> None:
     """Raise StubError where a stub matches a dialect or an operation that does not exist.
 
-    `operations` are the names of a dialect's operations, by its name.
+    `operations` are the names of a dialect's operations, by its name; `place` is what errors call the stub, instead of
+    its name.
     """
+    called = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
         complaint = strange_name(criteria, operations)
         if complaint is not None:
-            raise StubError(f"stub {stub.name!r}: {complaint}")
+            raise StubError(f"{called}{complaint}")
 
 
 def _steps(table: Table, place: str, files: Files | None) -> tuple[Step, ...]:

@@ -124,7 +124,7 @@ async def _several(asked: Asked) -> tuple[Stub, ...]:
 def _read(asked: Asked, told: object, place: str = "stub") -> Stub:
     try:
         stub = read_stub(told, place)
-        check_names(stub, asked.simulator.operations)
+        check_names(stub, asked.simulator.operations, "" if stub.name else place)
     except StubError as error:
         raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
     return stub
