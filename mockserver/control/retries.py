@@ -10,9 +10,10 @@ _REMEMBERED = 4096
 
 
 class Retries:
-    """Counts the questions of a namespace, and for those whose latest answers have failed how often in a row.
+    """Counts the questions of a namespace, and for requests of any kind whose latest answers have failed how often in a
+    row.
 
-    Questions are the same when their dialect, path and body are. An answer has failed when its status says so, when a
+    Requests are the same when their dialect, path and body are. An answer has failed when its status says so, when a
     fault has cut or spoilt it, or when the client has left it before its end.
     """
 
@@ -30,11 +31,11 @@ class Retries:
         return self._asked
 
     def attempt(self, visit: Visit) -> int:
-        """Which attempt a question is, from 1 on."""
+        """Which attempt a request is, from 1 on."""
         return 1 + self._failed.get(_key(visit.landing.dialect.name, visit.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
-        """Note how a question is answered."""
+        """Note how a request is answered."""
         failed = _fails(plan)
         if not failed and not self._failed:
             return

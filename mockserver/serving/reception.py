@@ -239,7 +239,7 @@ class Reception:
             said = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
             _leave(visitor.namespace, ticket)
             return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
-        if plan.request is not None:
+        if decision is not None:
             visitor.namespace.retries.note(plan)
         if _leads_nowhere(plan) and not visitor.setup.settings.strict:
             plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
@@ -356,8 +356,7 @@ def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries
     if plan is not None and exchange.record.closed_by == "client":
         if plan.slot is not None:
             plan.slot.leave()
-        if plan.request is not None:
-            retries.note_left(plan)
+        retries.note_left(plan)
     visitor.metrics.ended(exchange)
     namespace.journal.tell(exchange)
     log_access(exchange)

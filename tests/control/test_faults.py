@@ -104,6 +104,18 @@ def test_a_share_is_drawn_anew_for_each_retry_so_that_one_gets_through() -> None
     assert [failures(prompt) for prompt in prompts[::-1]] == tried[::-1]
 
 
+def test_a_share_is_drawn_anew_for_retries_of_what_asks_no_model_too() -> None:
+    def statuses(seed: int) -> list[int]:
+        settings = Settings(latency="off", seed=seed, fault=read_faults('{ kind = "error", share = 0.5 }'))
+        here = Namespace("here")
+        asked = (ask("cerebras", path="/v1/models", settings=settings, namespace=here) for _ in range(40))
+        return [answer.status for answer in asked]
+
+    first = [statuses(seed).index(200) for seed in range(40)]
+    assert 12 <= first.count(0) <= 28
+    assert 5 <= first.count(1) <= 15
+
+
 @pytest.mark.parametrize(
     "match, fits",
     [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -363,6 +364,17 @@ def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:
     cancelling(Wire(handle))
     handle.verify.cancelled(1)
     assert handle.last.closed_by == "client"
+
+
+def test_a_list_of_models_that_fails_by_chance_gets_through_at_last(handle: Handle) -> None:
+    handle.settle(fault='{ kind = "error", share = 0.6 }')
+    space = f"{urlsplit(handle.url).path}/cerebras/v1/models"
+    tried = list[int]()
+    for seed in range(12):
+        handle.settle(seed=seed)
+        tried.append(next(attempt for attempt in range(60) if exchange(handle.url, "GET", space).status == 200))
+    assert {0, 1} <= set(tried)
+    assert handle.exchanges[-1].told["decision"]["attempt"] == tried[-1] + 1
 
 
 def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(handle: Handle) -> None:

@@ -55,9 +55,8 @@ class Chosen(NamedTuple):
 
 def facts_of(heard: Question | Plan, namespace: Namespace) -> RequestFacts:
     """The facts of a request, which is counted with this."""
-    if not isinstance(heard, Question):
-        return RequestFacts(heard, 0)
-    return RequestFacts(heard, namespace.retries.count(), namespace.retries.attempt(heard.visit))
+    number = namespace.retries.count() if isinstance(heard, Question) else 0
+    return RequestFacts(heard, number, namespace.retries.attempt(heard.visit))
 
 
 def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, standing: Sequence[Stub] = ()) -> Chosen:
