@@ -63,7 +63,8 @@ FIELDS: Mapping[str, Field] = {
     "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
     "attempt": Field(int, "1, and one more for each failure (or answer left early) that the same request has just met"),
 }
-_COMPOUND = ("headers", "body", "any", "all", "not")
+# The other keys of a match: tables of headers and of places in the body, and tables that are matches themselves.
+COMPOUND = ("headers", "body", "any", "all", "not")
 _NAMES = {str: "text", bool: "true or false", int: "whole number"}
 
 
@@ -82,8 +83,8 @@ def read_criteria(table: object, place: str = "match", depth: int = 0) -> Criter
             criteria += _within(value, where, str, lambda name: (name.lower(),), key)
         elif key == "body":
             criteria += _within(value, where, object, read_path, key)
-        elif key not in _COMPOUND:
-            raise CriteriaError(f"{place}: {unknown('field', key, (*FIELDS, *_COMPOUND))}")
+        elif key not in COMPOUND:
+            raise CriteriaError(f"{place}: {unknown('field', key, (*FIELDS, *COMPOUND))}")
     return Criteria(
         tuple(criteria),
         all=_several(table, "all", place, depth),

@@ -11,7 +11,8 @@ from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.control.verify.subjects import everyone
-from mockserver.control.verify.verdict import Declaration, Verdict
+from mockserver.control.verify.verdict import Verdict, declared_by
+from mockserver.control.verify.wanted import read_seconds, read_whole
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
@@ -174,7 +175,7 @@ class Handle:
 
     def declare(self, **declared: Any) -> None:
         """Say what correct handling is, as to `verify.resilience`, for verdicts to come. Raises DeclarationError."""
-        Declaration(**self._declared | declared)
+        declared_by(self._declared | declared)
         self._declared |= declared
 
     def verdict(self) -> Verdict:
@@ -209,13 +210,14 @@ class Handle:
 
     def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:
         """Wait until a model was asked so many times; the exchanges that the journal keeps. Raises TimeoutError."""
-        if not self._link.wait(timeout, number):
+        wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
+        if not self._link.wait(seconds, wanted):
             raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} requests"))
         return [view for view in self._link.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until every answer has ended. Raises TimeoutError."""
-        if not self._link.wait(timeout):
+        if not self._link.wait(read_seconds(timeout, "timeout")):
             raise TimeoutError(self._late(f"Waited {timeout:g} s for every answer to end"))
 
     def journal(self) -> str:

@@ -101,6 +101,8 @@ class Stubbing:
 
     def headers(self, headers: Mapping[str, str]) -> Self:
         """Send these headers with the answer, instead of others of the same names."""
+        if not isinstance(headers, Mapping):
+            raise StubError(f"headers: {headers!r} is no table of headers, such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
 
     def _put(self, **said: Any) -> Self:

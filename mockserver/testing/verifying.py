@@ -6,7 +6,7 @@ from typing import Any, Self
 from mockserver.control.journal.lines import journal_lines
 from mockserver.control.verify import expectations
 from mockserver.control.verify.subjects import Match, Subject
-from mockserver.control.verify.verdict import Declaration, Handling, Outcome, Verdict, judge
+from mockserver.control.verify.verdict import Handling, Outcome, Verdict, declared_by, judge
 from mockserver.control.verify.wanted import (
     Bounds,
     read_amount,
@@ -40,7 +40,7 @@ class Verify:
         """So many requests that match; without a number at least one."""
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "calls")
-        found = self._subject.narrowed(told_match(match))
+        found = self._subject.narrowed(told_match(match), ("at_least", "at_most"))
         _raise(expectations.calls(found.sifted(), bounds))
         return Verify(self._link, self._declared, found)
 
@@ -154,7 +154,7 @@ class Verify:
         """The same verdict, which raises nothing."""
         said: Any = "error" if isinstance(outcome, BaseException) else outcome
         told = {name: value for name, value in (("handles", handles), ("outcome", said)) if value is not None}
-        declared = Declaration(**self._declared | told | limits)
+        declared = declared_by(self._declared | told | limits)
         # What was declared once holds for the report too.
         self._declared |= {**told, **limits}
         self._link.wait(_SETTLING)

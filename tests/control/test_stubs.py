@@ -376,7 +376,14 @@ def _raises(request: Any) -> str:
     "table, trouble",
     [
         ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city' (test_stubs.py:"),
-        ({"reply": lambda request: {"txt": 1}}, "stub 'x': its function raised StubError: reply: unknown key 'txt'."),
+        (
+            {"reply": lambda request: {"txt": 1}},
+            "stub 'x': its function returned what is no reply: reply: unknown key 'txt'.",
+        ),
+        (
+            {"reply": lambda request: 42},
+            "stub 'x': its function returned 42; it may return a text, a reply such as tool_",
+        ),
         ({"reply": lambda request: {"seed": 1}}, "stub 'x': its function returned a function, a seed or a latency"),
         (
             {"match": {"prompt": lambda said: 1 / 0}, "reply": "x"},

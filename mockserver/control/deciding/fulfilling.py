@@ -1,7 +1,7 @@
 """Prepared answers become plans: what the model is made to say, bodies as they are, and what functions return."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
@@ -109,9 +109,17 @@ def _asked(handler: Handler, chosen: Chosen) -> Prepared:
     """What a function says of a request."""
     try:
         value = handler(chosen.facts)
-        said = Prepared() if value is None else read_prepared(value)
     except Exception as error:
         raise HandlerError(f"{chosen.by}: its function {raised(error)}") from error
+    if not (value is None or isinstance(value, str | Mapping) or callable(value)):
+        raise HandlerError(
+            f"{chosen.by}: its function returned {value!r}; it may return a text, a reply such as tool_call(...), "
+            "as_json(...), error(...) or {'text': 'It rains.'}, or None for a generated answer"
+        )
+    try:
+        said = Prepared() if value is None else read_prepared(value)
+    except StubError as error:
+        raise HandlerError(f"{chosen.by}: its function returned what is no reply: {error}") from error
     if callable(said.content) or said.seed is not None or said.latency is not None:
         raise HandlerError(
             f"{chosen.by}: its function returned a function, a seed or a latency; these are the stub's to say"

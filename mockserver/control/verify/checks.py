@@ -54,7 +54,8 @@ class Evidence:
 
     def subject(self, match: Match) -> Subject:
         """Whom a check with this match is about."""
-        return Subject(lambda: Past(self.views, self.forgotten), self.sift, (match,) if match else ())
+        everybody = Subject(lambda: Past(self.views, self.forgotten), self.sift)
+        return everybody.narrowed(match) if match else everybody
 
 
 class Check(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 from mockserver.control.journal.lines import short
 from mockserver.control.journal.views import Past, View
 from mockserver.core.criteria import GIVEN_UP, Matcher, equal_to, holds, wanted
-from mockserver.core.criteria_notation import CriteriaError, read_matcher
+from mockserver.core.criteria_notation import COMPOUND, FIELDS, CriteriaError, read_matcher
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
 from mockserver.faults.catalogue import FAULTS
@@ -62,8 +62,10 @@ class Subject:
     sift: Sift
     matches: tuple[Match, ...] = ()
 
-    def narrowed(self, match: Match) -> "Subject":
-        """Those among them that match this too."""
+    def narrowed(self, match: Match, words: Sequence[str] = ()) -> "Subject":
+        """Those among them that match this too. Raises CriteriaError where it names what neither a request nor an
+        answer has; `words` are what else might have been meant."""
+        check_fields(match, words)
         return Subject(self.look, self.sift, (*self.matches, match))
 
     def sifted(self) -> Sifted:
@@ -93,6 +95,14 @@ class Subject:
             0 if requests or answers else forgotten,
             asked_for(*self.matches),
         )
+
+
+def check_fields(match: Match, words: Sequence[str] = ()) -> None:
+    """Raise CriteriaError where a match names a field that is none; `words` are what else might have been meant."""
+    known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
+    for name in match:
+        if name not in known:
+            raise CriteriaError(f"match: {unknown('field', name, known)}")
 
 
 def everyone(past: Past) -> Sifted:

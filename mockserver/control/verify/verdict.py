@@ -64,13 +64,18 @@ class Declaration:
 DECLARED = tuple(each.name for each in fields(Declaration))
 
 
-def declaration_of(texts: Mapping[str, str]) -> Declaration:
-    """A declaration from texts, by their names. Raises DeclarationError."""
-    for name in texts:
+def declared_by(told: Mapping[str, Any]) -> Declaration:
+    """A declaration from what is told, by its names. Raises DeclarationError."""
+    for name in told:
         if name not in DECLARED:
             raise DeclarationError(unknown("word", name, DECLARED))
-    told: dict[str, Any] = {name: text if name in _IN_WORDS else _number(name, text) for name, text in texts.items()}
     return Declaration(**told)
+
+
+def declaration_of(texts: Mapping[str, str]) -> Declaration:
+    """A declaration from texts, by their names. Raises DeclarationError."""
+    numbers = {name: _number(name, text) for name, text in texts.items() if name in DECLARED and name not in _IN_WORDS}
+    return declared_by({**texts, **numbers})
 
 
 # What of it is said in words; the rest are numbers.
