@@ -1,11 +1,33 @@
 """What to say of a name that nothing has."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from itertools import takewhile
+
+# Names are near from this much on, 1 being equal: `rst` is to `reset`, and `server` is not to `seed`.
+_NEAR = 0.7
+# So many letters are enough for the beginning of a longer name: `after` is near to `after_event`.
+_TELLING = 3
+# The words that a name begins with.
+_FIRST_WORDS = re.compile(r".*[-_. ]")
 
 
 def unknown(what: str, name: object, known: Iterable[object]) -> str:
     """A sentence that names the nearest of the known names, and all of them."""
     names = [str(each) for each in known]
-    near = get_close_matches(str(name), names, n=1)
-    return f"unknown {what} {name!r}.{f' Did you mean {near[0]!r}?' if near else ''} Known: {', '.join(names)}"
+    near = _nearest(str(name), names)
+    return f"unknown {what} {name!r}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str | None:
+    """The nearest of some names, None where none is near. What all of them begin with makes none of them nearer."""
+    told = [each.lower() for each in (name, *names)]
+    # What the first and the last of them by the alphabet have in common, all have.
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(min(told), max(told), strict=False))
+    shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
+    wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in told)
+    near = get_close_matches(wanted, rest, n=1, cutoff=_NEAR)
+    longer = (each for each in rest if len(wanted) >= _TELLING and each.startswith(wanted))
+    found = near[0] if near else next(longer, None)
+    return None if found is None else names[rest.index(found)]
