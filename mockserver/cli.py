@@ -1,4 +1,4 @@
-"""The command line: serve, dev, routes, check, plan, presets, certs, verdict, health."""
+"""The command line: serve, dev, run, routes, check, plan, presets, certs, verdict, health."""
 
 import argparse
 import gc
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any, NamedTuple, NoReturn
+from types import FrameType, MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from mockserver.control.options import (
     OPTIONS,
@@ -29,30 +29,37 @@ from mockserver.serving.config_files import read_config
 from mockserver.serving.sources import Sources
 from mockserver.serving.trace_files import TraceFiles, together
 
+if TYPE_CHECKING:
+    from mockserver.control.verify.verdict import Declaration
+
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 class Command(NamedTuple):
-    """A command: what runs it, its own arguments, and whether it takes all settings too."""
+    """A command: what runs it, its own arguments, and whether it takes all settings too; `about` is said by its help
+    alone."""
 
     name: str
     run: Callable[[argparse.Namespace], int]
     help: str
     arguments: tuple[Argument, ...] = ()
     takes_settings: bool = False
+    about: str = ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, or 2 when it was told something that cannot be meant."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    arguments, behind = _parted(arguments)
     options, strange = _parser(arguments).parse_known_args(arguments)
+    options.behind = behind
     command: Command = options.command
     try:
         if strange:
             raise ConfigError(_complaint_of(strange[0], options.usage()))
         return command.run(options)
     except ConfigError as error:
-        print(f"mockserver: {error}", file=sys.stderr)
+        _complain(str(error))
         return 2
     except KeyboardInterrupt:
         return 130
@@ -60,6 +67,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has had enough; nothing may be written at the end either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _complain(words: str) -> None:
+    print(f"mockserver: {words}", file=sys.stderr)
+
+
+def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The arguments, and those behind `--` that `run` has to run: whatever they say is no business of ours."""
+    if arguments[:1] != ["run"] or "--" not in arguments:
+        return arguments, ()
+    end = arguments.index("--")
+    return arguments[:end], arguments[end + 1 :]
 
 
 def _complaint_of(word: str, usage: str) -> str:
@@ -77,7 +96,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"mockserver {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
-        subparser = subparsers.add_parser(command.name, help=command.help)
+        subparser = subparsers.add_parser(command.name, help=command.help, description=command.about or None)
         for names, how in command.arguments:
             subparser.add_argument(*names, **how)
         # To add those of the others as well would take a fiftieth of the server's start.
@@ -97,8 +116,11 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
             argument.nargs, argument.const = "?", "true"
 
 
-def _settings(options: argparse.Namespace, sources: Sources | None = None) -> Settings:
-    """Settings from the command line, over the environment, over the config file, over the defaults.
+def _settings(
+    options: argparse.Namespace, sources: Sources | None = None, usual: Mapping[str, Any] = MappingProxyType({})
+) -> Settings:
+    """Settings from the command line, over the environment, over the config file, over the defaults; `usual` are a
+    command's own defaults.
 
     The files that they are read from are noted in the `sources`.
     """
@@ -110,7 +132,7 @@ def _settings(options: argparse.Namespace, sources: Sources | None = None) -> Se
     environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
     pinned = {"pinned": frozenset((*environment, *command_line))}
     file = read_config(config, beside, sources) if config else {}
-    return settle(file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
+    return settle(usual, file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
 
 
 def _config_path(options: argparse.Namespace) -> Path | None:
@@ -170,6 +192,25 @@ def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]
         return serve_by_workers(app, listeners)
     serve(app, listeners[0])
     return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not options.behind:
+        import shlex
+
+        example = shlex.join(options.words) or "npm test"
+        raise ConfigError(f"run: say the command behind two dashes: mockserver run --seed 7 -- {example}")
+    from mockserver.serving.logs import log, set_up_logs
+    from mockserver.testing.running import USUAL, run_beside
+
+    judges = options.report or options.handles or options.outcome
+    declared = _declared("run", options) if judges else None
+    settings = _settings(options, usual=USUAL)
+    _check_names(settings)
+    set_up_logs(settings.log_level, settings.log_format)
+    for complaint in strange_variables(os.environ):
+        log.warning("%s", complaint)
+    return run_beside(settings, options.behind, declared, _complain)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
@@ -301,17 +342,23 @@ def _certs(options: argparse.Namespace) -> int:
 def _verdict(options: argparse.Namespace) -> int:
     import json
 
-    from mockserver.control.verify.verdict import Declaration, DeclarationError
     from mockserver.testing.judging import verdict_on
 
-    try:
-        declared = Declaration(options.handles, options.outcome, options.patience)
-    except DeclarationError as error:
-        raise ConfigError(f"verdict: {error}") from None
+    declared = _declared("verdict", options)
     token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
     clean, words, told = verdict_on(options.source, declared, options.namespace, token)
     print(json.dumps(told, indent=2) if options.json else words)
     return 0 if clean else 1
+
+
+def _declared(command: str, options: argparse.Namespace) -> "Declaration":
+    """What a command is told that correct handling is."""
+    from mockserver.control.verify.verdict import Declaration, DeclarationError
+
+    try:
+        return Declaration(options.handles, options.outcome, options.patience)
+    except DeclarationError as error:
+        raise ConfigError(f"{command}: {error}") from None
 
 
 def _health(options: argparse.Namespace) -> int:
@@ -330,6 +377,11 @@ def _argument(*names: str, **how: Any) -> Argument:
     return names, how
 
 
+_DECLARED = (
+    _argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback"),
+    _argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled"),
+    _argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear"),
+)
 COMMANDS = (
     Command("serve", _serve, "serve the dialects until interrupted", takes_settings=True),
     Command(
@@ -338,6 +390,24 @@ COMMANDS = (
         "serve beside a frontend: opens the live page, prints examples for it",
         (_argument("--no-open", action="store_true", help="open no browser"),),
         takes_settings=True,
+    ),
+    Command(
+        "run",
+        _run,
+        "serve while a command runs, whose clients are led here; exit code is the command's",
+        (
+            _argument("words", nargs="*", metavar="-- COMMAND", help="what to run, with its arguments"),
+            _argument(
+                "--report",
+                action="store_true",
+                help="say at the end how its clients behaved, on the standard error; faults make exit code 1 of 0",
+            ),
+            *_DECLARED,
+        ),
+        takes_settings=True,
+        about="Serve on a free port while a command runs, without latency unless told otherwise. The clients in it "
+        "find the server by their environment (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
+        "passed on; the exit code is the command's, 127 or 126 for one that cannot be run.",
     ),
     Command("routes", _routes, "list every route", takes_settings=True),
     Command("check", _check, "check a config file", (_argument("config", type=Path, metavar="FILE"),)),
@@ -372,9 +442,7 @@ COMMANDS = (
         "judge how clients behaved; exit code 1 for faults",
         (
             _argument("source", metavar="FILE|URL", help="a journal as JSON lines, a test run's report, or a server"),
-            _argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback"),
-            _argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled"),
-            _argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear"),
+            *_DECLARED,
             _argument("--namespace", default="", metavar="NAME", help="whose journal of a server"),
             _argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)"),
             _argument("--json", action="store_true", help="print the verdict in full, as JSON"),

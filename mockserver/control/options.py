@@ -232,7 +232,7 @@ def from_environment(environ: Mapping[str, str], traces: Tracing = NO_TRACES) ->
 
 def strange_variables(environ: Mapping[str, str]) -> list[str]:
     """A sentence for each `MOCKSERVER_*` variable that means nothing, with the nearest that does."""
-    known = ("MOCKSERVER_CONFIG", *(option.variable for option in OPTIONS))
+    known = ("MOCKSERVER_CONFIG", "MOCKSERVER_URL", *(option.variable for option in OPTIONS))
     strange = (name for name in sorted(environ) if name.startswith("MOCKSERVER_") and name not in known)
     return [
         f"{unknown('variable', name, known)}. It is ignored"

@@ -48,11 +48,15 @@ def environment(place: Destination) -> dict[str, str]:
     return told
 
 
+def sparing_loopback() -> dict[str, str]:
+    """The variables that keep clients from asking a proxy for loopback, beside what they spare already."""
+    return {name: ",".join(filter(None, (os.environ.get(name), _LOOPBACK))) for name in _NO_PROXY}
+
+
 @contextmanager
 def patched(variables: Mapping[str, str]) -> Iterator[None]:
     """Have variables in the environment for a while, and loopback beyond all proxies."""
-    spared = {name: ",".join(filter(None, (os.environ.get(name), _LOOPBACK))) for name in _NO_PROXY}
-    wanted = {**spared, **variables}
+    wanted = {**sparing_loopback(), **variables}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

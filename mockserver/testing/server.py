@@ -78,6 +78,11 @@ class MockServer(Handle):
         """Stop the server; answers that are still playing are broken off."""
         self._thread.stop()
 
+    def namespaces(self) -> list[str]:
+        """The names of the namespaces in use, the default one's being empty."""
+        spaces = self._thread.simulator.namespaces
+        return sorted(self._thread.call(lambda: [space.name for space in spaces.all()]))
+
     def in_namespace(self, name: str, dialect: str | None = None) -> Handle:
         """The handle on a namespace of the server: whoever has another one is never disturbed."""
         return Handle(LocalLink(self._thread, name), dialect)
