@@ -441,7 +441,11 @@ COMMANDS = (
         _verdict,
         "judge how clients behaved; exit code 1 for faults",
         (
-            _argument("source", metavar="FILE|URL", help="a journal as JSON lines, a test run's report, or a server"),
+            _argument(
+                "source",
+                metavar="FILE|URL",
+                help="a journal as JSON lines or a test run's report (- reads standard input), or a server",
+            ),
             *_DECLARED,
             _argument("--namespace", default="", metavar="NAME", help="whose journal of a server"),
             _argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)"),

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -9,6 +10,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.cli import main
+from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 
 BODY = {"model": "m", "prompt": "hello", "max_tokens": 4}
@@ -37,6 +39,38 @@ def test_a_journal_in_a_file_is_judged(server: MockServer, tmp_path: Path, capsy
         file.write_bytes(answer.read())
     assert main(["verdict", str(file), "--json"]) == 1
     assert [each["fault"] for each in json.loads(capsys.readouterr().out)["findings"]] == ["retry_after_ignored"]
+
+
+def test_standard_input_is_judged(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with urlopen(f"{server.url}/_mockserver/ns/hasty/journal.jsonl") as answer:
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(answer.read())))
+    assert main(["verdict", "-"]) == 1
+    assert capsys.readouterr().out.startswith("retry_after_ignored")
+
+
+def test_exchanges_that_a_journals_file_lacks_are_told(
+    server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "journal.jsonl"
+    with urlopen(f"{server.url}/_mockserver/ns/hasty/journal.jsonl?limit=1") as answer:
+        file.write_bytes(answer.read())
+    assert main(["verdict", str(file)]) == 0
+    assert f"1 exchange of the journal that {file} is from are not in it" in capsys.readouterr().out
+
+
+def test_a_certificate_that_is_not_trusted_is_told_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    certificate, key = map(str, write_certificate(tmp_path))
+    with MockServer(tls_cert=certificate, tls_key=key) as secure:
+        assert main(["verdict", secure.url]) == 2
+        assert "CERTIFICATE_VERIFY_FAILED" in (told := capsys.readouterr().err)
+        assert "Trust the server's certificate: SSL_CERT_FILE=" in told
+        monkeypatch.setenv("SSL_CERT_FILE", certificate)
+        assert main(["verdict", secure.url]) == 0
 
 
 def test_a_report_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

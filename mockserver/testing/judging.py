@@ -1,13 +1,17 @@
 """The verdict of the command line: on a journal in a file, on the report of a test run, or on a running server."""
 
 import json
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from mockserver.control.journal.views import View
 from mockserver.control.settings import ConfigError
-from mockserver.control.verify.verdict import Declaration, Verdict, judge
+from mockserver.control.verify.verdict import Declaration, Unjudged, Verdict, judge
 from mockserver.testing.links import LinkError, RemoteLink
 
 _KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserver-report"
@@ -18,15 +22,23 @@ def verdict_on(
 ) -> tuple[bool, str, Any]:
     """Whether the clients behaved well, in words and as JSON. Raises ConfigError when the source tells nothing.
 
-    `source` is a file or a server's URL, which may end in `/ns/<name>`.
+    `source` is a file, `-` for standard input, or a server's URL, which may end in `/ns/<name>`.
     """
     if source.startswith(("http://", "https://")):
         return _summed(_of_server(source, declared, namespace, token))
-    text = _text(Path(source))
+    text = _text(source)
     report = _report(text)
     if report is not None:
         return _of_report(report)
-    return _summed(judge(_views(text, source), declared))
+    views = _views(text, source)
+    verdict, missing = judge(views, declared), _missing(views)
+    if missing:
+        said = (
+            f"{missing} exchange{'' if missing == 1 else 's'} of the journal that {source} is from are not in it; "
+            "nothing can be said of them"
+        )
+        verdict = replace(verdict, unjudged=(Unjudged("conduct", said), *verdict.unjudged), forgotten=missing)
+    return _summed(verdict)
 
 
 def _of_server(url: str, declared: Declaration, namespace: str, token: str | None) -> Verdict:
@@ -40,13 +52,13 @@ def _of_server(url: str, declared: Declaration, namespace: str, token: str | Non
         raise ConfigError(f"verdict: {error}") from None
 
 
-def _text(path: Path) -> str:
+def _text(source: str) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return (sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()).decode()
     except OSError as error:
-        raise ConfigError(f"verdict: {path}: {error.strerror}") from None
+        raise ConfigError(f"verdict: {source}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"verdict: {path}: is not a UTF-8 text") from None
+        raise ConfigError(f"verdict: {source}: is not a UTF-8 text") from None
 
 
 def _report(text: str) -> dict[str, Any] | None:
@@ -78,6 +90,14 @@ def _views(text: str, name: str) -> list[View]:
     if not views:
         raise ConfigError(f"verdict: {name}: is empty; wanted is {_KINDS}")
     return views
+
+
+def _missing(views: Sequence[View]) -> int:
+    """How many exchanges are not among these: each namespace counts its own from 1 on."""
+    numbers = defaultdict[str, set[int]](set)
+    for view in views:
+        numbers[str(view.told.get("namespace", ""))].add(view.number)
+    return sum(max(own) - len(own) for own in numbers.values())
 
 
 def _summed(verdict: Verdict) -> tuple[bool, str, Any]:

@@ -240,7 +240,15 @@ class RemoteLink:
         except HTTPError as error:
             raise _refused(error) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
-            raise LinkError(f"{self.server}: {getattr(error, 'reason', error)}") from None
+            reason = getattr(error, "reason", error)
+            raise LinkError(f"{self.server}: {reason}{_way_out(reason)}") from None
+
+
+def _way_out(reason: object) -> str:
+    """What to do about a certificate that is not trusted. Nor is it here, unseen: its owner would get the token."""
+    if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
+        return ""
+    return ". Trust the server's certificate: SSL_CERT_FILE=<its file, or the ca.pem of `mockserver certs`>"
 
 
 def _json(value: object) -> bytes:
