@@ -3,6 +3,7 @@
 import json
 import socket
 from collections.abc import Iterator
+from http.client import HTTPConnection
 from threading import get_ident
 from typing import Any
 from urllib.parse import urlsplit
@@ -87,6 +88,20 @@ def test_the_whole_of_a_long_answer_is_told_beside_the_loop(
     short, long, again, beside = tellers
     assert short == again
     assert short not in (long, beside)
+
+
+def test_a_file_of_the_journal_has_all_exchanges_that_it_keeps() -> None:
+    with MockServer(journal=1010) as long:
+        connection = HTTPConnection(urlsplit(long.url).netloc)
+        for _ in range(1012):
+            connection.request("GET", "/nowhere")
+            connection.getresponse().read()
+        connection.close()
+        lines = exchange(long.url, "GET", "/_mockserver/journal.jsonl").body.splitlines()
+        assert [json.loads(line)["number"] for line in lines] == [*range(3, 1013)]
+        assert len(told(long, "/journal.har")["log"]["entries"]) == 1010
+        assert len(told(long, "/journal.har?limit=5")["log"]["entries"]) == 5
+        assert len(told(long, "/journal")["exchanges"]) == 1000
 
 
 def test_a_reset_forgets_exchanges_faults_and_counts_of_its_namespace_alone(server: MockServer) -> None:

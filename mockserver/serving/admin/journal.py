@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -23,10 +23,13 @@ from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, reference
 from mockserver.serving.feed import listen
 from mockserver.serving.turns import in_turns
 
-_SLICE = (
-    Query("after", WHOLE, "only exchanges with a greater number"),
-    Query("limit", WHOLE, "only the latest so many; 1000 by default"),
-)
+# So many exchanges are listed unless more are asked for; a file has all of them.
+_LISTED = 1000
+_AFTER = Query("after", WHOLE, "only exchanges with a greater number")
+_LATEST = (_AFTER, Query("limit", WHOLE, f"only the latest so many; {_LISTED} by default"))
+_ALL = (_AFTER, Query("limit", WHOLE, "only the latest so many; all by default"))
+# So many exchanges of a file are told at a time.
+_BATCH = 64
 _EXCHANGES = table(
     {
         "opened": said(WHOLE, "how many there have been, those that are forgotten included"),
@@ -46,15 +49,20 @@ _SIFTED = table(
 async def _listed(asked: Asked) -> Response:
     tell = _whole if asked.is_set("full") else partial(in_turns, _line)
     journal = asked.namespace.journal
-    opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked)
+    opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked, _LISTED)
     lines = b",\n".join(await tell(exchanges))
     body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
     return Response(body, media_type="application/json")
 
 
 async def _lines(asked: Asked) -> Response:
-    lines = await _whole(_slice(asked), option=orjson.OPT_APPEND_NEWLINE)
-    return Response(b"".join(lines), media_type="application/x-ndjson")
+    return StreamingResponse(_told_lines(_slice(asked)), media_type="application/x-ndjson")
+
+
+async def _told_lines(exchanges: Sequence[Exchange]) -> AsyncIterator[bytes]:
+    """The exchanges as lines, some at a time: those of a long journal take more memory than the journal itself."""
+    for start in range(0, len(exchanges), _BATCH):
+        yield b"".join(await _whole(exchanges[start : start + _BATCH], option=orjson.OPT_APPEND_NEWLINE))
 
 
 async def _archive(asked: Asked) -> Response:
@@ -111,7 +119,7 @@ JOURNAL = (
         _listed,
         "The exchanges, oldest first",
         {200: _EXCHANGES},
-        query=(*_SLICE, Query("full", TEXT, "`1`: each with its request, its answer and every event")),
+        query=(*_LATEST, Query("full", TEXT, "`1`: each with its request, its answer and every event")),
         refuses=(400,),
     ),
     Endpoint(
@@ -121,7 +129,7 @@ JOURNAL = (
         _lines,
         "The same, one whole exchange to a line",
         {200: "application/x-ndjson"},
-        query=_SLICE,
+        query=_ALL,
         refuses=(400,),
     ),
     Endpoint(
@@ -131,7 +139,7 @@ JOURNAL = (
         _archive,
         "The same, as an HTTP Archive (HAR 1.2)",
         {200: table({"log": table({"version": TEXT, "creator": by_name(TEXT), "entries": rows(by_name({}))})})},
-        query=_SLICE,
+        query=_ALL,
         refuses=(400,),
     ),
     # It stands before the exchange of any number, which would be asked for one of this name.
@@ -192,14 +200,14 @@ async def _whole(
     return await in_turns(lambda each: orjson.dumps(tell(each), option=option), exchanges, attrgetter("is_long"))
 
 
-def _slice(asked: Asked) -> list[Exchange]:
-    """The exchanges after a number, the latest `limit` of them."""
-    journal, after, limit = asked.namespace.journal, _number(asked, "after", 0), _number(asked, "limit", 1000)
-    exchanges = [exchange for exchange in journal.exchanges() if exchange.number > after]
-    return exchanges[max(len(exchanges) - limit, 0) :]
+def _slice(asked: Asked, most: int | None = None) -> list[Exchange]:
+    """The exchanges after a number, the latest `limit` of them: `most` where none is said."""
+    journal, after, limit = asked.namespace.journal, _number(asked, "after", 0), _number(asked, "limit", most)
+    exchanges = [exchange for exchange in journal.exchanges() if exchange.number > (after or 0)]
+    return exchanges if limit is None else exchanges[max(len(exchanges) - limit, 0) :]
 
 
-def _number(asked: Asked, name: str, otherwise: int) -> int:
+def _number(asked: Asked, name: str, otherwise: int | None) -> int | None:
     text = asked.query.get(name)
     if text is not None and not _is_whole(text):
         raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
