@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer, __version__
-from mockserver.control.settings import Settings
+from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import EDITIONS
+from mockserver.faults.notation import read_faults
 from tests.support.http import exchange
 
 
@@ -35,6 +36,19 @@ def test_settings_are_shown_without_secrets() -> None:
     assert (refused.status, shown.status) == (401, 200)
     assert b"secret" not in shown.body
     assert b"hush" not in shown.body
+
+
+def test_settings_are_shown_with_rules_in_words_and_without_their_keys() -> None:
+    fault = read_faults('{ kind = "cut", after_event = 3, match = { prompt = "x" } }')
+    route = RouteSettings("/mine", "ovms", "completions", faults=fault)
+    limits = {"requests": "3/min", "dialect": "yandex", "key": "hush"}
+    with MockServer(Settings(port=0, latency="off", routes=(route,)), fault=fault, quota=limits) as server:
+        answer = exchange(server.url, "GET", "/_mockserver/settings")
+    shown = json.loads(answer.body)
+    words = ["cut, after_event=3 where prompt with 'x' in it"]
+    assert (shown["fault"], shown["routes"][0]["faults"], shown["routes"][0]["path"]) == (words, words, "/mine")
+    assert shown["quota"] == ["requests=3 per minute, dialect=yandex, for one key"]
+    assert b"hush" not in answer.body
 
 
 def test_an_unknown_admin_path_is_told_the_known_ones(server: MockServer) -> None:

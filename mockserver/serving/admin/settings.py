@@ -1,7 +1,7 @@
 """The admin API of the settings: those in force, those that change while the server runs, and a namespace's own."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 from starlette.responses import Response
@@ -10,7 +10,6 @@ from mockserver.control.options import LIVE, from_texts
 from mockserver.control.own_settings import read_own
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
-from mockserver.latency.traces import NO_TRACES
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
@@ -22,17 +21,20 @@ _NOT_LIVE = (
     "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
     f"PUT {ADMIN}/ns/<name>/settings"
 )
-# Settings of a namespace's own that are shown in words.
+# Settings that are shown in words.
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
 
 async def _in_force(asked: Asked) -> Response:
     settings = asked.simulator.setup.settings
-    shown = asdict(replace(settings, traces=NO_TRACES))
-    hidden: dict[str, Any] = {"admin_token": "set" if settings.admin_token else None}
-    hidden["stub"] = [stub.name for stub in settings.stub]
-    hidden["traces"] = sorted({recording.file for recording in settings.traces.known})
-    return admin_json({**shown, **hidden, "auth": _keys(settings.auth), "pinned": sorted(settings.pinned)})
+    shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
+    shown["admin_token"] = "set" if settings.admin_token else None
+    shown["routes"] = [
+        asdict(replace(route, faults=())) | {"faults": _shown("fault", route.faults)} for route in settings.routes
+    ]
+    shown["stub"] = [stub.name for stub in settings.stub]
+    shown["traces"] = sorted({recording.file for recording in settings.traces.known})
+    return admin_json({**shown, "pinned": sorted(settings.pinned)})
 
 
 async def _change(asked: Asked) -> Response:
@@ -105,7 +107,7 @@ SETTINGS = (
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting of a namespace's own as JSON tells it."""
+    """A setting as JSON tells it."""
     return [_WORDS[name](each) for each in value] if name in _WORDS else _keys(value)
 
 
