@@ -81,8 +81,9 @@ class Operation(NamedTuple):
     """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
 
     The first of `paths` is the one that documents it; `{name}` in a path stands for anything, slashes included.
-    `edition` fixes the edition where the path itself decides it. `secured` operations want the vendor's credentials.
-    Those that know tools say so by `calls_tools`.
+    `edition` fixes the edition where the path itself decides it. An edition that serves some of them or none says
+    in `served` which; how it refuses at the others is the operation's own to say. `secured` operations want the
+    vendor's credentials. Those that know tools say so by `calls_tools`.
     """
 
     name: str
@@ -96,6 +97,11 @@ class Operation(NamedTuple):
     secured: bool = True
     calls_tools: bool = False
     summary: str = ""
+    served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
+
+    def serves(self, path: str, edition: Edition) -> bool:
+        """Whether an edition ever answers at one of the paths, rather than refuse whatever is asked there."""
+        return path in self.served.get(edition, self.paths)
 
 
 class Refusal(NamedTuple):
@@ -115,6 +121,9 @@ class Refusal(NamedTuple):
     amid: str = ""
     resets: tuple[tuple[bytes, int], ...] = ()
 
+
+# How OpenAPI says that an API key comes as `Authorization: Bearer`, under a name of our own.
+BEARER: Mapping[str, Mapping[str, str]] = MappingProxyType({"key": {"type": "http", "scheme": "bearer"}})
 
 ErrorTable = Mapping[FailureKind, Refusal]
 
@@ -159,9 +168,10 @@ class Dialect(NamedTuple):
     `hosts` are the vendor's own host names. `bare` are the paths that it claims for itself, where a request names
     neither dialect nor host and others have the path too; of several that claim one the first has it. `contract` maps
     an edition to its OpenAPI components. `credentials` tells the key that a call carries, None when it carries none; a
-    dialect without credentials needs none. `headers` are what the vendor puts on every answer, errors included;
-    `presets` are the latencies that the dialect brings, by name; `realistic` names the one that holds for it, and
-    `preset_of` that of a model, where models differ.
+    dialect without credentials needs none; `security` are the ways to send it, each as an OpenAPI security scheme by a
+    name. `headers` are what the vendor puts on every answer, errors included; `presets` are the latencies that the
+    dialect brings, by name; `realistic` names the one that holds for it, and `preset_of` that of a model, where models
+    differ.
     `stream_error` is what a stream says, given the status and the body that its refusal would have had;
     `finish_reasons` are the ends of an answer that the vendor has a word for. A dialect without `quotas` refuses nobody
     for asking too much. `unpacked` reads the object of a body that may be packed, where the vendor takes such bodies.
@@ -187,3 +197,4 @@ class Dialect(NamedTuple):
     preset_of: Callable[[str], str] | None = None
     unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None
     bare: tuple[str, ...] = ()
+    security: Mapping[str, Mapping[str, str]] = BEARER

@@ -10,7 +10,8 @@ from mockserver.core.version import __version__
 def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[str, Any]:
     """The complete document of one edition.
 
-    An operation whose path fixes the other edition brings that edition's schemas, under names that say so.
+    Paths at which the edition refuses whatever is asked are left out. An operation whose path fixes the other edition
+    brings that edition's schemas, under names that say so.
     """
     schemas: dict[str, Any] = {}
     for each in EDITIONS:
@@ -20,6 +21,8 @@ def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[
     paths: dict[str, Any] = {}
     for operation in dialect.operations:
         for number, path in enumerate(operation.paths):
+            if not operation.serves(path, operation.edition or edition):
+                continue
             paths.setdefault(path, {})[operation.method.lower()] = _operation(dialect, operation, path, number, edition)
     document: dict[str, Any] = {
         "openapi": "3.1.0",
@@ -29,7 +32,7 @@ def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[
         "components": {"schemas": _reachable(schemas, paths)},
     }
     if dialect.credentials is not None:
-        document["components"]["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        document["components"]["securitySchemes"] = {name: {**scheme} for name, scheme in dialect.security.items()}
     return document
 
 
@@ -81,7 +84,7 @@ def _operation(dialect: Dialect, operation: Operation, path: str, number: int, m
         written["requestBody"] = {"required": True, "content": content}
     written["responses"] = {"200": _success(operation, suffix), **_refusals(dialect, edition, suffix)}
     if dialect.credentials is not None and operation.secured:
-        written["security"] = [{"key": []}]
+        written["security"] = [{name: []} for name in dialect.security]
     return written
 
 

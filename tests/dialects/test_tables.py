@@ -10,7 +10,9 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.installed import load_dialects
 from mockserver.dialects.openapi import openapi_document
 from mockserver.latency.presets import presets
+from tests.support.asking import ask
 from tests.support.conformity import contract
+from tests.support.shapes import SHAPES
 
 DIALECTS = load_dialects()
 FOLDER = Path(__file__).parents[2] / "mockserver" / "dialects"
@@ -50,6 +52,63 @@ def test_every_schema_of_the_openapi_document_leads_somewhere(dialect: Dialect, 
     text = json.dumps(document)
     references = {part.split('"')[0] for part in text.split('"#/components/schemas/')[1:]}
     assert references == set(document["components"]["schemas"])
+
+
+def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
+    """A request that nobody refuses."""
+    shape = next(shape for shape in SHAPES if shape.dialect == dialect.name)
+    return {**shape.body("Tell me about tides"), "max_tokens": 3} if "Completion" in schema else {}
+
+
+@every_dialect
+@every_edition
+def test_every_path_of_the_openapi_document_answers_as_it_promises(dialect: Dialect, edition: Edition) -> None:
+    schemas = {path: operation.schemas for operation in dialect.operations for path in operation.paths}
+    found = {
+        (method, path): ask(
+            dialect.name,
+            good_body(dialect, schemas[path].request or "") if method == "post" else None,
+            path=path.replace("{id}", dialect.models[0].id),
+            method=method.upper(),
+            edition=edition,
+        ).status
+        for path, methods in openapi_document(dialect, edition)["paths"].items()
+        for method in methods
+    }
+    assert found == dict.fromkeys(found, 200)
+
+
+@every_dialect
+@every_edition
+def test_a_path_that_the_openapi_document_leaves_out_is_refused(dialect: Dialect, edition: Edition) -> None:
+    for operation in dialect.operations:
+        for path in operation.paths:
+            if not operation.serves(path, edition):
+                body = good_body(dialect, operation.schemas.request or "") if operation.method == "POST" else None
+                place = path.replace("{id}", dialect.models[0].id)
+                asked = ask(dialect.name, body, path=place, method=operation.method, edition=edition)
+                assert asked.status >= 400
+
+
+@pytest.mark.parametrize(
+    "name, ways",
+    [
+        ("cerebras", [{"authorization": "Bearer k"}]),
+        ("yandex", [{"authorization": "Bearer k"}, {"authorization": "Api-Key k"}]),
+        ("upstash", [{"authorization": "Bearer k"}, {"query": "?qstash_token=k", "authorization": ""}]),
+    ],
+)
+def test_the_openapi_document_says_every_way_to_send_a_key(name: str, ways: list[dict[str, str]]) -> None:
+    dialect, operation = DIALECTS[name], DIALECTS[name].operations[0]
+    document = openapi_document(dialect)
+    schemes = document["components"]["securitySchemes"]
+    assert len(schemes) == len(ways)
+    assert document["paths"][operation.paths[0]]["post"]["security"] == [{scheme: []} for scheme in schemes]
+    for way in ways:
+        path = operation.paths[0] + way.pop("query", "")
+        body = good_body(dialect, operation.schemas.request or "")
+        assert ask(name, body, path=path, method="POST", headers=way).status == 200
+    assert ask(name, {}, path=operation.paths[0], method="POST", headers={"authorization": ""}).status in (401, 403)
 
 
 def test_every_path_that_dialects_share_is_claimed_by_one_that_has_it() -> None:

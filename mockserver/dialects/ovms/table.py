@@ -1,7 +1,9 @@
 """OpenVINO Model Server: `POST /v3/completions` of an LLM graph, and what its clients ask beside it (vendor note)."""
 
+from collections.abc import Mapping
+
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas, Site
+from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Schemas, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
@@ -30,7 +32,10 @@ COMPLETIONS = Operation(
     read=read,
     write=write,
     summary="Continue a text",
+    served=COMPLETIONS_PATHS,
 )
+# The older server lists no models.
+_OF_TODAY: Mapping[Edition, tuple[str, ...]] = {"documented": ()}
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -38,6 +43,7 @@ LIST_MODELS = Operation(
     Schemas(response="ModelList"),
     answer=list_models,
     summary="The models that are served",
+    served=_OF_TODAY,
 )
 GET_MODEL = Operation(
     "model",
@@ -46,6 +52,7 @@ GET_MODEL = Operation(
     Schemas(response="Model"),
     answer=get_model,
     summary="One model",
+    served=_OF_TODAY,
 )
 SERVER = Operation(
     "server",
@@ -79,7 +86,12 @@ RELOAD = Operation(
 )
 # Its pattern takes in all that stands above, so it comes after them.
 WRONG_ENDPOINT = Operation(
-    "wrong_endpoint", "POST", ("/v3/{name}",), answer=refuse_endpoint, summary="What an LLM graph does not serve"
+    "wrong_endpoint",
+    "POST",
+    ("/v3/{name}",),
+    answer=refuse_endpoint,
+    summary="What an LLM graph does not serve",
+    served=dict.fromkeys(EDITIONS, ()),
 )
 
 

@@ -1,6 +1,6 @@
 """Upstash QStash LLM: `POST /llm/v1/chat/completions`, a whole API, retired by its vendor (vendor note, part B)."""
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
+from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
@@ -33,6 +33,7 @@ UPSTASH = Dialect(
     ),
     headers=every_answer,
     credentials=token,
+    security={**BEARER, "token": {"type": "apiKey", "in": "query", "name": "qstash_token"}},
     presets=PRESETS,
     realistic="upstash",
     clients=Clients(openai="/llm/v1", urls=("QSTASH_URL",), keys=("QSTASH_TOKEN",)),

@@ -1,6 +1,6 @@
 """Yandex AI Studio: the OpenAI-compatible chat and the list of models (vendor note, part A)."""
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.latency import PRESETS, preset_of
@@ -36,6 +36,10 @@ YANDEX = Dialect(
     models=MODELS,
     headers=every_answer,
     credentials=credentials,
+    security={
+        **BEARER,
+        "api_key": {"type": "apiKey", "in": "header", "name": "Authorization", "description": "`Api-Key <key>`"},
+    },
     presets=PRESETS,
     realistic="yandex",
     preset_of=preset_of,
