@@ -3,6 +3,7 @@
 import gc
 import json
 import tracemalloc
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.installed import load_dialects
-from mockserver.core.timeline import Record, Timeline
+from mockserver.core.timeline import Lazy, Record, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from tests.support.shapes import SHAPES, Shape
@@ -278,6 +279,19 @@ def test_a_plain_answer_has_gone_out_when_all_of_it_has(wish: str, tokens: int, 
 def test_an_end_that_a_client_cannot_have_read_is_not_told(wish: str) -> None:
     line = told(play(exchange(Journal(), wish=wish, stream=True)))
     assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (4, [])
+
+
+def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> None:
+    one = exchange(Journal(), stream=True)
+    assert one.plan is not None
+
+    def walked() -> Iterator[Run]:
+        raise AssertionError("it may have a hundred thousand events")
+
+    one.plan = one.plan._replace(timeline=one.plan.timeline._replace(runs=Lazy(walked)))
+    one.record.wrote(3, 3, 0.1)
+    one.record.closed_by = "client"
+    assert (told(one)["finish_reasons"], told(one)["usage"]["completion_tokens"]) == ([], 3)
 
 
 def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole() -> None:

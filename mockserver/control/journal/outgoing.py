@@ -70,6 +70,10 @@ def _calls(said: Generation) -> Iterator[tuple[ToolCall, int]]:
 
 def _ended(plan: Plan, said: Generation, record: Record) -> Set[int]:
     """The choices whose ends have gone out, by their indices: of one body all or none."""
+    unspoilt = all(strike.kind.ends for strike in plan.struck)
+    if unspoilt and record.tokens_sent < min((choice.steps for choice in said.choices), default=0):
+        # No end goes before the tokens: a long stream need not be looked through.
+        return frozenset()
     frames = chain.from_iterable(run.data for run in plan.timeline.runs)
     data = b"".join(islice(frames, record.events_sent))
     everyone = {choice.index for choice in said.choices}
