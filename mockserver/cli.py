@@ -1,4 +1,4 @@
-"""The command line: serve, dev, run, routes, check, plan, presets, certs, verdict, health."""
+"""The command line: serve, dev, run, routes, check, stubs, plan, presets, certs, verdict, health."""
 
 import argparse
 import gc
@@ -256,6 +256,29 @@ def _check_names(settings: Settings) -> tuple[Stub, ...]:
     return standing_stubs(settings, dialects)
 
 
+def _stubs(options: argparse.Namespace) -> int:
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
+
+    # The stubs that there are, or are to be, have no say in how a request is understood.
+    settings = replace(_settings(options), stubs=None, stub=())
+    _check_names(settings)
+    source = str(options.recording)
+    made = stubs_from(_request_bytes(options.recording), source, settings, load_dialects(), paced=options.pace)
+    for complaint in complaints(made.lost):
+        _complain(f"{source}, {complaint}")
+    if not made.stubs:
+        _complain(f"{source}: nothing in it can be made a stub")
+        return 1
+    if options.out is None:
+        sys.stdout.write(text_of(made))
+        return 0
+    path = write_stubs(made, stem_of(source), options.out)
+    print(f"{path}: {len(made.stubs)} stubs, {len(made.files)} bodies in files beside them")
+    print(f"Serve: mockserver serve --stubs {options.out}")
+    return 0
+
+
 def _plan(options: argparse.Namespace) -> int:
     from mockserver.control.deciding.decision import decide, respond
     from mockserver.control.namespaces import Namespace
@@ -411,6 +434,20 @@ COMMANDS = (
     ),
     Command("routes", _routes, "list every route", takes_settings=True),
     Command("check", _check, "check a config file", (_argument("config", type=Path, metavar="FILE"),)),
+    Command(
+        "stubs",
+        _stubs,
+        "make stubs of recorded traffic: a journal, or an HTTP Archive (HAR)",
+        (
+            _argument("recording", type=Path, metavar="FILE", help="journal.jsonl or *.har; - reads standard input"),
+            _argument("--out", type=Path, metavar="DIR", help="where the stub file and long bodies go"),
+            _argument("--pace", action="store_true", help="answer as fast as was recorded, on the average"),
+        ),
+        takes_settings=True,
+        about="Each stub matches what made its request that request, and answers the recorded answer byte for byte. "
+        "Keys and cookies are not written. Without --out they go to the standard output, if no body needs a file. "
+        "Settings are those of the server that is to answer: its routes and its edition count.",
+    ),
     Command(
         "plan",
         _plan,

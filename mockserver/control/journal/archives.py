@@ -25,6 +25,9 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
     answered = plan.timeline.headers if plan is not None else ()
     body = b"".join(data for run in plan.timeline.runs for data in run.data) if plan is not None else b""
     first = record.instants[0] if record.instants else record.seconds
+    ending = plan.timeline.ending if plan is not None else None
+    # As browsers say that a connection has failed in the middle of an answer.
+    broken = {"_error": ending.how} if ending is not None else {}
     shared = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1}
     return {
         "startedDateTime": datetime.fromtimestamp(call.received_at, UTC).isoformat(),
@@ -45,6 +48,7 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
             },
         },
         "response": shared
+        | broken
         | {
             "status": status,
             "statusText": "",

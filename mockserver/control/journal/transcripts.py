@@ -57,6 +57,17 @@ def told_whole(exchange: Exchange) -> dict[str, Any]:
     return dict(Transcript(exchange))
 
 
+def told_exactly(exchange: Exchange) -> dict[str, Any]:
+    """The same, and the body of a plain answer as it went out too, where JSON has another layout than the shortest."""
+    whole = told_whole(exchange)
+    answer, plan = whole["answer"], exchange.plan
+    if plan is not None and isinstance(answer.get("body", ""), dict | list):
+        body = b"".join(data for run in plan.timeline.runs for data in run.data)
+        if orjson.dumps(answer["body"]) != body:
+            answer["body_text"] = body.decode()
+    return whole
+
+
 class Transcript(Mapping[str, Any]):
     """The same, where the request and the answer are only told when somebody looks at them.
 

@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import told, told_whole
+from mockserver.control.journal.transcripts import told, told_exactly, told_whole
 from mockserver.core.criteria_notation import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
@@ -62,7 +62,7 @@ async def _lines(asked: Asked) -> Response:
 async def _told_lines(exchanges: Sequence[Exchange]) -> AsyncIterator[bytes]:
     """The exchanges as lines, some at a time: those of a long journal take more memory than the journal itself."""
     for start in range(0, len(exchanges), _BATCH):
-        yield b"".join(await _whole(exchanges[start : start + _BATCH], option=orjson.OPT_APPEND_NEWLINE))
+        yield b"".join(await _whole(exchanges[start : start + _BATCH], told_exactly, orjson.OPT_APPEND_NEWLINE))
 
 
 async def _archive(asked: Asked) -> Response:

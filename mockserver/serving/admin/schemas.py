@@ -170,7 +170,7 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
 }
 _BODY: Mapping[str, Schema] = {
     "body": said(ANY, "JSON, or a text"),
-    "body_text": said(TEXT, "JSON as it came, where it has numbers that a reader might round"),
+    "body_text": said(TEXT, "JSON as it came, where it has numbers that a reader might round, or a layout to keep"),
     "body_base64": said(TEXT, "what is no text"),
 }
 _EVENT = table(

@@ -1,0 +1,1 @@
+"""Recorded traffic, read again and made stubs of."""

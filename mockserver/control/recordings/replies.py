@@ -1,0 +1,82 @@
+"""Recorded answers as replies of stubs: status, content type, the headers that matter, and the body byte for byte."""
+
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.control.journal.masking import is_secret
+from mockserver.control.recordings.traffic import Recorded
+
+# Longer bodies have files of their own, and so have streams.
+_LONG = 1500
+# The headers by which clients decide what to do next, and those by which a vendor finds a request again.
+_TELLING = re.compile(r"retry-after(?:-ms)?|x-should-retry|.*rate-?limit.*|(?:x-)?request-id|www-authenticate")
+_PASSING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
+_SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
+_STREAM = "text/event-stream"
+# There is nothing below a microsecond on any wire.
+_DIGITS = 6
+
+
+class Answers:
+    """Makes replies, and collects the files that they name: in a folder of which no stub file is read."""
+
+    def __init__(self, name: str, *, paced: bool) -> None:
+        self.files: dict[str, bytes] = {}
+        self._folder, self._paced = f"_{name}", paced
+        self._names: dict[tuple[bytes, str], str] = {}
+
+    def reply(self, recorded: Recorded, name: str, *, asks_model: bool) -> dict[str, Any]:
+        """The reply that gives a recorded answer again; `name` is what a file of it is called."""
+        kind = recorded.answered.get("content-type", "").strip()
+        told: dict[str, Any] = {"status": recorded.status}
+        if recorded.answer and recorded.status not in (204, 304):
+            told |= {"content_type": kind} if kind and _can_be_sent(kind) else {}
+            told |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
+        headers = {key: value for key, value in recorded.answered.items() if _is_telling(key, value)}
+        told |= {"headers": headers} if headers else {}
+        if self._paced and asks_model and recorded.first is not None:
+            told["latency"] = _latency(recorded.first, recorded.gap)
+        return told
+
+    def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
+        """The body in the stub itself, or in a file beside it."""
+        text = _text(body)
+        if kind != _STREAM and len(body) <= _LONG:
+            return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
+        suffix = _SUFFIXES.get(kind, ".bin" if text is None else ".txt")
+        known = self._names.get((body, suffix))
+        if known is None:
+            taken = sum(each.startswith((f"{self._folder}/{name}.", f"{self._folder}/{name}-")) for each in self.files)
+            known = f"{self._folder}/{name}{f'-{taken + 1}' if taken else ''}{suffix}"
+            self._names[body, suffix], self.files[known] = known, body
+        return {"file": known}
+
+
+def essence(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """What two replies have in common that say the same: all but the times, the state of limits and the request ids."""
+    headers = {name: value for name, value in reply.get("headers", {}).items() if not _PASSING.fullmatch(name)}
+    return {**{key: value for key, value in reply.items() if key != "latency"}, "headers": headers}
+
+
+def _text(body: bytes) -> str | None:
+    try:
+        return body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_telling(name: str, value: str) -> bool:
+    return bool(_TELLING.fullmatch(name)) and not is_secret(name) and _can_be_sent(value)
+
+
+def _can_be_sent(value: str) -> bool:
+    """Whether a header of an answer can have the value."""
+    return value.isprintable() and value == value.strip() and all(ord(letter) < 256 for letter in value)
+
+
+def _latency(first: float, gap: float | None) -> str:
+    """A latency that begins as late, and whose events come as fast, on the average."""
+    between = f", itl={round(gap * 1000, _DIGITS - 3):g}ms" if gap is not None else ""
+    return f"ttft={round(first * 1000, _DIGITS - 3):g}ms{between}"

@@ -1,0 +1,275 @@
+"""Recorded traffic as stubs: each asks for what made its request that request, and answers what was answered.
+
+Equal requests make one stub, with their answers one after the other. A stub is told apart from those of other requests
+by no more than it takes: by what the user said last, else by the conversation around it and what else the body says.
+Secrets are not written, nor any header of a request.
+"""
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.control.facts import RequestFacts
+from mockserver.control.journal.masking import is_secret
+from mockserver.control.plan import Question, hear
+from mockserver.control.recordings.replies import Answers, essence
+from mockserver.control.recordings.traffic import Lost, Recorded
+from mockserver.control.routing import Landing, Router
+from mockserver.control.settings import Settings
+from mockserver.control.toml_writing import is_writable
+from mockserver.control.visits import WishError
+from mockserver.core.calls import Call, Headers
+from mockserver.core.failures import Rejection
+from mockserver.core.json_values import identity
+
+# Who asks, not what: it may be another one each time.
+_PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
+# Headers that a server of ours would obey.
+_WISHES = "x-mockserver-"
+_PLAIN_KEY = re.compile(r"\w+")
+_NOTHING = {"exists": False}
+
+Match = dict[str, Any]
+
+
+class Made(NamedTuple):
+    """What was made of a recording: the stubs' tables, the files that they name, and what could not be made a stub."""
+
+    stubs: list[dict[str, Any]]
+    files: Mapping[str, bytes]
+    lost: list[Lost]
+
+
+class _Asked(NamedTuple):
+    """A request that a dialect understands, with all that a match can look at."""
+
+    recorded: Recorded
+    landing: Landing
+    facts: RequestFacts
+    is_own: bool
+    asks_model: bool
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        """The body's keys that say what is asked; none where it is no object."""
+        body = self.facts.body
+        told = body if isinstance(body, dict) else {}
+        return {key: value for key, value in told.items() if key not in _PASSING}
+
+    @property
+    def has_several_prompts(self) -> bool:
+        """Whether it is a batch of completions."""
+        return len(self.facts.values("last_user", ())) > 1
+
+    @property
+    def same_as(self) -> Hashable:
+        """What is equal for equal requests, and for no others."""
+        body = identity(self.body) if self.body else self.recorded.body
+        return self.recorded.method, self.landing.dialect.name, self.recorded.path, body
+
+
+def stubs_of(
+    exchanges: Iterable[Recorded | Lost], router: Router, settings: Settings, name: str, *, paced: bool
+) -> Made:
+    """The stubs of a recording, as a server with these settings and routes would use them.
+
+    `name` is what each of them is called, with a number; `paced` ones take as long as they were recorded to.
+    """
+    lost: list[Lost] = []
+    asked: dict[Hashable, list[_Asked]] = {}
+    for each in exchanges:
+        heard = _heard(each, router, settings) if isinstance(each, Recorded) else each
+        if isinstance(heard, Lost):
+            lost.append(heard)
+        else:
+            asked.setdefault(heard.same_as, []).append(heard)
+    matches = _matches([group[0] for group in asked.values()])
+    answers = Answers(name, paced=paced)
+    stubs: list[dict[str, Any]] = []
+    for group, match in zip(asked.values(), matches, strict=True):
+        if isinstance(match, str):
+            lost += [Lost(each.recorded.place, match) for each in group]
+            continue
+        called = f"{name}-{len(stubs) + 1}"
+        said = [answers.reply(each.recorded, called, asks_model=each.asks_model) for each in group]
+        several = any(essence(reply) != essence(said[0]) for reply in said)
+        # A batch would meet the match of each of its prompts.
+        before = {"priority": 1} if group[0].has_several_prompts else {}
+        answer = {"replies": said} if several else {"reply": said[0]}
+        stubs.append({"name": called, **before, "match": match, **answer})
+    return Made(stubs, answers.files, lost)
+
+
+# --- what was asked ----------------------------------------------------------------------------------------------
+
+
+def _heard(recorded: Recorded, router: Router, settings: Settings) -> _Asked | Lost:
+    """The request as its dialect understands it, or why no stub could answer it."""
+    landing = _landed(recorded, router)
+    if landing is None:
+        return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
+    plain = ((name, value) for name, value in recorded.headers.items() if not (is_secret(name) or _WISHES in name))
+    headers = Headers((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
+    call = Call(recorded.method, landing.path, headers, recorded.body)
+    try:
+        heard = hear(call, landing, settings)
+    except WishError as error:
+        return Lost(recorded.place, str(error))
+    if not isinstance(heard, Question) and heard.rejection is not None:
+        return Lost(recorded.place, _refused(landing, heard.rejection))
+    return _Asked(recorded, landing, RequestFacts(heard), _is_own(recorded, landing), isinstance(heard, Question))
+
+
+def _is_own(recorded: Recorded, landing: Landing) -> bool:
+    """Whether the dialect itself was asked, and not somebody else's server with a path like one of its own."""
+    name, hosts = landing.dialect.name, landing.dialect.hosts
+    return recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path
+
+
+def _refused(landing: Landing, rejection: Rejection) -> str:
+    why = f": {rejection.message}" if rejection.message else f" ({rejection.kind})"
+    return (
+        f"{landing.dialect.name} refuses this request by itself{why}. What a dialect refuses, no stub answers; "
+        f"a route of your own gives its path to another one"
+    )
+
+
+def _landed(recorded: Recorded, router: Router) -> Landing | None:
+    """Where a request lands: at its dialect, where that is known, else by the longest served end of its path."""
+    parts = recorded.path.split("/")[1:]
+    ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
+    known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
+    for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
+        landing = router.find(recorded.method, path, host)
+        if landing is not None and landing.operation is not None:
+            return landing
+    return None
+
+
+# --- what to match -----------------------------------------------------------------------------------------------
+
+
+def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
+    """A match for each request that none of the others meets, or why there is none."""
+    alike: dict[Hashable, list[int]] = {}
+    usual = [_usual(each) for each in asked]
+    for number, match in enumerate(usual):
+        shared = {key: value for key, value in match.items() if key not in ("tool", "all", "tool_result")}
+        alike.setdefault(identity(shared), []).append(number)
+    found: list[Match | str] = [*usual]
+    for numbers in alike.values():
+        # Of those that nothing tells apart the earliest is kept.
+        for first, *others in _told_apart(asked, usual, numbers) if len(numbers) > 1 else ():
+            for number in others:
+                found[number] = f"no match can tell it from {asked[first].recorded.place}"
+    return found
+
+
+def _usual(asked: _Asked) -> Match:
+    """What a request is by itself: where it goes, the model, what the user said last, the tools, a tool's result."""
+    facts = asked.facts
+    match: Match = _where(asked)
+    if not asked.asks_model:
+        return match
+    match |= {"model": facts.model} if facts.model is not None else {}
+    match |= {"stream": facts.stream}
+    if asked.has_several_prompts:
+        match["body"] = {"$.prompt": {"equals": asked.body.get("prompt")}}
+    elif facts.last_user is not None:
+        match["last_user"] = facts.last_user
+    match |= {"tool_result": facts.tool_result} if facts.tool_result is not None else {}
+    tools = _tools(asked)
+    if len(tools) == 1:
+        match["tool"] = tools[0]
+    elif tools:
+        match["all"] = [{"tool": name} for name in tools]
+    return match
+
+
+def _where(asked: _Asked) -> Match:
+    """Where a request goes: to a vendor's operation; one to somebody else's server by its path."""
+    landing, facts = asked.landing, asked.facts
+    assert landing.operation is not None, "what is understood has an operation"
+    if not asked.is_own:
+        return {"path": facts.path, "method": facts.method}
+    path = {} if landing.operation.paths == (facts.path,) else {"path": facts.path}
+    return {"dialect": facts.dialect, "operation": landing.operation.name, **path}
+
+
+def _tools(asked: _Asked) -> list[str]:
+    return list(dict.fromkeys(asked.facts.tools))
+
+
+def _told_apart(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
+    """Add to the matches of requests that look alike: one detail, and another, until nobody looks like anybody else.
+
+    The answer is who still does.
+    """
+    details = {number: _details(asked[number]) for number in numbers}
+    groups = _parted_by_tools(asked, matches, numbers)
+    for key in sorted({key for each in details.values() for key in each}, key=_rank):
+        groups = [part for group in groups for part in _parted(key, group, details, matches)]
+    return groups
+
+
+def _parted_by_tools(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
+    """The requests by the tools that they offer; each match forbids the tools that only others have."""
+    parts: dict[frozenset[str], list[int]] = {}
+    for number in numbers:
+        parts.setdefault(frozenset(_tools(asked[number])), []).append(number)
+    every = frozenset[str]().union(*parts)
+    for own, group in parts.items():
+        for number in group:
+            if every and not own:
+                matches[number]["tool"] = _NOTHING
+            elif every - own:
+                matches[number]["not"] = [{"tool": name} for name in sorted(every - own)]
+    return [*parts.values()]
+
+
+def _parted(
+    key: str, group: list[int], details: Mapping[int, Mapping[str, Sequence[Any]]], matches: Sequence[Match]
+) -> list[list[int]]:
+    """A group by its values at a key, which are put into the matches; the whole group where that says nothing sure."""
+    parts: dict[Hashable, list[int]] = {}
+    for number in group:
+        parts.setdefault(identity(details[number].get(key)), []).append(number)
+    values = [details[part[0]][key] for part in parts.values() if key in details[part[0]]]
+    sayable = [value[0] for value in values if is_writable(value[0])]
+    # Of several values any would do, and of those with a null no more is said than that they are none of the others.
+    is_sure = all(len(value) == 1 for value in values) and len(values) - len(sayable) <= 1
+    if len(parts) == 1 or not is_sure:
+        return [group]
+    for number in group:
+        _add(matches[number], key, details[number].get(key), sayable)
+    return [*parts.values()]
+
+
+def _add(match: Match, key: str, values: Sequence[Any] | None, sayable: Sequence[Any]) -> None:
+    if values is None:
+        wanted: object = _NOTHING
+    elif not is_writable(values[0]):
+        wanted = {"exists": True, **({"not": {"one_of": [*sayable]}} if sayable else {})}
+    else:
+        wanted = {"equals": values[0]} if isinstance(values[0], list | dict) else values[0]
+    if key.startswith("$"):
+        match["body"] = {**match.get("body", {}), key: wanted}
+    else:
+        match[key] = wanted
+
+
+def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
+    """All that tells a request apart: the conversation around what the user said last, and what its body says."""
+    fields = ("tool_result", "turn", "last_message", "system", "prompt")
+    told = {name: asked.facts.values(name, ()) for name in fields}
+    for key, value in asked.body.items():
+        if not is_secret(key) and "'" not in key:
+            told[f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"] = (value,)
+    return {key: values for key, values in told.items() if values}
+
+
+def _rank(key: str) -> tuple[int, str]:
+    """How early a detail is looked at: what is short and says most comes first, whole conversations last."""
+    first = ("tool_result", "turn", "last_message", "system")
+    last = ("prompt", "$.prompt", "$.tools", "$.messages")
+    return (first.index(key) if key in first else len(first) + (last.index(key) + 1 if key in last else 0)), key

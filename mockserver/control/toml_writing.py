@@ -1,0 +1,72 @@
+"""Tables written as TOML, for people to read on: a stub file is a list of them."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+# What stands between single quotes is as it stands there: all but these and the quote.
+_LITERAL = re.compile(r"[^'\x00-\x08\x0a-\x1f\x7f]*")
+# Between three of them so are line feeds, and quotes that are fewer.
+_LINES = re.compile(r"(?:'{0,2}[^'\x00-\x08\x0b-\x1f\x7f])*")
+
+
+def toml_of(name: str, tables: Iterable[Mapping[str, Any]]) -> str:
+    """A list of tables: `[[name]]` for each, with a part of its own for each table, or list of tables, in it."""
+    return "\n".join("".join(_written(name, table)) for table in tables)
+
+
+def is_writable(value: object) -> bool:
+    """Whether TOML can hold all of a value: it has no null."""
+    if isinstance(value, Mapping):
+        return all(map(is_writable, value.values()))
+    return all(map(is_writable, value)) if isinstance(value, list) else value is not None
+
+
+def _written(name: str, table: Mapping[str, Any]) -> Iterator[str]:
+    yield f"[[{name}]]\n"
+    parts = {key: value for key, value in table.items() if isinstance(value, Mapping) or _is_list_of_tables(value)}
+    yield from _lines({key: value for key, value in table.items() if key not in parts})
+    for key, part in parts.items():
+        for inner in [part] if isinstance(part, Mapping) else part:
+            yield f"[{name}.{_key(key)}]\n" if isinstance(part, Mapping) else f"[[{name}.{_key(key)}]]\n"
+            yield from _lines(inner)
+
+
+def _is_list_of_tables(value: object) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(each, Mapping) for each in value)
+
+
+def _lines(table: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in table.items():
+        yield f"{_key(key)} = {_text(value) if isinstance(value, str) else _value(value)}\n"
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _quoted(key)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        # An inline table stands in one line.
+        return f"'{value}'" if '"' in value and _LITERAL.fullmatch(value) else _quoted(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    # Numbers and truth are written as in JSON.
+    return json.dumps(value)
+
+
+def _text(value: str) -> str:
+    """A text, without backslashes where that can be."""
+    if '"' in value and _LITERAL.fullmatch(value):
+        return f"'{value}'"
+    return f"'''\n{value}'''" if '"' in value and _LINES.fullmatch(value) else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML is one of JSON, but for a character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

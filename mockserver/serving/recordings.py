@@ -1,0 +1,64 @@
+"""The files of `mockserver stubs`: a recording is read, a stub file written, and long bodies beside it."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from mockserver.control.recordings.stubs import Made, stubs_of
+from mockserver.control.recordings.traffic import Lost, RecordingError, read_recording
+from mockserver.control.routing import Router
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.toml_writing import toml_of
+from mockserver.core.dialects import Dialect
+
+# No more of what could not be made a stub is told one by one: a browser records all that a page loads.
+_MOST_TOLD = 20
+
+
+def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool) -> Made:
+    """The stubs of a recording whose file is called `source`. Raises ConfigError where it is none."""
+    try:
+        exchanges = read_recording(data)
+    except RecordingError as error:
+        raise ConfigError(f"stubs: {source}: {error}") from None
+    # Keys are masked in a journal, and were good when they were recorded.
+    anybody = replace(settings, auth="off")
+    return stubs_of(exchanges, Router(dialects, anybody), anybody, stem_of(source), paced=paced)
+
+
+def stem_of(source: str) -> str:
+    """What stubs and files of a recording are called after."""
+    return re.sub(r"[^\w-]+", "-", Path(source).stem).strip("-_") or "recorded"
+
+
+def text_of(made: Made) -> str:
+    """The stub file, where all of it can stand in one. Raises ConfigError."""
+    if made.files:
+        count = f"{len(made.files)} bodies want files" if len(made.files) > 1 else "a body wants a file"
+        raise ConfigError(f"stubs: {count} beside the stub file (streams, and long ones): say where, by --out DIR")
+    return toml_of("stub", made.stubs)
+
+
+def write_stubs(made: Made, stem: str, out: Path) -> Path:
+    """Write the stub file and the bodies that it names. Raises ConfigError where there is one already."""
+    path = out / f"{stem}.toml"
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            for name, body in made.files.items():
+                (out / name).parent.mkdir(exist_ok=True)
+                (out / name).write_bytes(body)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(toml_of("stub", made.stubs))
+    except FileExistsError:
+        raise ConfigError(f"stubs: {path} is there already; remove it, or say another place by --out") from None
+    except OSError as error:
+        raise ConfigError(f"stubs: {error.filename or out}: {error.strerror}") from None
+    return path
+
+
+def complaints(lost: list[Lost]) -> list[str]:
+    """A line for each exchange of which no stub was made, with the reason; beyond some only how many."""
+    told = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_TOLD]]
+    return told + [f"and {len(lost) - _MOST_TOLD} more were left out"] * (len(lost) > _MOST_TOLD)

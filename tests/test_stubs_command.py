@@ -1,0 +1,401 @@
+"""The command `mockserver stubs`: recorded traffic becomes stubs that give the recorded answers again."""
+
+import base64
+import json
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.cli import main
+from mockserver.control.options import from_toml, settle
+from tests.support.http import Transcript, exchange
+
+CHAT = {"model": "gpt://f/yandexgpt/latest", "messages": [{"role": "user", "content": 'Say "hi", it\'s me'}]}
+TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+SYSTEM = [{"role": "system", "content": "Be brief."}, *CHAT["messages"]]
+TALK = [*CHAT["messages"], {"role": "assistant", "content": "Hi."}, *CHAT["messages"]]
+PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 8}
+ASKED: list[tuple[str, str, Any]] = [
+    ("POST", "/yandex/v1/chat/completions", CHAT),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "stream": True}),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "tools": [TOOL]}),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "tools": [TOOL], "tool_choice": "required"}),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "messages": SYSTEM}),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "messages": TALK}),
+    ("POST", "/yandex/v1/chat/completions", {**CHAT, "temperature": 0.3}),
+    ("POST", "/cerebras/v1/completions", PROMPT),
+    ("POST", "/cerebras/v1/completions", PROMPT),
+    ("POST", "/cerebras/v1/completions", PROMPT),
+    ("POST", "/cerebras/v1/completions", {**PROMPT, "prompt": "Tell me a long story", "max_tokens": 900}),
+    ("POST", "/cerebras/v1/completions", {**PROMPT, "stream": True}),
+    ("POST", "/cerebras/v1/completions", {**PROMPT, "stream": True}),
+    ("POST", "/friendli/v1/completions", {**PROMPT, "stream": True}),
+    ("POST", "/friendli/serverless/v1/completions", {**PROMPT, "stream": True}),
+    ("POST", "/friendli/v1/completions", PROMPT),
+    ("GET", "/cerebras/v1/models", None),
+]
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Transcript]]:
+    """A folder with two recordings of the same traffic, and the answers that were given."""
+    folder = tmp_path_factory.mktemp("recorded")
+    with MockServer(seed=7) as server:
+        server.on(dialect="cerebras", body={"$.max_tokens": 8}, stream=False).once().error("rate_limit", retry_after=3)
+        answers = [exchange(server.url, *each) for each in ASKED]
+        for kind in ("jsonl", "har"):
+            with urlopen(f"{server.url}/_mockserver/journal.{kind}") as answer:
+                (folder / f"journal.{kind}").write_bytes(answer.read())
+    return folder, answers
+
+
+def header(answer: Transcript, name: str) -> str | None:
+    return dict(answer.headers).get(name)
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "har"])
+def test_every_recorded_answer_comes_back_byte_for_byte(
+    kind: str, recorded: tuple[Path, list[Transcript]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, answers = recorded
+    assert main(["stubs", str(folder / f"journal.{kind}"), "--out", str(tmp_path)]) == 0
+    printed = capsys.readouterr()
+    assert (printed.err, printed.out.splitlines()) == (
+        "",
+        [
+            f"{tmp_path}/journal.toml: 14 stubs, 5 bodies in files beside them",
+            f"Serve: mockserver serve --stubs {tmp_path}",
+        ],
+    )
+    assert main(["check", str(tmp_path / "journal.toml")]) == 0
+    with MockServer(seed=8, stubs=str(tmp_path), unmatched="refuse") as server:
+        # The order of different requests does not matter.
+        again = [exchange(server.url, *each) for each in reversed(ASKED)][::-1]
+        repeated = sorted(number for number, each in enumerate(ASKED) if each[2] is PROMPT and "cerebras" in each[1])
+    again[repeated[0]], again[repeated[-1]] = again[repeated[-1]], again[repeated[0]]
+    assert answers[repeated[0]].status == 429
+    for asked, before, after in zip(ASKED, answers, again, strict=True):
+        assert (after.status, after.body) == (before.status, before.body), asked
+        for name in ("content-type", "retry-after", "x-request-id", "x-ratelimit-remaining-tokens-minute"):
+            assert header(after, name) == header(before, name), (asked, name)
+
+
+def test_a_stub_asks_for_no_more_than_it_takes(recorded: tuple[Path, list[Transcript]], tmp_path: Path) -> None:
+    assert main(["stubs", str(recorded[0] / "journal.har"), "--out", str(tmp_path)]) == 0
+    stubs = tomllib.loads((tmp_path / "journal.toml").read_text())["stub"]
+    where = {"dialect": "yandex", "operation": "chat_completions", "model": CHAT["model"], "stream": False}
+    usual = {**where, "last_user": 'Say "hi", it\'s me'}
+    missing = {"exists": False}
+    assert [stub["match"] for stub in stubs[:4]] == [
+        {
+            **usual,
+            "tool": missing,
+            "turn": 1,
+            "system": missing,
+            "body": {"$.temperature": missing},
+        },
+        {**usual, "stream": True},
+        {**usual, "tool": "get_weather", "body": {"$.tool_choice": missing}},
+        {**usual, "tool": "get_weather", "body": {"$.tool_choice": "required"}},
+    ]
+    assert [reply["status"] for reply in stubs[7]["replies"]] == [429, 200, 200]
+    assert [key for key in ("reply", "replies") if key in stubs[9]] == ["reply"]
+
+
+def archive(*entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {"log": {"version": "1.2", "entries": entries}}
+
+
+def entry(asked: object, content: Mapping[str, Any], kind: str = "application/json", **more: Any) -> dict[str, Any]:
+    """An entry as browsers and proxies write it, of a server that nobody here knows."""
+    request = {
+        "method": "POST",
+        "url": "https://llm.example/api/v1/chat/completions?api_key=secret-0",
+        "headers": [
+            {"name": ":authority", "value": "llm.example"},
+            {"name": "Authorization", "value": "Bearer secret-1"},
+            {"name": "Cookie", "value": "session=secret-2"},
+            {"name": "Content-Type", "value": "application/json"},
+        ],
+        "postData": {"mimeType": "application/json", "text": json.dumps(asked)},
+    }
+    headers = [
+        {"name": "Content-Type", "value": kind},
+        {"name": "Set-Cookie", "value": "session=secret-3"},
+        {"name": "Content-Encoding", "value": "br"},
+        {"name": "Retry-After", "value": "7"},
+        {"name": "X-RateLimit-Remaining", "value": "3"},
+    ]
+    response = {"status": 200, "headers": headers, "content": content}
+    return {
+        "request": {**request, **more.pop("request", {})},
+        "response": {**response, **more.pop("response", {})},
+        **more,
+    }
+
+
+ROUTE = '[[route]]\npath = "/v1/chat/completions"\ndialect = "upstash"\noperation = "chat_completions"\n'
+
+
+def test_any_servers_archive_is_answered_at_a_route_of_ones_own_without_its_secrets(tmp_path: Path) -> None:
+    pretty, stream = '{\n  "object": "chat.completion",\n  "x": "it\'s"\n}\n', "data: {}\r\n\r\ndata: [DONE]\r\n\r\n"
+    packed = {"text": base64.b64encode(b"\xff\x00").decode(), "encoding": "base64"}
+    bodies: list[dict[str, Any]] = [
+        {"model": "gpt-9", "messages": [{"role": "user", "content": text}]} for text in ("a", "b", "c")
+    ]
+    bodies[1]["stream"] = True
+    recording = archive(
+        entry({**bodies[0], "user": "u-1"}, {"text": pretty}),
+        entry(bodies[1], {"text": stream}, "text/event-stream"),
+        entry(bodies[2], packed, "audio/wav", response={"status": 503}),
+    )
+    (tmp_path / "traffic.har").write_text(json.dumps(recording))
+    (tmp_path / "mock.toml").write_text(f'stubs = "made"\n{ROUTE}')
+    out = tmp_path / "made"
+    command = ["stubs", str(tmp_path / "traffic.har"), "--out", str(out), "--config", str(tmp_path / "mock.toml")]
+    assert main(command) == 0
+    assert main(["check", str(tmp_path / "mock.toml")]) == 0
+    written = [path for path in sorted(out.rglob("*")) if path.is_file()]
+    assert [str(path.relative_to(out)) for path in written] == ["_traffic/traffic-2.sse", "traffic.toml"]
+    assert not any(b"secret" in path.read_bytes() for path in written)
+    for stub in tomllib.loads((out / "traffic.toml").read_text())["stub"]:
+        assert stub["match"].keys() == {"path", "method", "model", "stream", "last_user"}
+    settings = settle({"port": 0, "latency": "off"}, from_toml(ROUTE, "route.toml"), {"stubs": str(out)})
+    with MockServer(settings) as server:
+        answers = [exchange(server.url, "POST", "/v1/chat/completions", body) for body in bodies]
+    assert [(answer.status, answer.body) for answer in answers] == [
+        *((200, pretty.encode()), (200, stream.encode()), (503, b"\xff\x00")),
+    ]
+    assert [header(answer, "content-type") for answer in answers] == [
+        *("application/json", "text/event-stream", "audio/wav")
+    ]
+    assert {(header(answer, "retry-after"), header(answer, "set-cookie")) for answer in answers} == {("7", None)}
+
+
+def said(*messages: str, **more: Any) -> dict[str, Any]:
+    """A chat whose messages are told as `role: text`."""
+    told = [dict(zip(("role", "content"), message.split(": "), strict=True)) for message in messages]
+    return {"model": CHAT["model"], "messages": told, **more}
+
+
+def offering(*names: str) -> list[dict[str, Any]]:
+    return [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in names]
+
+
+CALLED = {"id": "c1", "type": "function", "function": {"name": "x", "arguments": "{}"}}
+LOOKALIKES: list[tuple[str, Any]] = [
+    ("yandex/v1/chat/completions", said("user: hi")),
+    ("yandex/v1/chat/completions", said("user: hi", tools=offering("x"))),
+    ("yandex/v1/chat/completions", said("user: hi", tools=offering("y"))),
+    ("yandex/v1/chat/completions", said("user: hi", tools=offering("x", "y"))),
+    ("yandex/v1/chat/completions", said("user: hi", tools=offering("x", "y", "z"))),
+    ("yandex/v1/chat/completions", said("user: hi", tools=offering("x", "y", "z"), temperature=0)),
+    ("yandex/v1/chat/completions", said("user: hi", temperature=None)),
+    ("yandex/v1/chat/completions", said("user: hi", temperature=0.5)),
+    ("yandex/v1/chat/completions", said("user: hi", temperature=0.7, seed=1)),
+    ("yandex/v1/chat/completions", said("user: hi", temperature=0.7, seed=2)),
+    ("yandex/v1/chat/completions", said("user: hi", stream=True)),
+    ("yandex/v1/chat/completions", said("system: a", "user: hi")),
+    ("yandex/v1/chat/completions", said("system: b", "system: a", "user: hi")),
+    ("yandex/v1/chat/completions", said("system: a", "system: b", "user: hi")),
+    ("yandex/v1/chat/completions", said("user: hi", "assistant: what?", "user: hi")),
+    ("yandex/v1/chat/completions", said("user: hi", "assistant: who?", "user: hi")),
+    ("yandex/v1/chat/completions", said("user: hi", "assistant: who?")),
+    *(
+        (
+            "yandex/v1/chat/completions",
+            {
+                **said("user: hi"),
+                "tools": offering("x"),
+                "messages": [
+                    {"role": "user", "content": "hi"},
+                    {"role": "assistant", "content": None, "tool_calls": [CALLED]},
+                    {"role": "tool", "tool_call_id": "c1", "content": result},
+                ],
+            },
+        )
+        for result in ("rain", "sun")
+    ),
+    ("cerebras/v1/completions", {"model": "m", "prompt": "b"}),
+    ("cerebras/v1/completions", {"model": "m", "prompt": ["a", "b"]}),
+    ("cerebras/v1/completions", {"model": "m", "prompt": ["b", "a"]}),
+    ("cerebras/v1/completions", {"model": "m", "prompt": "a"}),
+    ("cerebras/v1/completions", {"model": "other", "prompt": "a"}),
+    ("friendli/v1/completions", {"model": "m", "prompt": "a"}),
+    ("friendli/serverless/v1/completions", {"model": "m", "prompt": "a"}),
+]
+
+
+def test_of_requests_that_look_alike_each_has_its_own_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entries = [
+        entry(body, {"text": f"answer {number}"}, "text/plain", request={"url": f"http://mock.example/{path}"})
+        for number, (path, body) in enumerate(LOOKALIKES)
+    ]
+    recording = tmp_path / "alike.har"
+    recording.write_text(json.dumps(archive(*entries)))
+    assert main(["stubs", str(recording), "--out", str(tmp_path / "made")]) == 0
+    assert capsys.readouterr().err == ""
+    with MockServer(stubs=str(tmp_path / "made")) as server:
+        given = [exchange(server.url, "POST", f"/{path}", body).body.decode() for path, body in LOOKALIKES]
+    assert given == [f"answer {number}" for number in range(len(LOOKALIKES))]
+
+
+def test_without_a_folder_stubs_go_to_the_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "one.har"
+    asked = {"model": "llama3.1-8b", "prompt": "hello"}
+    where: Any = {"request": {"url": "https://api.cerebras.ai/v1/completions"}}
+    recording.write_text(json.dumps(archive(*[entry(asked, {"text": '{"n":1}'}, **where)] * 2)))
+    assert main(["stubs", str(recording)]) == 0
+    assert tomllib.loads(capsys.readouterr().out) == {
+        "stub": [
+            {
+                "name": "one-1",
+                "match": {
+                    "dialect": "cerebras",
+                    "operation": "completions",
+                    "model": "llama3.1-8b",
+                    "stream": False,
+                    "last_user": "hello",
+                },
+                "reply": {
+                    "status": 200,
+                    "content_type": "application/json",
+                    "body": '{"n":1}',
+                    "headers": {"retry-after": "7", "x-ratelimit-remaining": "3"},
+                },
+            }
+        ]
+    }
+    recording.write_text(json.dumps(archive(entry(asked, {"text": "data: 1\n\n"}, "text/event-stream", **where))))
+    assert main(["stubs", str(recording)]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(
+        "mockserver: stubs: a body wants a file beside the stub file (streams, and long ones)"
+    )
+
+
+def test_a_stub_is_as_fast_as_was_recorded_when_asked_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "one.har"
+    where: Any = {"request": {"url": "https://api.cerebras.ai/v1/completions"}}
+    asked = {"model": "m", "prompt": "hello", "stream": True}
+    times: Any = {"timings": {"send": 1, "wait": 250.5, "receive": 60}}
+    content = {"text": "data: 1\n\ndata: 2\n\ndata: 3\n\n"}
+    recording.write_text(json.dumps(archive(entry(asked, content, "text/event-stream", **where, **times))))
+    assert main(["stubs", str(recording), "--pace", "--out", str(tmp_path / "made")]) == 0
+    [stub] = tomllib.loads((tmp_path / "made" / "one.toml").read_text())["stub"]
+    assert stub["reply"]["latency"] == "ttft=250.5ms, itl=30ms"
+    with MockServer(stubs=str(tmp_path / "made")) as server:
+        exchange(server.url, "POST", "/cerebras/v1/completions", asked)
+        assert [event["due"] for event in server.last.events] == pytest.approx([0.2505, 0.2805, 0.3105])
+
+
+def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked, content = {"model": "m", "prompt": "hello"}, {"text": "{}"}
+    vendor = "https://api.cerebras.ai"
+    url = {"url": f"{vendor}/v1/completions"}
+    recording = tmp_path / "all.har"
+    recording.write_text(
+        json.dumps(
+            archive(
+                entry(asked, {"size": 9}, request=url),
+                entry(asked, content, request={**url, "postData": None}),
+                entry(asked, content, request={"url": "wss://api.cerebras.ai/v1/realtime"}),
+                entry(asked, content, request=url, response={"status": 0}),
+                entry(asked, content, request={"url": "https://shop.example/cart"}),
+                entry(asked, content, request={**url, "method": "OPTIONS"}),
+                entry({"model": "m", "messages": []}, content, request={"url": f"{vendor}/v1/chat/completions"}),
+                entry({"model": "m", "max_tokens": "x"}, content, request=url),
+            )
+        )
+    )
+    assert main(["stubs", str(recording)]) == 1
+    printed = capsys.readouterr()
+    told = [line.removeprefix(f"mockserver: {recording}, ") for line in printed.err.splitlines()]
+    assert told[7].startswith("entry 8: cerebras refuses this request by itself: ")
+    assert told[8] == f"mockserver: {recording}: nothing in it can be made a stub"
+    assert (printed.out, told[:7]) == (
+        "",
+        [
+            "entry 1: the body of its answer was not recorded; left out",
+            "entry 2: the body of its request was not recorded; left out",
+            "entry 3: is a WebSocket; left out",
+            "entry 4: has no answer (status 0); left out",
+            "entry 5: no dialect serves POST /cart; left out",
+            "entry 6: no dialect serves OPTIONS /v1/completions; left out",
+            "entry 7: yandex refuses this request by itself: 'messages' must not be empty. What a dialect refuses, no "
+            "stub answers; a route of your own gives its path to another one; left out",
+        ],
+    )
+
+
+@pytest.mark.parametrize("kind, word", [("jsonl", "line"), ("har", "entry")])
+def test_answers_that_broke_off_are_left_out(
+    kind: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / f"j.{kind}"
+    with MockServer() as server:
+        server.next().fault("reset", after_event=2)
+        for path in ("/cerebras/v1/completions", "/nowhere"):
+            with suppress(OSError, HTTPException):
+                exchange(server.url, "POST", path, {**PROMPT, "stream": True})
+        with urlopen(f"{server.url}/_mockserver/journal.{kind}") as answer:
+            recording.write_bytes(answer.read())
+    assert main(["stubs", str(recording)]) == 1
+    broken, nowhere, _ = capsys.readouterr().err.splitlines()
+    assert broken == (
+        f"mockserver: {recording}, {word} 1: its answer broke off (reset): that is said by a fault; left out"
+    )
+    assert nowhere.startswith(f"mockserver: {recording}, {word} 2: no")
+
+
+def test_requests_that_no_match_can_tell_apart_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "two.har"
+    asked = [{"model": "m", "prompt": "hello", "extra": {"a": [each, None]}} for each in (1, 2)]
+    where: Any = {"request": {"url": "https://api.cerebras.ai/v1/completions"}}
+    recording.write_text(json.dumps(archive(*(entry(each, {"text": "{}"}, **where) for each in asked))))
+    assert main(["stubs", str(recording)]) == 0
+    printed = capsys.readouterr()
+    assert printed.err == f"mockserver: {recording}, entry 2: no match can tell it from entry 1; left out\n"
+    assert len(tomllib.loads(printed.out)["stub"]) == 1
+
+
+@pytest.mark.parametrize(
+    "content, complaint",
+    [
+        ("", "is empty; wanted is a journal (journal.jsonl of the admin API), or an HTTP Archive (HAR)"),
+        ("nonsense", "line 1: is no JSON"),
+        ('{"a": 1}', "is JSON, but no recording; wanted is"),
+        ('{"number": 1, "answer": {}}', "line 1: is no exchange (KeyError: 'request'); wanted is"),
+        ('{"log": {"entries": [{}]}}', "entry 1: is no exchange (KeyError: 'request'); wanted is"),
+    ],
+)
+def test_what_is_no_recording_is_refused(
+    content: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = tmp_path / "x.jsonl"
+    recording.write_text(content)
+    assert main(["stubs", str(recording)]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"mockserver: stubs: {recording}: {complaint}")
+    assert printed.count("\n") == 1
+
+
+def test_nothing_that_is_there_is_written_over(
+    recorded: tuple[Path, list[Transcript]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["stubs", str(recorded[0] / "journal.har"), "--out", str(tmp_path)]
+    (tmp_path / "journal.toml").write_text("mine")
+    assert main(command) == 2
+    assert capsys.readouterr().err.startswith(f"mockserver: stubs: {tmp_path}/journal.toml is there already; remove it")
+    assert [path.name for path in tmp_path.iterdir()] == ["journal.toml"]
+    assert (tmp_path / "journal.toml").read_text() == "mine"
