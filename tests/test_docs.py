@@ -18,7 +18,8 @@ import yaml
 
 import mockserver
 from mockserver import MockServer
-from mockserver.cli import _parser, _settings, main
+from mockserver.cli import _parser, main
+from mockserver.commands.settled import settings_of
 from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
@@ -171,7 +172,7 @@ def test_every_command_of_the_examples_is_one(block: Block) -> None:
     options = _parser(arguments).parse_args(arguments)
     if options.command.takes_settings:
         options.config = None
-        check_names(_settings(options), operations_of(load_dialects()))
+        check_names(settings_of(options), operations_of(load_dialects()))
 
 
 def test_every_other_command_of_the_examples_is_known() -> None:

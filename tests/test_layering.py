@@ -15,6 +15,7 @@ LAYERS = (
     {"control"},
     {"serving", "ui"},
     {"testing"},
+    {"commands"},
     {"cli", "pytest_plugin"},
 )
 PURE = {"core", "generation", "latency", "faults", "dialects", "control"}

@@ -142,6 +142,7 @@ def test_settings_made_in_python_read_files_from_here() -> None:
 
 def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver import cli
+    from mockserver.commands.settled import settings_of
     from mockserver.serving.reload import Reader, Watcher
     from mockserver.serving.sources import Sources
 
@@ -149,8 +150,8 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     arguments = ["serve", "--config", "conf/mock.toml"]
     options = cli._parser(arguments).parse_args(arguments)
     sources = Sources()
-    app = create_app(cli._settings(options, sources))
-    watcher = Watcher(Reader(lambda anew: cli._settings(options, anew), sources), app.simulator)
+    app = create_app(settings_of(options, sources))
+    watcher = Watcher(Reader(lambda anew: settings_of(options, anew), sources), app.simulator)
 
     def recorded() -> list[tuple[float, ...]]:
         return list(app.settings.traces.known.values())

@@ -1,0 +1,115 @@
+"""Commands that look at what would be: routes, check, plan, presets."""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from mockserver.commands.command import Command, argument
+from mockserver.commands.settled import bytes_of, checked_names, settings_of
+from mockserver.control.options import settle
+from mockserver.control.settings import ConfigError
+from mockserver.serving.config_files import read_config
+from mockserver.serving.trace_files import TraceFiles
+
+
+def _routes(options: argparse.Namespace) -> int:
+    from mockserver.control.routing import Router
+    from mockserver.core.installed import load_dialects
+
+    settings = settings_of(options)
+    dialects = load_dialects()
+    checked_names(settings)
+    for method, path, dialect, operation in Router(dialects, settings).table():
+        print(f"{method:5} {path:42} {dialect.name:9} {operation.name}")
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    settings = settle(read_config(options.config, TraceFiles(options.config.parent)))
+    stubs = checked_names(settings)
+    prepared = f" and {len(stubs)} stubs" if stubs else ""
+    print(f"{options.config}: fine, with {len(settings.routes)} routes of its own{prepared}")
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from mockserver.control.deciding.decision import decide, respond
+    from mockserver.control.namespaces import Namespace
+    from mockserver.control.plan import hear
+    from mockserver.control.routing import Landing
+    from mockserver.core.calls import Call, Headers
+    from mockserver.core.installed import load_dialects
+
+    settings = replace(settings_of(options), auth="off")
+    stubs = checked_names(settings)
+    if settings.dialect is None:
+        raise ConfigError("plan: say whose request it is: --dialect NAME")
+    dialect = load_dialects()[settings.dialect]
+    known = {operation.name: operation for operation in dialect.operations}
+    name = options.operation or dialect.operations[0].name
+    if name not in known:
+        raise ConfigError(f"plan: {dialect.name} has no operation {name!r}. Known: {', '.join(known)}")
+    headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
+    path = known[name].paths[0]
+    call = Call(known[name].method, path, headers, bytes_of(options.request), received_at=settings.created or 0.0)
+    heard = hear(call, Landing(dialect, known[name], path), settings)
+    plan = respond(decide(heard, Namespace(""), 0.0, stubs=stubs))
+    timeline = plan.timeline
+    print(f"HTTP {timeline.status}")
+    for key, value in timeline.headers:
+        print(f"{key.decode()}: {value.decode()}")
+    for run in timeline.runs:
+        for data, due, tokens in zip(*run, strict=True):
+            print(f"{due:9.4f} s {tokens:3} tokens  {data.decode(errors='replace').rstrip()}")
+    if timeline.until:
+        print(f"{timeline.until:9.4f} s  the end")
+    if timeline.ending is not None:
+        print(f"then: {timeline.ending.how}")
+    if plan.pace is not None:
+        print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")
+    return 0
+
+
+def _presets(options: argparse.Namespace) -> int:
+    from textwrap import fill
+
+    from mockserver.latency.notation import NotationError, preset_profile, read_profile
+    from mockserver.latency.pictures import PROMPT_TOKENS, picture
+    from mockserver.latency.presets import OFF, REALISTIC, presets
+
+    if options.latency is not None:
+        try:
+            print("\n".join(picture(read_profile(options.latency, traces=TraceFiles(Path())))))
+        except NotationError as error:
+            raise ConfigError(f"--latency {options.latency!r}: {error}") from None
+        return 0
+    print(f"{OFF}: nothing waits\n{REALISTIC}: each dialect's own preset")
+    for name, preset in presets().items():
+        print(f"\n{name}: {preset.summary}")
+        print(fill(preset.latency, 78, initial_indent="  ", subsequent_indent="  "))
+        for line in picture(preset_profile(name)):
+            print(f"  {line}")
+    print(f"\nThe first token is that of a prompt of {PROMPT_TOKENS} tokens; axes are logarithmic.")
+    return 0
+
+
+LOOKING = (
+    Command("routes", _routes, "list every route", takes_settings=True),
+    Command("check", _check, "check a config file", (argument("config", type=Path, metavar="FILE"),)),
+    Command(
+        "plan",
+        _plan,
+        "show what a request would be answered, and when, without serving",
+        (
+            argument("request", type=Path, metavar="REQUEST.json", help="the request's body; - reads standard input"),
+            argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)"),
+        ),
+        takes_settings=True,
+    ),
+    Command(
+        "presets",
+        _presets,
+        "list the latency presets",
+        (argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'"),),
+    ),
+)

@@ -1,0 +1,74 @@
+"""Commands that make files: stubs, certs."""
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from mockserver.commands.command import Command, argument, complain
+from mockserver.commands.settled import bytes_of, checked_names, settings_of
+
+
+def _stubs(options: argparse.Namespace) -> int:
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
+
+    # The stubs that there are, or are to be, have no say in how a request is understood.
+    settings = replace(settings_of(options), stubs=None, stub=())
+    checked_names(settings)
+    source = str(options.recording)
+    made = stubs_from(bytes_of(options.recording), source, settings, load_dialects(), paced=options.pace)
+    for complaint in complaints(made.lost):
+        complain(f"{source}, {complaint}")
+    if not made.stubs:
+        complain(f"{source}: nothing in it can be made a stub")
+        return 1
+    if options.out is None:
+        sys.stdout.write(text_of(made))
+        return 0
+    path = write_stubs(made, stem_of(source), options.out)
+    print(f"{path}: {len(made.stubs)} stubs, {len(made.files)} bodies in files beside them")
+    print(f"Serve: mockserver serve --stubs {options.out}")
+    return 0
+
+
+def _certs(options: argparse.Namespace) -> int:
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.certificates import ensure_certificates, names_of
+
+    vendors = [host for dialect in load_dialects().values() for host in dialect.hosts]
+    bundle, new = ensure_certificates(options.out, [*vendors, *options.host])
+    names = ", ".join(sorted(names_of(bundle.certificate)))
+    print(f"{'Made' if new else 'Kept, for they are still good'}, for {names}:")
+    print(f"  {bundle.authority}  the authority that clients have to trust; its key is gone")
+    print(f"  {bundle.certificate}, {bundle.key}  for the server")
+    print(f"Serve: mockserver serve --tls-cert {bundle.certificate} --tls-key {bundle.key}")
+    print(f"Trust: SSL_CERT_FILE={bundle.authority} (Python), NODE_EXTRA_CA_CERTS={bundle.authority} (Node)")
+    return 0
+
+
+MAKING = (
+    Command(
+        "stubs",
+        _stubs,
+        "make stubs of recorded traffic: a journal, or an HTTP Archive (HAR)",
+        (
+            argument("recording", type=Path, metavar="FILE", help="journal.jsonl or *.har; - reads standard input"),
+            argument("--out", type=Path, metavar="DIR", help="where the stub file and long bodies go"),
+            argument("--pace", action="store_true", help="answer as fast as was recorded, on the average"),
+        ),
+        takes_settings=True,
+        about="Each stub matches what made its request that request, and answers the recorded answer byte for byte. "
+        "Keys and cookies are not written. Without --out they go to the standard output, if no body needs a file. "
+        "Settings are those of the server that is to answer: its routes and its edition count.",
+    ),
+    Command(
+        "certs",
+        _certs,
+        "make certificates for the vendors' host names",
+        (
+            argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)"),
+            argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal"),
+        ),
+    ),
+)

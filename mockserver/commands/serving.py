@@ -1,0 +1,131 @@
+"""Commands that serve: serve, dev, run."""
+
+import argparse
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from mockserver.commands.command import Command, argument, complain
+from mockserver.commands.judging import DECLARED, declared_by
+from mockserver.commands.settled import checked_names, config_path, settings_of
+from mockserver.control.options import strange_variables
+from mockserver.control.settings import ConfigError
+from mockserver.serving.sources import Sources
+
+
+def _dev(options: argparse.Namespace) -> int:
+    from mockserver.serving.frontend import examples_for, open_page, page_url
+
+    def beside(url: str) -> None:
+        print(f"\n{examples_for(Path.cwd(), url)}\n\nThe page: {page_url(url)}", flush=True)
+        if not options.no_open:
+            open_page(url)
+
+    return _serve(options, beside)
+
+
+def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda url: None) -> int:
+    """Serve until interrupted; `beside` is called with the URL as soon as it is known."""
+    before = signal.signal(signal.SIGTERM, _end)
+    try:
+        return _serve_until_told(options, beside)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
+    # What is made now stays: to look for garbage in it would take a tenth of the start, and hold up answers later.
+    gc.disable()
+    from mockserver.serving.addresses import url_of
+    from mockserver.serving.app import create_app
+    from mockserver.serving.greeting import Greeting
+    from mockserver.serving.logs import log, set_up_logs
+    from mockserver.serving.reload import Reader
+    from mockserver.serving.server import bind, serve
+    from mockserver.serving.workers import listeners_for, serve_by_workers
+
+    sources = Sources()
+    settings = settings_of(options, sources)
+    set_up_logs(settings.log_level, settings.log_format)
+    for complaint in strange_variables(os.environ):
+        log.warning("%s", complaint)
+    app = create_app(settings, Reader(lambda anew: settings_of(options, anew), sources))
+    listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
+    url = url_of(listeners[0], secure=settings.tls_cert is not None)
+    greeting = Greeting(
+        url, settings, list(app.simulator.dialects), config_path(options), len(app.simulator.setup.stubs)
+    )
+    print(greeting.json() if settings.log_format == "json" else greeting.text(), flush=True)
+    beside(url)
+    gc.freeze()
+    # Answers leave no cycles behind: what the collector looks through so often is the journal, in vain.
+    gc.set_threshold(20_000, 50, 100)
+    gc.enable()
+    if len(listeners) > 1:
+        return serve_by_workers(app, listeners)
+    serve(app, listeners[0])
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    if not options.behind:
+        import shlex
+
+        example = shlex.join(options.words) or "npm test"
+        raise ConfigError(f"run: say the command behind two dashes: mockserver run --seed 7 -- {example}")
+    from mockserver.serving.logs import log, set_up_logs
+    from mockserver.testing.running import USUAL, run_beside
+
+    judges = options.report or options.handles or options.outcome
+    declared = declared_by("run", options) if judges else None
+    settings = settings_of(options, usual=USUAL)
+    checked_names(settings)
+    set_up_logs(settings.log_level, settings.log_format)
+    for complaint in strange_variables(os.environ):
+        log.warning("%s", complaint)
+    return run_beside(settings, options.behind, declared, complain)
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """What a signal means before anything is served, and once all is over: the end, at once, and a good one.
+
+    Nobody else would see to it where this is the first process, as in a container: the system shields that one from
+    signals that it does not expect.
+    """
+    sys.stdout.flush()
+    os._exit(0)
+
+
+SERVING = (
+    Command("serve", _serve, "serve the dialects until interrupted", takes_settings=True),
+    Command(
+        "dev",
+        _dev,
+        "serve beside a frontend: opens the live page, prints examples for it",
+        (argument("--no-open", action="store_true", help="open no browser"),),
+        takes_settings=True,
+    ),
+    Command(
+        "run",
+        _run,
+        "serve while a command runs, whose clients are led here; exit code is the command's",
+        (
+            argument("words", nargs="*", metavar="-- COMMAND", help="what to run, with its arguments"),
+            argument(
+                "--report",
+                action="store_true",
+                help="say at the end how its clients behaved, on the standard error; faults make exit code 1 of 0",
+            ),
+            *DECLARED,
+        ),
+        takes_settings=True,
+        about="Serve on a free port while a command runs, without latency unless told otherwise. The clients in it "
+        "find the server by their environment (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
+        "passed on; the exit code is the command's, 127 or 126 for one that cannot be run.",
+    ),
+)

@@ -1,0 +1,80 @@
+"""What commands are told: settings by options, environment and config file, and input by file."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from mockserver.control.options import (
+    OPTIONS,
+    check_names,
+    check_tiers,
+    from_environment,
+    from_texts,
+    settle,
+)
+from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stubs.book import Stub
+from mockserver.serving.config_files import read_config
+from mockserver.serving.sources import Sources
+from mockserver.serving.trace_files import TraceFiles, together
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Let a command take all settings as options."""
+    parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file (environment: MOCKSERVER_CONFIG)")
+    for option in OPTIONS:
+        text = f"{option.help} (environment: {option.variable})"
+        action = "append" if option.often else "store"
+        argument = parser.add_argument(option.flag, action=action, dest=option.name, metavar=option.metavar, help=text)
+        if option.switch:
+            argument.nargs, argument.const = "?", "true"
+
+
+def settings_of(
+    options: argparse.Namespace, sources: Sources | None = None, usual: Mapping[str, Any] = MappingProxyType({})
+) -> Settings:
+    """Settings from the command line, over the environment, over the config file, over the defaults; `usual` are a
+    command's own defaults.
+
+    The files that they are read from are noted in the `sources`.
+    """
+    sources = Sources() if sources is None else sources
+    config, here = config_path(options), TraceFiles(Path(), sources=sources)
+    beside = TraceFiles(config.parent if config else Path(), sources=sources)
+    given = {option.name: getattr(options, option.name) for option in OPTIONS}
+    told = {name: value for name, value in given.items() if value is not None}
+    environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
+    pinned = {"pinned": frozenset((*environment, *command_line))}
+    file = read_config(config, beside, sources) if config else {}
+    return settle(usual, file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
+
+
+def config_path(options: argparse.Namespace) -> Path | None:
+    """The config file that an option or the environment names."""
+    named = os.environ.get("MOCKSERVER_CONFIG")
+    return options.config or (Path(named) if named else None)
+
+
+def checked_names(settings: Settings) -> tuple[Stub, ...]:
+    """Check the names that settings say; the answer is the stubs that they lead to."""
+    from mockserver.control.routing import check_routes, operations_of
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.stub_files import standing_stubs
+
+    dialects = load_dialects()
+    check_names(settings, operations_of(dialects))
+    check_routes(settings, dialects)
+    check_tiers(settings, dialects)
+    return standing_stubs(settings, dialects)
+
+
+def bytes_of(path: Path) -> bytes:
+    """What is in a file, or comes over the standard input where it is called `-`. Raises ConfigError."""
+    try:
+        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from None
