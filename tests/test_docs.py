@@ -20,7 +20,9 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import _parser, main
 from mockserver.commands.settled import settings_of
-from mockserver.control.options import OPTIONS, check_names, from_environment, from_texts, from_toml, settle
+from mockserver.control.config import from_toml
+from mockserver.control.names import check_names
+from mockserver.control.options import OPTIONS, from_environment, from_texts, settle
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names

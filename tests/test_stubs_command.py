@@ -14,7 +14,8 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.cli import main
-from mockserver.control.options import from_toml, settle
+from mockserver.control.config import from_toml
+from mockserver.control.options import settle
 from tests.support.http import Transcript, exchange
 
 CHAT = {"model": "gpt://f/yandexgpt/latest", "messages": [{"role": "user", "content": 'Say "hi", it\'s me'}]}

@@ -8,14 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.control.options import (
-    OPTIONS,
-    check_names,
-    check_tiers,
-    from_environment,
-    from_texts,
-    settle,
-)
+from mockserver.control.names import check_names, check_tiers
+from mockserver.control.options import OPTIONS, from_environment, from_texts, settle
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.serving.config_files import read_config

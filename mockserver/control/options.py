@@ -1,35 +1,24 @@
-"""Settings from outside: what a command line, an environment, a config file or a program says, read and checked.
+"""Options: each setting that is said in a word, by option, environment, config file or program, read and checked.
 
 One table, `OPTIONS`, serves all of them. A mistake raises `ConfigError`, which names the place, the key, and what would
 have been valid.
 """
 
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, get_args
 
-from mockserver.control.quotas.rules import QuotaError, check_quotas, read_quotas
-from mockserver.control.settings import SEEDS, ConfigError, RouteSettings, Settings
-from mockserver.control.stubs import notation
-from mockserver.control.stubs.bodies import Files
-from mockserver.control.stubs.notation import read_stubs
-from mockserver.control.stubs.values import StubError
-from mockserver.control.toml_places import line_of, located
-from mockserver.core.criteria import strange_name
-from mockserver.core.dialects import Dialect, Edition
+from mockserver.control.quotas.rules import read_quotas
+from mockserver.control.settings import SEEDS, ConfigError, Settings
+from mockserver.core.dialects import Edition
 from mockserver.core.naming import unknown
-from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, NotationError, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.traces import NO_TRACES, Tracing
-
-# dialect -> operation -> its paths.
-Operations = Mapping[str, Mapping[str, Iterable[str]]]
 
 # The first second that has no date with a year of four digits.
 _END_OF_TIME = 253_402_300_800
@@ -201,7 +190,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("log_format", _choice("text", "json"), "how it says it: text for people, or a JSON object a line", "FORMAT"),
     Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
 )
-_BY_NAME = {option.name: option for option in OPTIONS}
+BY_NAME = {option.name: option for option in OPTIONS}
 # What a running server cannot take up, since it is bound, or counted, once; what it takes up from the admin API, a file
 # aside, which can say tables well; and what each namespace can have of its own.
 FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
@@ -214,20 +203,19 @@ OWN = (
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.
 _LINKED = re.compile(r"(tcp|udp|sctp)://")
 _LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
-_ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
 
 
 def from_texts(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
     """Settings from texts by option name, as the command line and the environment give them; a latency may name
     `traces`."""
-    return {name: _read(_BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
+    return {name: read_option(BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
 
 
 def from_environment(environ: Mapping[str, str], traces: Tracing = NO_TRACES) -> dict[str, Any]:
     """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
     texts = {option.name: environ.get(option.variable) for option in OPTIONS}
     given = {name: text for name, text in texts.items() if text and not _LINKED.match(text)}
-    return {name: _read(_BY_NAME[name], value, _BY_NAME[name].variable, traces) for name, value in given.items()}
+    return {name: read_option(BY_NAME[name], value, BY_NAME[name].variable, traces) for name, value in given.items()}
 
 
 def strange_variables(environ: Mapping[str, str]) -> list[str]:
@@ -239,58 +227,6 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
         for name in strange
         if not (_LINKED.match(environ[name]) or _LINKS.match(name))
     ]
-
-
-def from_toml(
-    text: str,
-    name: str,
-    files: Files | None = None,
-    traces: Tracing = NO_TRACES,
-    operations: Operations | None = None,
-) -> dict[str, Any]:
-    """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
-    what its latencies do. Where the `operations` are told, names are checked as by `check_names`."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: {error}") from None
-    try:
-        told = dict(_setting(key, value, files, traces) for key, value in document.items())
-    except ConfigError as error:
-        raise ConfigError(located(str(error), text, name)) from None
-    if "routes" in told:
-        lines = (f"{name}, line {line_of(text, f'route[{number}]')}: " for number in range(len(told["routes"])))
-        told["routes"] = tuple(replace(route, origin=line) for route, line in zip(told["routes"], lines, strict=True))
-    if operations is not None:
-        _check_names_of(told, operations, text, name)
-    return told
-
-
-def _check_names_of(told: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
-    """Raise ConfigError, which names the line, where what a config file has told names what does not exist."""
-    try:
-        check_names(settle(told), operations)
-        for number, stub in enumerate(told.get("stub", ())):
-            notation.check_names(stub, operations, f"stub[{number}]")
-    except (ConfigError, StubError) as error:
-        # Routes know their lines.
-        raise ConfigError(str(error) if str(error).startswith(name) else located(str(error), text, name)) from None
-
-
-def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tuple[str, Any]:
-    """A key of a config file as a field of Settings, with its value."""
-    if key == "stub":
-        try:
-            return key, read_stubs(value, key, files, "config")
-        except StubError as error:
-            raise ConfigError(str(error)) from None
-    if key == "route":
-        return "routes", _routes(value, key, traces)
-    if key in ("bare", "models"):
-        return key, _table(value, key, lists=key == "models")
-    if key not in _BY_NAME:
-        raise ConfigError(f"{key}: {unknown('name', key, (*_BY_NAME, 'bare', 'models', 'route', 'stub'))}")
-    return key, _read(_BY_NAME[key], value, key, traces)
 
 
 def settle(*layers: Mapping[str, Any]) -> Settings:
@@ -308,115 +244,13 @@ def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
     values = {option.name: getattr(settings, option.name) for option in OPTIONS}
     given = {name: value for name, value in values.items() if value is not None}
     return replace(
-        settings, **{name: _read(_BY_NAME[name], value, f"Settings: {name}", known) for name, value in given.items()}
+        settings,
+        **{name: read_option(BY_NAME[name], value, f"Settings: {name}", known) for name, value in given.items()},
     )
 
 
-def check_names(settings: Settings, operations: Operations) -> None:
-    """Raise ConfigError where settings name what does not exist."""
-    for place, name in _named_dialects(settings):
-        if name not in operations:
-            raise ConfigError(f"{place}: {unknown('name', name, operations)}")
-    for route in settings.routes:
-        _check_route(route, operations[route.dialect])
-    for path, name in settings.bare.items():
-        known = [each for paths in operations[name].values() for each in paths]
-        if path not in known:
-            raise ConfigError(f"bare {path}: {unknown(f'path of {name}', path, known)}")
-    check_matches(settings.fault, operations)
-    for route in settings.routes:
-        check_matches(route.faults, operations, f"{_place_of(route)}: ")
-
-
-def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
-    """Raise ConfigError where a fault is meant for a dialect or an operation that does not exist."""
-    for fault in faults:
-        complaint = strange_name(fault.match, operations)
-        if complaint is not None:
-            raise ConfigError(f"{place}fault.{complaint}")
-
-
-def check_strikes(faults: Iterable[Fault], place: str) -> None:
-    """Raise ConfigError where a fault strikes no answer but the listener, which belongs to nobody alone."""
-    for fault in faults:
-        if FAULTS[fault.kind].listens:
-            raise ConfigError(
-                f"{place}: {fault.kind!r} strikes the listener, and so everybody: say it to the whole server"
-            )
-
-
-def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError where a quota is for a dialect that has none, or names a tier that no dialect has."""
-    try:
-        check_quotas(settings.quota, dialects)
-    except QuotaError as error:
-        raise ConfigError(f"quota: {error}") from None
-
-
-def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
-    if route.operation not in operations:
-        raise ConfigError(f"{_place_of(route)}: operation: {unknown('name', route.operation, operations)}")
-    wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
-    if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
-        holds = f"needs {' and '.join(wanted)}" if wanted else "takes no {...}"
-        raise ConfigError(f"{_place_of(route)}: the path of {route.dialect}'s {route.operation} {holds}")
-
-
-def _place_of(route: RouteSettings) -> str:
-    return f"{route.origin}route {route.path}"
-
-
-def _named_dialects(settings: Settings) -> list[tuple[str, str]]:
-    named = [(f"{_place_of(route)}: dialect", route.dialect) for route in settings.routes]
-    named += [(f"bare {path}", name) for path, name in settings.bare.items()]
-    named += [("models", name) for name in settings.models]
-    return named + ([("dialect", settings.dialect)] if settings.dialect else [])
-
-
-def _routes(value: Any, place: str, traces: Tracing) -> tuple[RouteSettings, ...]:
-    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise ConfigError(f"{place}: write it as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
-    return tuple(_route(entry, f"{place}[{number}]", traces) for number, entry in enumerate(value))
-
-
-def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
-    for key in entry:
-        if key not in _ROUTE_KEYS:
-            raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
-    for key in ("path", "dialect", "operation"):
-        if not isinstance(entry.get(key), str):
-            raise ConfigError(f"{place}: {key} is missing, or no text")
-    if not entry["path"].startswith("/"):
-        raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
-    options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
-    checked: dict[str, Any] = {
-        key: _read(_BY_NAME[option], entry[key], f"{place}.{key}", traces)
-        for key, option in options.items()
-        if key in entry
-    }
-    check_strikes(checked.get("faults", ()), f"{place}.faults")
-    return RouteSettings(**{**entry, **checked})
-
-
-def _table(value: Any, place: str, *, lists: bool) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ConfigError(f"{place}: is a table, such as [{place}]")
-    return {str(key): (_names if lists else _name)(item, f"{place}: {key}") for key, item in value.items()}
-
-
-def _name(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise ConfigError(f"{place}: {value!r} is not a text")
-    return value
-
-
-def _names(value: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ConfigError(f"{place}: {value!r} is not a list of texts")
-    return tuple(_name(item, place) for item in value)
-
-
-def _read(option: Option, value: Any, place: str, traces: Tracing) -> Any:
+def read_option(option: Option, value: Any, place: str, traces: Tracing) -> Any:
+    """The value of an option as settings have it. Raises ConfigError, which names the place."""
     try:
         return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:

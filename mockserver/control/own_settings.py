@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.options import OWN, check_matches, check_strikes, from_texts
+from mockserver.control.names import check_matches, check_strikes
+from mockserver.control.options import OWN, from_texts
 from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from mockserver.control.options import from_toml
+from mockserver.control.config import from_toml
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
 from mockserver.core.installed import load_dialects

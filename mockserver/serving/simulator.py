@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
+from mockserver.control.names import check_names, check_tiers
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
-from mockserver.control.options import FIXED, check_names, check_tiers
+from mockserver.control.options import FIXED
 from mockserver.control.routing import Router, check_routes, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub

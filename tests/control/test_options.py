@@ -2,7 +2,9 @@
 
 import pytest
 
-from mockserver.control.options import OPTIONS, check_names, checked, from_environment, from_texts, from_toml, settle
+from mockserver.control.config import from_toml
+from mockserver.control.names import check_names
+from mockserver.control.options import OPTIONS, checked, from_environment, from_texts, settle
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.control.toml_places import line_of

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.control.options import check_tiers, checked, from_environment, from_texts, from_toml, settle
+from mockserver.control.config import from_toml
+from mockserver.control.names import check_tiers
+from mockserver.control.options import checked, from_environment, from_texts, settle
 from mockserver.control.quotas.desk import Admitted, Asker, Charge, QuotaDesk, charge_of
 from mockserver.control.quotas.rules import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.control.settings import ConfigError, Settings

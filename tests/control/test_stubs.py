@@ -10,8 +10,9 @@ import msgpack
 import orjson
 import pytest
 
+from mockserver.control.config import from_toml
 from mockserver.control.namespaces import Namespace
-from mockserver.control.options import from_texts, from_toml, settle
+from mockserver.control.options import from_texts, settle
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import read_stub, read_stubs

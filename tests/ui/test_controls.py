@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from mockserver import MockServer
-from mockserver.control.options import from_toml, settle
+from mockserver.control.config import from_toml
+from mockserver.control.options import settle
 from mockserver.control.settings import Settings
 from tests.support.http import exchange
 from tests.support.questions import ask

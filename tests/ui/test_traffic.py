@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from mockserver import MockServer, tool_call
-from mockserver.control.options import from_toml
+from mockserver.control.config import from_toml
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
 

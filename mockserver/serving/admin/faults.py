@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mockserver.control.options import check_matches
+from mockserver.control.names import check_matches
 from mockserver.control.settings import ConfigError
 from mockserver.control.strikes import Count
 from mockserver.core.criteria import in_words

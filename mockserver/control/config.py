@@ -1,0 +1,114 @@
+"""A config file's text as settings: options, routes, tables of names, stubs. A mistake is told with its line."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from mockserver.control.names import Operations, check_names, check_strikes
+from mockserver.control.options import BY_NAME, read_option, settle
+from mockserver.control.settings import ConfigError, RouteSettings
+from mockserver.control.stubs.bodies import Files
+from mockserver.control.stubs.notation import check_names as check_stub_names
+from mockserver.control.stubs.notation import read_stubs
+from mockserver.control.stubs.values import StubError
+from mockserver.control.toml_places import line_of, located
+from mockserver.core.naming import unknown
+from mockserver.latency.traces import NO_TRACES, Tracing
+
+_ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
+
+
+def from_toml(
+    text: str,
+    name: str,
+    files: Files | None = None,
+    traces: Tracing = NO_TRACES,
+    operations: Operations | None = None,
+) -> dict[str, Any]:
+    """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
+    what its latencies do. Where the `operations` are told, names are checked as by `check_names`."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: {error}") from None
+    try:
+        told = dict(_setting(key, value, files, traces) for key, value in document.items())
+    except ConfigError as error:
+        raise ConfigError(located(str(error), text, name)) from None
+    if "routes" in told:
+        lines = (f"{name}, line {line_of(text, f'route[{number}]')}: " for number in range(len(told["routes"])))
+        told["routes"] = tuple(replace(route, origin=line) for route, line in zip(told["routes"], lines, strict=True))
+    if operations is not None:
+        _check_names_of(told, operations, text, name)
+    return told
+
+
+def _check_names_of(told: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
+    """Raise ConfigError, which names the line, where what a config file has told names what does not exist."""
+    try:
+        check_names(settle(told), operations)
+        for number, stub in enumerate(told.get("stub", ())):
+            check_stub_names(stub, operations, f"stub[{number}]")
+    except (ConfigError, StubError) as error:
+        # Routes know their lines.
+        raise ConfigError(str(error) if str(error).startswith(name) else located(str(error), text, name)) from None
+
+
+def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tuple[str, Any]:
+    """A key of a config file as a field of Settings, with its value."""
+    if key == "stub":
+        try:
+            return key, read_stubs(value, key, files, "config")
+        except StubError as error:
+            raise ConfigError(str(error)) from None
+    if key == "route":
+        return "routes", _routes(value, key, traces)
+    if key in ("bare", "models"):
+        return key, _table(value, key, lists=key == "models")
+    if key not in BY_NAME:
+        raise ConfigError(f"{key}: {unknown('name', key, (*BY_NAME, 'bare', 'models', 'route', 'stub'))}")
+    return key, read_option(BY_NAME[key], value, key, traces)
+
+
+def _routes(value: Any, place: str, traces: Tracing) -> tuple[RouteSettings, ...]:
+    if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
+        raise ConfigError(f"{place}: write it as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
+    return tuple(_route(entry, f"{place}[{number}]", traces) for number, entry in enumerate(value))
+
+
+def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
+    for key in entry:
+        if key not in _ROUTE_KEYS:
+            raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
+    for key in ("path", "dialect", "operation"):
+        if not isinstance(entry.get(key), str):
+            raise ConfigError(f"{place}: {key} is missing, or no text")
+    if not entry["path"].startswith("/"):
+        raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
+    options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
+    checked: dict[str, Any] = {
+        key: read_option(BY_NAME[option], entry[key], f"{place}.{key}", traces)
+        for key, option in options.items()
+        if key in entry
+    }
+    check_strikes(checked.get("faults", ()), f"{place}.faults")
+    return RouteSettings(**{**entry, **checked})
+
+
+def _table(value: Any, place: str, *, lists: bool) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ConfigError(f"{place}: is a table, such as [{place}]")
+    return {str(key): (_names if lists else _name)(item, f"{place}: {key}") for key, item in value.items()}
+
+
+def _name(value: Any, place: str) -> str:
+    if not isinstance(value, str):
+        raise ConfigError(f"{place}: {value!r} is not a text")
+    return value
+
+
+def _names(value: Any, place: str) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise ConfigError(f"{place}: {value!r} is not a list of texts")
+    return tuple(_name(item, place) for item in value)
