@@ -77,15 +77,7 @@ def test_within_a_layer_nothing_stands_both_above_and_below_something_else(layer
         own = name_of(module)
         if own[1] != layer or len(own) < 3:
             continue
-        for name in imports(without_hints(ast.parse(module.read_text())), module):
+        for name in imports(ast.parse(module.read_text()), module):
             if name[:2] == own[:2] and name[2:3] not in ((), own[2:3]):
                 rooms.setdefault(own[2], set()).add(name[2])
     TopologicalSorter(rooms).prepare()
-
-
-def without_hints(tree: ast.Module) -> ast.Module:
-    """A module without what only type checkers import."""
-    hints = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    for node in hints:
-        node.body = [ast.Pass()]
-    return tree

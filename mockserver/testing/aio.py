@@ -1,22 +1,37 @@
 """The waiting words of a handle for asynchronous tests: they wait in a thread, while the test's own loop goes on."""
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from anyio import to_thread
 
 from mockserver.control.journal.views import View
 
-if TYPE_CHECKING:
-    from mockserver.testing.handle import Handle
-
 _TIMEOUT = 5.0
+
+
+class _Clock(Protocol):
+    def advance(self, seconds: float) -> float: ...
+
+
+class _Waiting(Protocol):
+    """What of a handle waits, for clients or for a server elsewhere."""
+
+    @property
+    def clock(self) -> _Clock: ...
+    @property
+    def requests(self) -> list[View]: ...
+    @property
+    def last(self) -> View: ...
+    def wait_for_requests(self, number: int, timeout: float) -> list[View]: ...
+    def wait_idle(self, timeout: float) -> None: ...
+    def reset(self) -> None: ...
 
 
 class Aio:
     """A handle whose waiting can be awaited, under asyncio and trio alike."""
 
-    def __init__(self, handle: "Handle") -> None:
+    def __init__(self, handle: _Waiting) -> None:
         self._handle = handle
 
     async def wait_for_requests(self, count: int, timeout: float = _TIMEOUT) -> list[View]:
