@@ -21,15 +21,14 @@ FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
 _FINISHED = re.compile(FINISHED.pattern.encode())
 
 
-def planned(said: Generation) -> dict[str, Any]:
-    """What the model has decided to say, whatever of it goes out."""
-    return _told(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
+def told_words(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
+    """What has gone out of what the model says, so far where the answer is still open; and as `planned`, in the same
+    words, what the model has decided to say, whatever of it goes out."""
+    planned = _told(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
+    return {**(planned if _is_whole(plan, record) else _gone_out(plan, said, record)), "planned": planned}
 
 
-def gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
-    """What has gone out of what the model says, in the words of `planned`; so far, where the answer is still open."""
-    if _is_whole(plan, record):
-        return planned(said)
+def _gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
     sent = record.tokens_sent
     tokens = said.usage.completion_tokens
     if sent < sum(choice.steps for choice in said.choices):

@@ -13,7 +13,7 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
-from mockserver.control.journal.outgoing import gone_out, planned
+from mockserver.control.journal.outgoing import told_words
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
@@ -136,7 +136,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
     said = plan.said
     if said is not None:
-        line |= {**gone_out(plan, said, record), "planned": planned(said)}
+        line |= told_words(plan, said, record)
     return line
 
 
