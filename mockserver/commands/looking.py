@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from mockserver.commands.command import Command, argument
-from mockserver.commands.settled import bytes_of, checked_names, settings_of
+from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.options import settle
 from mockserver.control.settings import ConfigError
 from mockserver.serving.config_files import read_config
@@ -39,6 +39,7 @@ def _plan(options: argparse.Namespace) -> int:
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
     from mockserver.core.installed import load_dialects
+    from mockserver.serving.inputs import bytes_of
 
     settings = replace(settings_of(options), auth="off")
     stubs = checked_names(settings)
@@ -51,7 +52,7 @@ def _plan(options: argparse.Namespace) -> int:
         raise ConfigError(f"plan: {dialect.name} has no operation {name!r}. Known: {', '.join(known)}")
     headers = Headers([(b"authorization", b"Bearer plan"), (b"content-type", b"application/json")])
     path = known[name].paths[0]
-    call = Call(known[name].method, path, headers, bytes_of(options.request), received_at=settings.created or 0.0)
+    call = Call(known[name].method, path, headers, bytes_of(str(options.request)), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
     plan = respond(decide(heard, Namespace(""), 0.0, stubs=stubs))
     timeline = plan.timeline

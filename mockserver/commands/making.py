@@ -6,18 +6,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from mockserver.commands.command import Command, argument, complain
-from mockserver.commands.settled import bytes_of, checked_names, settings_of
+from mockserver.commands.settled import checked_names, settings_of
 
 
 def _stubs(options: argparse.Namespace) -> int:
     from mockserver.core.installed import load_dialects
+    from mockserver.serving.inputs import bytes_of
     from mockserver.serving.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
 
     # The stubs that there are, or are to be, have no say in how a request is understood.
     settings = replace(settings_of(options), stubs=None, stub=())
     checked_names(settings)
     source = str(options.recording)
-    made = stubs_from(bytes_of(options.recording), source, settings, load_dialects(), paced=options.pace)
+    made = stubs_from(bytes_of(source), source, settings, load_dialects(), paced=options.pace)
     for complaint in complaints(made.lost):
         complain(f"{source}, {complaint}")
     if not made.stubs:

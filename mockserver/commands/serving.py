@@ -12,9 +12,9 @@ from typing import NoReturn
 
 from mockserver.commands.command import Command, argument, complain
 from mockserver.commands.judging import DECLARED, declared_by
-from mockserver.commands.settled import checked_names, config_path, settings_of
+from mockserver.commands.settled import config_path, settings_of
 from mockserver.control.options import strange_variables
-from mockserver.control.settings import ConfigError
+from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.sources import Sources
 
 
@@ -44,16 +44,13 @@ def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]
     from mockserver.serving.addresses import url_of
     from mockserver.serving.app import create_app
     from mockserver.serving.greeting import Greeting
-    from mockserver.serving.logs import log, set_up_logs
     from mockserver.serving.reload import Reader
     from mockserver.serving.server import bind, serve
     from mockserver.serving.workers import listeners_for, serve_by_workers
 
     sources = Sources()
     settings = settings_of(options, sources)
-    set_up_logs(settings.log_level, settings.log_format)
-    for complaint in strange_variables(os.environ):
-        log.warning("%s", complaint)
+    _begin_to_log(settings)
     app = create_app(settings, Reader(lambda anew: settings_of(options, anew), sources))
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.tls_cert is not None)
@@ -78,17 +75,22 @@ def _run(options: argparse.Namespace) -> int:
 
         example = shlex.join(options.words) or "npm test"
         raise ConfigError(f"run: say the command behind two dashes: mockserver run --seed 7 -- {example}")
-    from mockserver.serving.logs import log, set_up_logs
     from mockserver.testing.running import USUAL, run_beside
 
     judges = options.report or options.handles or options.outcome
     declared = declared_by("run", options) if judges else None
     settings = settings_of(options, usual=USUAL)
-    checked_names(settings)
+    _begin_to_log(settings)
+    return run_beside(settings, options.behind, declared, complain)
+
+
+def _begin_to_log(settings: Settings) -> None:
+    """Log as the settings say, first of all the variables of the environment that mean nothing."""
+    from mockserver.serving.logs import log, set_up_logs
+
     set_up_logs(settings.log_level, settings.log_format)
     for complaint in strange_variables(os.environ):
         log.warning("%s", complaint)
-    return run_beside(settings, options.behind, declared, complain)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,16 +1,15 @@
-"""What commands are told: settings by options, environment and config file, and input by file."""
+"""The settings of a command: by options, environment and config file."""
 
 import argparse
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.control.names import check_names, check_tiers
+from mockserver.control.names import check_all
 from mockserver.control.options import OPTIONS, from_environment, from_texts, settle
-from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.serving.config_files import read_config
 from mockserver.serving.sources import Sources
@@ -55,20 +54,9 @@ def config_path(options: argparse.Namespace) -> Path | None:
 
 def checked_names(settings: Settings) -> tuple[Stub, ...]:
     """Check the names that settings say; the answer is the stubs that they lead to."""
-    from mockserver.control.routing import check_routes, operations_of
     from mockserver.core.installed import load_dialects
     from mockserver.serving.stub_files import standing_stubs
 
     dialects = load_dialects()
-    check_names(settings, operations_of(dialects))
-    check_routes(settings, dialects)
-    check_tiers(settings, dialects)
+    check_all(settings, dialects)
     return standing_stubs(settings, dialects)
-
-
-def bytes_of(path: Path) -> bytes:
-    """What is in a file, or comes over the standard input where it is called `-`. Raises ConfigError."""
-    try:
-        return sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None

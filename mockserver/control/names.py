@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from mockserver.control.quotas.rules import QuotaError, check_quotas
+from mockserver.control.routing import check_routes, operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.criteria import strange_name
 from mockserver.core.dialects import Dialect
@@ -13,6 +14,13 @@ from mockserver.faults.rules import Fault
 
 # dialect -> operation -> its paths.
 Operations = Mapping[str, Mapping[str, Iterable[str]]]
+
+
+def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
+    """Raise ConfigError where settings name what does not exist, or have routes that no request could tell apart."""
+    check_names(settings, operations_of(dialects))
+    check_routes(settings, dialects)
+    check_tiers(settings, dialects)
 
 
 def check_names(settings: Settings, operations: Operations) -> None:

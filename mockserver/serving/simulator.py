@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from mockserver.control.names import check_names, check_tiers
+from mockserver.control.names import check_all
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
 from mockserver.control.options import FIXED
-from mockserver.control.routing import Router, check_routes, operations_of
+from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
@@ -41,8 +41,7 @@ class Simulator:
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.stub_sources = Sources()
-        self.setup = self._set_up(settings)
-        self.restock(standing_stubs(settings, dialects, self.stub_sources))
+        self.setup = self._set_up(settings)._replace(stubs=standing_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
         self.started = time.time()
@@ -65,7 +64,7 @@ class Simulator:
             raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
         # A namespace's own latency may name what was read before.
         settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
-        self.setup = self._set_up(settings, self.setup.stubs if stubs is None else stubs)
+        self.setup = self._set_up(settings)._replace(stubs=self.setup.stubs if stubs is None else stubs)
         for namespace in self.namespaces.all():
             namespace.faults.recount()
             namespace.stubs.recount()
@@ -110,8 +109,7 @@ class Simulator:
         namespace.shift = clock.shift
         return clock.shift
 
-    def _set_up(self, settings: Settings, stubs: tuple[Stub, ...] = ()) -> Setup:
-        check_names(settings, self.operations)
-        check_routes(settings, self.dialects)
-        check_tiers(settings, self.dialects)
-        return Setup(settings, Router(self.dialects, settings), time.monotonic(), stubs)
+    def _set_up(self, settings: Settings) -> Setup:
+        """The setup of settings, with no stubs yet."""
+        check_all(settings, self.dialects)
+        return Setup(settings, Router(self.dialects, settings), time.monotonic())

@@ -1,17 +1,16 @@
 """The verdict of the command line: on a journal in a file, on the report of a test run, or on a running server."""
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from mockserver.control.journal.views import View
 from mockserver.control.settings import ConfigError
 from mockserver.control.verify.verdict import Declaration, Unjudged, Verdict, judge
+from mockserver.serving.inputs import bytes_of
 from mockserver.testing.links import LinkError, RemoteLink
 
 _KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserver-report"
@@ -54,9 +53,9 @@ def _of_server(url: str, declared: Declaration, namespace: str, token: str | Non
 
 def _text(source: str) -> str:
     try:
-        return (sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()).decode()
-    except OSError as error:
-        raise ConfigError(f"verdict: {source}: {error.strerror}") from None
+        return bytes_of(source).decode()
+    except ConfigError as error:
+        raise ConfigError(f"verdict: {error}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"verdict: {source}: is not a UTF-8 text") from None
 
