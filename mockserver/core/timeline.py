@@ -9,8 +9,9 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
-from typing import Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Generic, Literal, NamedTuple, TypeVar, cast, overload
 
 Item = TypeVar("Item", covariant=True)
 
@@ -156,6 +157,11 @@ class Timeline(NamedTuple):
     until: float = 0.0
 
 
+# Each answer has a record of its own: made without a step through Python.
+_instants = cast("Callable[[], array[float]]", partial(array, "d"))
+_numbers = cast("Callable[[], array[int]]", partial(array, "q"))
+
+
 @dataclass(slots=True)
 class Record:
     """How a timeline is being played: what has gone out so far, and when.
@@ -166,9 +172,9 @@ class Record:
     over. All of it is written before the client can see what it tells of.
     """
 
-    instants: "array[float]" = field(default_factory=lambda: array("d"))
-    sent: "array[int]" = field(default_factory=lambda: array("q"))
-    token_instants: "array[float]" = field(default_factory=lambda: array("d"))
+    instants: "array[float]" = field(default_factory=_instants)
+    sent: "array[int]" = field(default_factory=_numbers)
+    token_instants: "array[float]" = field(default_factory=_instants)
     events_sent: int = 0
     tokens_sent: int = 0
     closed_by: Closer | None = None

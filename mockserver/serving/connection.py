@@ -55,8 +55,8 @@ class Answer:
     __slots__ = (
         *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
         *("response_complete", "too_large"),
-        *("_bodiless", "_chunked", "_closed_by", "_expectant", "_gone", "_head", "_parts", "_protocol", "_resume"),
-        *("_size", "_taken"),
+        *("_bodiless", "_chunked", "_closed_by", "_expectant", "_gone", "_head", "_old", "_parts", "_protocol"),
+        *("_resume", "_size", "_taken"),
     )
 
     def __init__(
@@ -71,7 +71,9 @@ class Answer:
         self._size = 0
         self.more_body = True
         self.too_large = False
-        self.keep_alive = True
+        # A client that speaks HTTP/1.0 knows of no chunks, and is not kept.
+        self._old = protocol.parser.get_http_version() == "1.0"
+        self.keep_alive = not self._old and protocol.parser.should_keep_alive()
         self.disconnected = False
         self.response_complete = False
         self._protocol = protocol
@@ -132,26 +134,24 @@ class Answer:
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Prepare the head, which leaves with the first part of the body."""
-        lines = [STATUS_LINE[status]]
         if not self.keep_alive:
             # What a vendor says of a connection that is kept is not said of one that ends.
             headers = tuple(header for header in headers if header[0] != b"connection")
-        for name, value in headers:
-            lines += (name, b": ", value, b"\r\n")
+        lines = [*map(b": ".join, headers)]
         bodiless = status in _BODILESS
         if length is not None and not bodiless:
-            lines.append(b"content-length: %d\r\n" % length)
+            lines.append(b"content-length: %d" % length)
         elif not bodiless and not _has_length(headers):
-            if self._protocol.old:
+            if self._old:
                 self.keep_alive = False
             else:
                 self._chunked = True
-                lines.append(b"transfer-encoding: chunked\r\n")
+                lines.append(b"transfer-encoding: chunked")
         if not self.keep_alive:
-            lines.append(b"connection: close\r\n")
-        lines.append(b"\r\n")
+            lines.append(b"connection: close")
+        lines += (b"", b"")
         self._bodiless = self._bodiless or bodiless
-        self._head = b"".join(lines)
+        self._head = STATUS_LINE[status] + b"\r\n".join(lines)
 
     def write(self, data: bytes, *, last: bool) -> None:
         """Send a part of the body, as a chunk where nobody knows the length."""
@@ -242,13 +242,16 @@ class DirectProtocol(WireProtocol):
     """
 
     cycle: Any
+    # What uvicorn tells an ASGI application of a request: made once the request is known to go to one.
+    scope: Any
     # The answer whose turn it is: what the transport tells is for it, whatever has come since.
     _current: Answer | None = None
 
-    @property
-    def old(self) -> bool:
-        """Whether the client speaks HTTP/1.0, and knows of no chunks."""
-        return self.scope["http_version"] == "1.0"
+    def on_message_begin(self) -> None:
+        """Begin to hear a request."""
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
 
     def on_headers_complete(self) -> None:
         """Begin an answer of our own, or leave the request to uvicorn."""
@@ -257,7 +260,7 @@ class DirectProtocol(WireProtocol):
         app = self.config.loaded_app
         answer = self._answer(app)
         if answer is None:
-            super().on_headers_complete()
+            self._leave_to_uvicorn()
             return
         previous, self.cycle = self.cycle, answer
         if previous is not None and not previous.response_complete:
@@ -320,25 +323,37 @@ class DirectProtocol(WireProtocol):
         else:
             super()._start_asgi_task(cycle, app)
 
+    def _leave_to_uvicorn(self) -> None:
+        """Have the request whose head has come answered over ASGI."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
+        super().on_headers_complete()
+
     def _answer(self, app: Any) -> Answer | None:
         """The answer to the request whose head has come, where the application takes it directly."""
         takes: Callable[[str, Headers], bool] | None = getattr(app, "takes", None)
-        parser = self.parser
         if takes is None:
             return None
-        parsed = httptools.parse_url(self.url)
-        path = parsed.path.decode("ascii")
-        if "%" in path:
-            path = unquote(path)
+        path, query = _parted(self.url)
         headers = Headers(self.headers)
         if not takes(path, headers):
             return None
-        version = parser.get_http_version()
-        self.scope["http_version"] = version
-        query = (parsed.query or b"").decode("latin-1")
-        answer = Answer(self, app, parser.get_method().decode("ascii"), path, query, headers)
-        answer.keep_alive = version != "1.0" and parser.should_keep_alive()
-        return answer
+        parser = self.parser
+        return Answer(self, app, parser.get_method().decode("ascii"), path, query, headers)
+
+
+def _parted(url: bytes) -> tuple[str, str]:
+    """The path of a request's target, with what was escaped in it, and its query as it came."""
+    if url.startswith(b"/") and b"#" not in url:
+        # As all clients but proxies say it: the path and the query, and nothing else.
+        raw, _, asked = url.partition(b"?")
+    else:
+        parsed = httptools.parse_url(url)
+        raw, asked = parsed.path, parsed.query or b""
+    path = raw.decode("ascii")
+    return unquote(path) if "%" in path else path, asked.decode("latin-1")
 
 
 def _has_length(headers: RawHeaders) -> bool:

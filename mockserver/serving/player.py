@@ -175,7 +175,7 @@ class Performance:
 
     def _write_one(self, run: Run, elapsed: float) -> None:
         """The write of a frame that another one of its run will follow, later: the common case of a timed stream."""
-        if isinstance(run.data, Wrapped):
+        if type(run.data) is Wrapped:
             run = self._run = Run([*run.data], run.due, run.tokens)
         position = self._position
         self._position = position + 1
@@ -187,6 +187,8 @@ class Performance:
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
         """Where the next frames of a run end that are due and fit into a write; the first of a write always does."""
         start = self._position
+        if alone and start + 1 == self._count:
+            return self._count
         stop = bisect_right(run.due, until, lo=start)
         if stop - start == 1 and alone:
             return stop
@@ -274,10 +276,10 @@ def _hastened(due: float, elapsed: float) -> float:
 
 
 def _joined(data: Sequence[bytes], start: int, stop: int) -> bytes:
-    if isinstance(data, Wrapped):
+    if type(data) is Wrapped:
         return data.joined(start, stop)
     return data[start] if stop == start + 1 else b"".join(data[start:stop])
 
 
 def _ends(data: Sequence[bytes]) -> Sequence[int]:
-    return data.ends() if isinstance(data, Wrapped) else [*accumulate(map(len, data), initial=0)]
+    return data.ends() if type(data) is Wrapped else [*accumulate(map(len, data), initial=0)]

@@ -128,7 +128,7 @@ class Reception:
         """The exchange of a request; one that takes long is worked out by turns, or in a thread."""
         simulator = self._simulator
         name, path = namespace_of(incoming.path, incoming.headers, incoming.query)
-        well_named = is_name(name)
+        well_named = name == DEFAULT or is_name(name)
         namespace = simulator.namespaces.get(name if well_named else DEFAULT)
         clock = simulator.clock(namespace)
         setup = simulator.setup_of(namespace)

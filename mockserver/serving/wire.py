@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from mockserver.serving.idle import IdleProtocol
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -107,7 +108,7 @@ def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
         yield name + b": " + value
 
 
-class WireProtocol(HttpToolsProtocol):
+class WireProtocol(IdleProtocol):
     """uvicorn's HTTP protocol with a wire; whoever is asked over ASGI finds the server's door in the scope.
 
     Whoever offers to go on in another protocol, as some clients do with HTTP/2, is answered in this one (RFC 9110, 7.8:
@@ -128,7 +129,7 @@ class WireProtocol(HttpToolsProtocol):
         if self.wire.dead:
             self.wire.receive()
             return
-        self._unset_keepalive_if_required()
+        self.busy()
         while True:
             try:
                 self.parser.feed_data(data)
