@@ -208,7 +208,8 @@ def texts(ids: Sequence[int]) -> list[str]:
     A token that ends inside a character adds what is before it, and the one which completes the character adds it; if
     none does, the last token adds U+FFFD.
     """
-    parts = [*map(_text, ids)]
+    known = not ids or (min(ids) >= 0 and max(ids) < VOCABULARY_SIZE)
+    parts = [*map(_vocabulary().texts.__getitem__ if known else _text, ids)]
     try:
         # Mostly every token is made of whole characters; bytes that are none are surrogates, which UTF-8 cannot say.
         "".join(parts).encode()

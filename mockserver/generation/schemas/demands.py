@@ -5,7 +5,7 @@ A demand grows keyword by keyword (`keywords.py`). What can be met in several wa
 and whoever makes a value asks those.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -37,12 +37,14 @@ class Containing(NamedTuple):
 class Demand:
     """What a value has to be. `dead` is True when nothing can be that.
 
-    `properties` and `grids` are what others work out of it when it grows no more (`properties_of`, `numbers.py`).
+    `properties` and `grids` are what others work out of it when it grows no more (`properties_of`, `numbers.py`);
+    `kept` is where it is kept together with the demands that its forks lead to, None where nobody keeps it.
     """
 
     __slots__ = (
-        "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "forks", "formats",
-        "grids", "high", "high_open", "hints", "low", "low_open", "max_items", "max_length", "max_properties",
+        "_impossible", "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden",
+        "forks", "formats",
+        "grids", "high", "high_open", "hints", "kept", "low", "low_open", "max_items", "max_length", "max_properties",
         "min_items", "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples",
         "no_patterns", "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types",
         "unevaluated_items", "unevaluated_properties", "unique", "values", "whole",
@@ -85,14 +87,17 @@ class Demand:
         self.seen: dict[tuple[int, Scopes], Node] = {}
         self.properties: Properties | None = None
         self.grids: dict[tuple[Any, ...], Any] = {}
+        self.kept: dict[Hashable, Any] | None = None
+        self._impossible: bool | None = None
 
-    def copy(self) -> "Demand":
-        """A demand that can grow on its own."""
+    def without_forks(self) -> "Demand":
+        """A demand that can grow on its own, from this one without its forks."""
         other = Demand.__new__(Demand)
         for name in Demand.__slots__:
             value = getattr(self, name)
             setattr(other, name, value.copy() if isinstance(value, _GROWING) else value)
-        other.properties = None
+        other.forks = []
+        other.properties = other.kept = other._impossible = None
         other.grids = {}
         return other
 
@@ -103,11 +108,17 @@ class Demand:
 
     def excludes(self, value: object) -> bool:
         """Whether a value is one of those that it must not be."""
-        return any(value in values for values in self.excluded)
+        # Hardly any demand excludes something, and every value is asked about.
+        return bool(self.excluded) and any(value in values for values in self.excluded)
 
     @property
     def impossible(self) -> bool:
-        """Whether it can be seen at once that nothing is like that."""
+        """Whether it can be seen at once that nothing is like that; for a demand that grows no more."""
+        if self._impossible is None:
+            self._impossible = self._is_impossible()
+        return self._impossible
+
+    def _is_impossible(self) -> bool:
         if self.dead or (self.values is not None and not self.values):
             return True
         bounds = [_POSSIBLE[name] for name in self.types if name in _POSSIBLE]

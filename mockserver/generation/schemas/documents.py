@@ -4,7 +4,7 @@ Every schema of a document is a `Node`, one for each place, so that nodes can be
 be made: a schema that no place of the document has, such as the opposite of one that is there.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
@@ -100,7 +100,7 @@ class Document:
         self.schema = schema
         self.draft = _draft(schema)
         self.size = 0
-        self.kept: dict[tuple[int, ...], Any] = {}
+        self.kept: dict[Hashable, Any] = {}
         self._nodes: dict[str, Node] = {}
         self._places: dict[str, str] = {}
         self._bases: dict[str, str] = {}

@@ -24,8 +24,8 @@ class Objects:
         self._draws = search.draws
         self._dropped: set[str] = set(demand.forbidden)
         self._properties = properties_of(demand)
-        # Names that none of the properties which are added may have: it grows with them.
-        self._taken = Values()
+        # Names that none of the properties which are added may have, once there are any: it grows with them.
+        self._taken: Values | None = None
         self._more: dict[str, list[Node]] = {}
         self._least = demand.min_properties
         self._all = search.complete
@@ -95,7 +95,7 @@ class Objects:
     def _extended(self, made: dict[str, Any]) -> Any:
         """The object with all that must be added, or NOTHING."""
         demand = self._demand
-        self._taken = Values([*made, *self._dropped])
+        self._taken = None
         for key_nodes, value_nodes in self._wanted():
             if not self._extend(made, key_nodes, value_nodes):
                 return NOTHING
@@ -148,7 +148,7 @@ class Objects:
     def _may_be(self, name: str) -> bool:
         if self._demand.names and not all(node.holds(name) for node in self._demand.names):
             return False
-        return all(node.schema is not False for node in self._pieces(name))
+        return self._properties.may_have(name) and all(node.schema is not False for node in self._more.get(name, ()))
 
     def _value(self, name: str, beside: Sequence[Node] = ()) -> Any:
         return self._search.solve(
@@ -207,7 +207,7 @@ class Objects:
         tried = Values()
         for attempt in range(_KEYS_TRIED):
             self._search.spend()
-            name = self._key(key_nodes, tried, attempt)
+            name = self._key(made, key_nodes, tried, attempt)
             if name is None:
                 return False
             if self._may_be(name) and self._add(made, name, value_nodes):
@@ -215,13 +215,16 @@ class Objects:
             tried.add(name)
         return False
 
-    def _key(self, key_nodes: list[Node], tried: Values, attempt: int) -> str | None:
+    def _key(self, made: Mapping[str, Any], key_nodes: list[Node], tried: Values, attempt: int) -> str | None:
+        taken = self._taken
+        if taken is None:
+            taken = self._taken = Values([*made, *self._dropped])
         nodes = [*self._demand.names, *key_nodes]
         if not nodes:
-            count = len(self._taken) + len(tried)
+            count = len(taken) + len(tried)
             word = self._setting.english("key") if attempt < 4 else f"item_{count + attempt}"
-            return f"{word}_{count}" if word in self._taken or word in tried else word
-        new = [nodes[0].made({"type": "string", EXCLUDED: self._taken}), nodes[0].made({EXCLUDED: tried})]
+            return f"{word}_{count}" if word in taken or word in tried else word
+        new = [nodes[0].made({"type": "string", EXCLUDED: taken}), nodes[0].made({EXCLUDED: tried})]
         found = self._search.solve([*nodes, *new], "key", self._depth + 1)
         return found if isinstance(found, str) else None
 
@@ -242,6 +245,7 @@ class Objects:
             if added[other] is NOTHING:
                 return False
         made.update(added)
-        for each in added:
-            self._taken.add(each)
+        if self._taken is not None:
+            for each in added:
+                self._taken.add(each)
         return True

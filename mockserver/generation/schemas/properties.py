@@ -38,6 +38,11 @@ class Properties:
         named = (shape.node.schema.get("properties", ()) for shape in shapes)
         self.declared: tuple[str, ...] = tuple(dict.fromkeys(name for names in named for name in names))
         self._pieces = {name: self._find(name) for name in self.declared}
+        self._barred = {name for name, pieces in self._pieces.items() if _bar(pieces)}
+
+    def may_have(self, name: str) -> bool:
+        """Whether no schema rules a property out, whatever its value."""
+        return name not in self._barred if name in self._pieces else not _bar(self._find(name))
 
     def pieces(self, name: str) -> Sequence[Node]:
         """All the schemas that apply to a property, whether it is declared or not."""
@@ -54,6 +59,10 @@ class Properties:
                 found += parts
         found += [node.child("unevaluatedProperties") for node in self._unevaluated if id(node) not in covered]
         return tuple(node for node in found if node.schema is not True)
+
+
+def _bar(pieces: Sequence[Node]) -> bool:
+    return any(node.schema is False for node in pieces)
 
 
 def _parts_of(node: Node, name: str) -> list[Node]:

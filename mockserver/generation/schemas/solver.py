@@ -102,12 +102,8 @@ class Solver:
 
     def _search(self, nodes: Sequence[Node], name: str, depth: int) -> Any:
         demand = demand_of(nodes)
-        if demand.forks:
-            demand = demand.copy()
-            demand.forks = [
-                Fork(ordered(fork.options, self.draws, frugal=self.frugal), fork.scopes) for fork in demand.forks
-            ]
-        for way in settled(demand, self.spend):
+        forks = [Fork(ordered(each.options, self.draws, frugal=self.frugal), each.scopes) for each in demand.forks]
+        for way in settled(demand, forks, self.spend):
             checks = {id(check): check for check in way.checks}.values()
             for _ in range(_FILLS if checks else 1):
                 found = self._fill(way, nodes, name, depth)
