@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mockserver.control.journal.views import View
     from mockserver.control.settings import ConfigError, Settings
     from mockserver.control.stubs.values import StubError
-    from mockserver.core.criteria_notation import CriteriaError
+    from mockserver.core.criteria import CriteriaError
     from mockserver.core.version import __version__
     from mockserver.serving.app import create_app
     from mockserver.testing.handle import Handle
@@ -37,7 +37,7 @@ _HOMES = {
     "mockserver.control.settings": ("ConfigError", "Settings"),
     "mockserver.control.stubs.values": ("StubError",),
     "mockserver.control.journal.views": ("View",),
-    "mockserver.core.criteria_notation": ("CriteriaError",),
+    "mockserver.core.criteria": ("CriteriaError",),
     "mockserver.core.version": ("__version__",),
     "mockserver.serving.app": ("create_app",),
     "mockserver.testing.handle": ("Handle",),

@@ -19,7 +19,7 @@ from urllib.request import Request, urlopen
 from mockserver import MockServer
 from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
-from mockserver.core.criteria_notation import FIELDS
+from mockserver.core.criteria import FIELDS
 from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects

@@ -1,6 +1,5 @@
 """A config file's text as settings: options, routes, tables of names, stubs. A mistake is told with its line."""
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -14,6 +13,7 @@ from mockserver.control.stubs.notation import read_stubs
 from mockserver.control.stubs.values import StubError
 from mockserver.control.toml_places import line_of, located
 from mockserver.core.naming import unknown
+from mockserver.core.toml import TomlError, read_toml
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 _ROUTE_KEYS = tuple(item.name for item in fields(RouteSettings))
@@ -29,8 +29,8 @@ def from_toml(
     """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
     what its latencies do. Where the `operations` are told, names are checked as by `check_names`."""
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        document = read_toml(text)
+    except TomlError as error:
         raise ConfigError(f"{name}: {error}") from None
     try:
         told = dict(_setting(key, value, files, traces) for key, value in document.items())

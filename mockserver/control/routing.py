@@ -7,12 +7,12 @@ Routes of the user's own come first. The tables are made once; finding a route i
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
+from mockserver.core.naming import close_matches
 
 # The paths of the server's own API begin so.
 ADMIN = "/_mockserver"
@@ -126,7 +126,7 @@ class Router:
 
     def nearest(self, path: str) -> list[str]:
         """Paths that are served and look like this one; failing that, where the dialects begin."""
-        near = get_close_matches(path, self.served(), n=4, cutoff=0.5)
+        near = close_matches(path, self.served(), 4, 0.5)
         return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
     def served(self) -> list[str]:

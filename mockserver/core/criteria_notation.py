@@ -4,19 +4,19 @@
     match = { body = { "$.temperature" = 0 }, headers = { x-tenant = { regex = "^a" } } }
     match = { any = [ { model = "a" }, { model = "b" } ], not = { stream = true } }
 
-Fields (FIELDS) are looked at with a matcher: a value, which has to be equal, or a table of `equals`, `contains`,
-`regex`, `one_of`, `at_least`, `at_most`, `exists`, `not`; what stands in one table has to hold together. In Python a
-function is a matcher too. A mistake raises `CriteriaError`, which names the field.
+Fields (`criteria.FIELDS`) are looked at with a matcher: a value, which has to be equal, or a table of `equals`,
+`contains`, `regex`, `one_of`, `at_least`, `at_most`, `exists`, `not`; what stands in one table has to hold together. In
+Python a function is a matcher too. A mistake raises `CriteriaError`, which names the field.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from mockserver.core.criteria import (
+from mockserver.core.criteria import COMPOUND, FIELDS, Criteria, CriteriaError, Criterion
+from mockserver.core.json_paths import read_path
+from mockserver.core.matchers import (
     Between,
     Contains,
-    Criteria,
-    Criterion,
     Equals,
     Every,
     Exists,
@@ -26,45 +26,11 @@ from mockserver.core.criteria import (
     Regex,
     Satisfies,
 )
-from mockserver.core.json_paths import read_path
 from mockserver.core.naming import unknown
 from mockserver.core.regexes import RegexError, read_regex
 
 # No criteria are nested deeper than this.
 _DEEPEST = 20
-
-
-class CriteriaError(ValueError):
-    """Criteria that cannot be meant; the text names the field and what would have been valid."""
-
-
-class Field(NamedTuple):
-    """A field of a request: the type of its values, and what it is."""
-
-    type: type
-    summary: str
-
-
-FIELDS: Mapping[str, Field] = {
-    "dialect": Field(str, "the dialect's name"),
-    "operation": Field(str, "the operation's name, as `mockserver routes` lists it"),
-    "path": Field(str, "the dialect's own path, or that of a route of your own"),
-    "method": Field(str, "GET, POST, ..."),
-    "model": Field(str, "the model asked for"),
-    "stream": Field(bool, "whether a stream is asked for"),
-    "key": Field(str, "the API key"),
-    "prompt": Field(str, "all that the model reads: the prompt, or the whole conversation"),
-    "last_user": Field(str, "what the user said last; of a completion the prompt"),
-    "last_message": Field(str, "the last message, whoever said it; of a completion the prompt"),
-    "system": Field(str, "a system (or developer) message"),
-    "turn": Field(int, "how many user messages there are"),
-    "tool": Field(str, "the name of a tool on offer"),
-    "tool_result": Field(str, "the name of the tool whose result is the last message"),
-    "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
-    "attempt": Field(int, "1, and one more for each failure (or answer left early) that the same request has just met"),
-}
-# The other keys of a match: tables of headers and of places in the body, and tables that are matches themselves.
-COMPOUND = ("headers", "body", "any", "all", "not")
 _NAMES = {str: "text", bool: "true or false", int: "whole number"}
 
 

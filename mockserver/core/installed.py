@@ -4,8 +4,9 @@ import re
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
-from pkgutil import resolve_name
 
 from mockserver.core.dialects import Dialect
 
@@ -22,7 +23,8 @@ def load_dialects() -> dict[str, Dialect]:
 @cache
 def load_dialect(name: str) -> Dialect:
     """One installed dialect; KeyError when there is none of that name."""
-    dialect: Dialect = resolve_name(entries()[name])
+    module, _, place = entries()[name].partition(":")
+    dialect: Dialect = attrgetter(place)(import_module(module))
     return dialect
 
 

@@ -1,14 +1,15 @@
-"""What to say of a name that nothing has."""
+"""What to say of a name that nothing has, and of values."""
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import takewhile
 
 # Names are near from this much on, 1 being equal: `rst` is to `reset`, and `server` is not to `seed`.
 _NEAR = 0.7
 # So many letters are enough for the beginning of a longer name: `after` is near to `after_event`.
 _TELLING = 3
+# No more of a value than this many characters is told.
+_TOLD = 160
 # The words that a name begins with.
 _FIRST_WORDS = re.compile(r".*[-_. ]")
 
@@ -20,6 +21,20 @@ def unknown(what: str, name: object, known: Iterable[object]) -> str:
     return f"unknown {what} {name!r}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
 
 
+def close_matches(name: str, names: Sequence[str], count: int, likeness: float) -> list[str]:
+    """The names that are most like one, so many at the most and so much alike (1 is equal), the likest first."""
+    # Imported with the first mistake that somebody makes.
+    from difflib import get_close_matches
+
+    return get_close_matches(name, names, count, likeness)
+
+
+def shortened(value: object) -> str:
+    """A value as Python writes it, or its beginning where it is long."""
+    text = repr(value)
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}... ({len(text)} characters)"
+
+
 def _nearest(name: str, names: Sequence[str]) -> str | None:
     """The nearest of some names, None where none is near. What all of them begin with makes none of them nearer."""
     told = [each.lower() for each in (name, *names)]
@@ -27,7 +42,7 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(told), max(told), strict=False))
     shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
     wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in told)
-    near = get_close_matches(wanted, rest, n=1, cutoff=_NEAR)
+    near = close_matches(wanted, rest, 1, _NEAR)
     longer = (each for each in rest if len(wanted) >= _TELLING and each.startswith(wanted))
     found = near[0] if near else next(longer, None)
     return None if found is None else names[rest.index(found)]

@@ -8,12 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from itertools import islice
-from pkgutil import get_data
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from mockserver.core.failures import Violation
+from mockserver.core.package_data import read_data
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -26,10 +26,7 @@ def components(package: str, name: str) -> Callable[[], Components]:
 
     @cache
     def load() -> Components:
-        data = get_data(package, f"contract/{name}.json")
-        if data is None:
-            raise FileNotFoundError(f"{package}: contract/{name}.json")
-        return orjson.loads(data)["components"]  # type: ignore[no-any-return]
+        return orjson.loads(read_data(package, f"contract/{name}.json"))["components"]  # type: ignore[no-any-return]
 
     return load
 

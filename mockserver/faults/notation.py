@@ -10,14 +10,13 @@ written in JSON too. A mistake raises `FaultError`, which names the key.
 """
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mockserver.core.criteria import Criteria, Criterion, Equals, Exists
-from mockserver.core.criteria_notation import CriteriaError, read_criteria
+from mockserver.core.criteria import Criteria, CriteriaError
 from mockserver.core.naming import unknown
+from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, Kind, Setting
 from mockserver.faults.rules import Chance, Fault, Place
 from mockserver.faults.scenarios import SCENARIOS, acts
@@ -51,8 +50,8 @@ def read_faults(text: str) -> tuple[Fault, ...]:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"fault = {text}")["fault"]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return read_toml_value(text)
+    except TomlError as error:
         complaint = f"{text!r} is no TOML table: {error}"
     try:
         return json.loads(text)
@@ -187,21 +186,25 @@ def _match(name: str, table: object) -> Criteria:
     plain = {key: value for key, value in table.items() if key != "header"}
     if isinstance(plain.get("prompt"), str):
         plain["prompt"] = {"contains": plain["prompt"]}
+    # Imported with the first rule that is for some requests only.
+    from mockserver.core.criteria_notation import read_criteria
+
     try:
         criteria = read_criteria(plain, f"{name}.match")
     except CriteriaError as error:
         raise FaultError(str(error)) from None
     if "header" not in table:
         return criteria
-    return criteria._replace(criteria=(*criteria.criteria, _header(name, table["header"])))
+    header = read_criteria({"headers": _header(name, table["header"])})
+    return criteria._replace(criteria=(*criteria.criteria, *header.criteria))
 
 
-def _header(name: str, text: object) -> Criterion:
+def _header(name: str, text: object) -> dict[str, object]:
     """A header that a request has to have, in short: `name`, or `name: value`."""
     if not isinstance(text, str):
         raise FaultError(f"{name}.match.header: {text!r} is no text")
     key, colon, value = text.partition(":")
-    return Criterion("headers", Equals(value.strip()) if colon else Exists(), (key.strip().lower(),))
+    return {key.strip(): value.strip() if colon else {"exists": True}}
 
 
 def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ Sentences are tokenised once: an answer is put together from ready phrases.
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from pkgutil import get_data
 from typing import NamedTuple
 
+from mockserver.core.package_data import read_data
 from mockserver.generation import tokens
 
 LANGUAGES = ("en", "ru", "de", "fr", "es", "it", "pt", "tr", "uk", "zh", "ja", "ko")
@@ -51,12 +51,9 @@ def fresh_phrase(text: str) -> Phrase:
 
 
 def _sections(path: str, *, keep_blank: bool = False) -> dict[str, list[str]]:
-    data = get_data(__package__, path)
-    if data is None:
-        raise FileNotFoundError(path)
     sections: dict[str, list[str]] = {}
     current: list[str] = []
-    for line in data.decode().splitlines():
+    for line in read_data("mockserver.generation", path).decode().splitlines():
         if line.startswith("[") and line.endswith("]") and line[1:-1].replace("_", "").isalpha():
             current = sections.setdefault(line[1:-1], [])
         elif keep_blank or (line and not line.startswith("#")):

@@ -8,8 +8,9 @@ description in another.
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
-from pkgutil import get_data
 from typing import NamedTuple
+
+from mockserver.core.package_data import read_data
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
@@ -91,10 +92,7 @@ def _concepts() -> _Concepts:
 
 def _entries() -> Iterator[tuple[str, str]]:
     """Every word of the table under its concept, which is called after its first word."""
-    data = get_data(__package__, "concepts.txt")
-    if data is None:
-        raise FileNotFoundError("concepts.txt")
-    for line in data.decode().splitlines():
+    for line in read_data("mockserver.generation", "concepts.txt").decode().splitlines():
         if not line.startswith("#"):
             words = line.split()
             yield from ((f"#{words[0].removesuffix('*')}", word) for word in words)

@@ -15,12 +15,14 @@ The ids, in this order:
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from io import BytesIO
 from itertools import chain
-from pkgutil import get_data
+from operator import itemgetter
 from typing import NamedTuple
+
+from mockserver.core.package_data import read_data
 
 VOCABULARY_SIZE = 49152
 EOS = VOCABULARY_SIZE - 2
@@ -42,6 +44,8 @@ _PRETOKEN = (
 _LOOKAHEAD = 64
 # Pieces are sought by so many of their first characters.
 _PREFIX = 3
+# The vocabulary is read in parts of about so many bytes.
+_PART = 8192
 _WINDOW = 1 << 11
 _REMEMBERED_PRETOKENS = 1 << 13
 _LONGEST_WORD = 64
@@ -84,8 +88,16 @@ def _white_space() -> list[str]:
 
 
 def _lines() -> list[str]:
-    # Read line by line: as one text, with its Chinese, they would take four bytes for each letter.
-    return [line[:-1].decode() for line in BytesIO(get_data(__name__, "vocabulary.txt") or b"")]
+    # Read part by part: as one text, with its Chinese, they would take two bytes for each letter.
+    data = read_data("mockserver.generation", "vocabulary.txt").removesuffix(b"\n")
+    lines: list[str] = []
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start + _PART)
+        end = end if end >= 0 else len(data)
+        lines += data[start:end].decode().split("\n")
+        start = end + 1
+    return lines
 
 
 def made_texts() -> list[str]:
@@ -103,8 +115,9 @@ def _vocabulary() -> _Vocabulary:
     ids = dict(zip(texts[first_piece:EOS], range(first_piece, EOS), strict=True))
     ids.update(zip(texts[:128], range(128), strict=True))
     # The lines are sorted by length, so the longest piece has the last word.
-    pieces = chain(sorted(_white_space(), key=len), texts[len(made) :])
-    reach = {text[:_PREFIX]: len(text) for text in pieces if len(text) > _PREFIX}
+    longer = texts[bisect_right(texts, _PREFIX, len(made), EOS, key=len) : EOS]
+    pieces = [*sorted((text for text in _white_space() if len(text) > _PREFIX), key=len), *longer]
+    reach = dict(zip(map(itemgetter(slice(_PREFIX)), pieces), map(len, pieces), strict=True))
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)
 
 

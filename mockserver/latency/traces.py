@@ -12,7 +12,6 @@ is none (an empty cell, null, a key that is missing), nothing was measured. A mi
 the file and the line. Nothing here opens files: whoever reads settings hands in what is in them.
 """
 
-import csv
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -105,6 +104,9 @@ def _plain_lines(recording: Recording, text: str) -> _Cells:
 
 
 def _table_cells(recording: Recording, text: str) -> _Cells:
+    # Imported with the first recording that is a table: most servers have none.
+    import csv
+
     rows = csv.reader(text.splitlines(keepends=True), strict=True)
     try:
         names = [name.strip() for name in next(rows, [])]

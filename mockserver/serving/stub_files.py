@@ -7,7 +7,6 @@ below counts, in the order of their names; a reply's `file` is read from beside 
 
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from mockserver.control.stubs.notation import check_names, check_unique, read_st
 from mockserver.control.stubs.values import StubError
 from mockserver.control.toml_places import located
 from mockserver.core.dialects import Dialect
+from mockserver.core.toml import read_toml
 from mockserver.serving.sources import Sources
 
 _SUFFIXES = (".toml", ".json")
@@ -70,7 +70,7 @@ def _load(path: Path, folder: Path, operations: Operations | None, sources: Sour
     name, text = str(path.relative_to(folder)), ""
     try:
         text = sources.note(path).read_text(encoding="utf-8")
-        document = tomllib.loads(text) if path.suffix == ".toml" else json.loads(text)
+        document = read_toml(text) if path.suffix == ".toml" else json.loads(text)
         tables = _tables(document, path.suffix)
         stubs = read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)
         for number, stub in enumerate(stubs if operations is not None else ()):

@@ -20,7 +20,7 @@ from mockserver.control.own_settings import read_own
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 from mockserver.serving.waiting import has_requests, is_idle, wait_until
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from operator import or_
 from typing import Any
 
 from mockserver.control.stubs.values import StubError
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 
 Table = dict[str, Any]
 

@@ -12,7 +12,7 @@ from mockserver.control.verify.checks import CHECKS, Evidence, run_checks
 from mockserver.control.verify.expectations import contract
 from mockserver.control.verify.subjects import Sifted
 from mockserver.control.verify.wanted import CheckError
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 from tests.support.journals import exchange
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}

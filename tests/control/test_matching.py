@@ -7,9 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.criteria import Criteria, Difference, Not, decided, differences, distance, holds, in_words, matches
-from mockserver.core.criteria_notation import FIELDS, CriteriaError, read_criteria, read_matcher
+from mockserver.core.criteria import (
+    FIELDS,
+    Criteria,
+    CriteriaError,
+    Difference,
+    decided,
+    differences,
+    distance,
+    in_words,
+    matches,
+)
+from mockserver.core.criteria_notation import read_criteria, read_matcher
 from mockserver.core.json_paths import Path, read_path, values_at
+from mockserver.core.matchers import Not
 
 
 class Given:
@@ -81,15 +92,15 @@ def test_a_path_that_is_none_is_refused(path: str) -> None:
 )
 def test_a_matcher_holds_for_what_it_says(matcher: object, yes: list[object], no: list[object]) -> None:
     read = read_matcher(matcher, "match")
-    assert [value for value in yes if not holds(read, [value])] == []
-    assert [value for value in no if holds(read, [value])] == []
+    assert [value for value in yes if not read.holds([value])] == []
+    assert [value for value in no if read.holds([value])] == []
 
 
 def test_of_several_values_one_is_enough_and_of_none_only_an_absence_holds() -> None:
-    assert holds(read_matcher("b", "match"), ["a", "b"])
-    assert not holds(read_matcher({"not": "b"}, "match"), ["a", "b"])
+    assert read_matcher("b", "match").holds(["a", "b"])
+    assert not read_matcher({"not": "b"}, "match").holds(["a", "b"])
     absences = [("a", False), ({"exists": True}, False), ({"exists": False}, True), ({"not": "a"}, True)]
-    assert [(each, holds(read_matcher(each, "match"), [])) for each, _ in absences] == absences
+    assert [(each, read_matcher(each, "match").holds([])) for each, _ in absences] == absences
 
 
 @pytest.mark.parametrize(
@@ -272,7 +283,7 @@ def test_any_all_and_not_compose_as_logic_has_it(tables: list[dict[str, Any]], f
 @given(_MATCHERS, st.lists(_TEXTS, max_size=3))
 def test_not_is_the_contrary_whatever_the_values(matcher: object, values: list[str]) -> None:
     read = read_matcher(matcher, "match")
-    assert holds(Not(read), values) != holds(read, values)
+    assert Not(read).holds(values) != read.holds(values)
 
 
 def test_every_field_can_be_asked_for() -> None:

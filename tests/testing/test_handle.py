@@ -31,7 +31,7 @@ from mockserver import (
 )
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.values import StubError
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 from mockserver.testing.links import LinkError
 from tests.support.http import exchange
 from tests.support.questions import ask

@@ -5,8 +5,8 @@ from typing import Any
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.core.criteria import Criteria, Facts, decided, differences, strange_name
-from mockserver.core.criteria_notation import CriteriaError, read_criteria
+from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, strange_name
+from mockserver.core.criteria_notation import read_criteria
 
 
 def sift(

@@ -8,7 +8,6 @@ request counts, and each key has its own buckets. A mistake raises `QuotaError`,
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
 from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy
+from mockserver.core.toml import TomlError, read_toml_value
 
 OFF = "off"
 VENDOR = "vendor"
@@ -109,8 +109,8 @@ def _rules(item: object) -> tuple[Quota, ...]:
     if not text.startswith(("{", "[")):
         return (_rule(_words(text)),)
     try:
-        told = tomllib.loads(f"quota = {text}")["quota"]
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        told = read_toml_value(text)
+    except TomlError as error:
         raise QuotaError(f"{item!r} is no TOML table: {error}") from None
     return tuple(_rule(table) for table in (told if isinstance(told, list) else [told]))
 

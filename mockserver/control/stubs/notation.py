@@ -50,8 +50,7 @@ from mockserver.control.stubs.bodies import Files
 from mockserver.control.stubs.book import Prepared, Step, Stub
 from mockserver.control.stubs.replies import SHARED, read_prepared, read_shared
 from mockserver.control.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
-from mockserver.core.criteria import Criteria, strange_name
-from mockserver.core.criteria_notation import CriteriaError, read_criteria
+from mockserver.core.criteria import Criteria, CriteriaError, strange_name
 
 _ANSWERS = ("reply", "replies", "script")
 STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
@@ -152,6 +151,9 @@ def _with_shared(step: Step, shared: Prepared) -> Step:
 
 
 def _criteria(table: object, place: str) -> Criteria:
+    # Imported with the first stub.
+    from mockserver.core.criteria_notation import read_criteria
+
     try:
         return read_criteria(table, place)
     except CriteriaError as error:

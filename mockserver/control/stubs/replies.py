@@ -1,7 +1,6 @@
 """A REPLY in words, from a text, a table or a function: see `notation`."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from inspect import iscoroutinefunction
 from re import fullmatch
@@ -26,6 +25,7 @@ from mockserver.core.criteria import ANYTHING
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
 from mockserver.core.timeline import RawHeaders
+from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
@@ -75,8 +75,8 @@ def read_wish(text: str) -> Prepared:
     except (json.JSONDecodeError, RecursionError):
         pass
     try:
-        return read_prepared(tomllib.loads(f"reply = {stripped}")["reply"])
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        return read_prepared(read_toml_value(stripped))
+    except TomlError as error:
         raise StubError(f"{text!r} is a table neither in JSON nor in TOML: {error}") from None
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import orjson
 
-from mockserver.core.criteria import Facts
-from mockserver.core.criteria_notation import FIELDS
+from mockserver.core.criteria import FIELDS, Facts
 from mockserver.core.json_paths import Path, read_path
 from mockserver.core.naming import unknown
 

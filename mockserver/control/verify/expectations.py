@@ -19,8 +19,9 @@ from mockserver.control.verify.schemas import SchemaError, read_schema
 from mockserver.control.verify.subjects import Sifted, is_met, matcher_text
 from mockserver.control.verify.toolwork import tool_results
 from mockserver.control.verify.wanted import Bounds
-from mockserver.core.criteria import Matcher, wanted
-from mockserver.core.criteria_notation import CriteriaError, read_matcher
+from mockserver.core.criteria import CriteriaError
+from mockserver.core.criteria_notation import read_matcher
+from mockserver.core.matchers import Matcher
 
 # A sleep may end this much early, in seconds: clocks differ.
 _TICK = 0.001
@@ -136,7 +137,7 @@ def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
     matcher = None if result is None else read_matcher(result, "result")
     if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
         return None
-    what = f" that is {wanted(matcher)}" if matcher is not None else ""
+    what = f" that is {matcher.wanted}" if matcher is not None else ""
     told = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
     expected = f"Expected a result of {name}{what}, found {len(given)}:"
     return _of_some([expected, *(told or _lines(sifted.matching))], sifted.forgotten)

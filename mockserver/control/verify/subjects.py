@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, get_args
 
 from mockserver.control.journal.lines import short
 from mockserver.control.journal.views import Past, View
-from mockserver.core.criteria import GIVEN_UP, Matcher, equal_to, holds, wanted
-from mockserver.core.criteria_notation import COMPOUND, FIELDS, CriteriaError, read_matcher
+from mockserver.core.criteria import COMPOUND, FIELDS, GIVEN_UP, CriteriaError
+from mockserver.core.criteria_notation import read_matcher
 from mockserver.core.generation import FinishReason
+from mockserver.core.matchers import Matcher
 from mockserver.core.naming import unknown
 from mockserver.faults.catalogue import FAULTS
 
@@ -126,10 +127,10 @@ def matcher_text(value: Any) -> str:
 
 def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
     """Whether a matcher holds. Raises CriteriaError where nobody knows: a check that guesses would prove nothing."""
-    decision = holds(matcher, values)
+    decision = matcher.holds(values)
     if decision is None:
         shown = short(", ".join(map(str, values)))
-        raise CriteriaError(f"Nobody knows whether {shown} is {wanted(matcher)}: {GIVEN_UP}")
+        raise CriteriaError(f"Nobody knows whether {shown} is {matcher.wanted}: {GIVEN_UP}")
     return decision
 
 
@@ -141,7 +142,7 @@ def _of_request(match: Match) -> dict[str, Any]:
 def _answer_matcher(name: str, value: Any) -> Matcher:
     """A matcher for what was answered. CriteriaError where it wants what no answer has."""
     matcher = read_matcher(value, name)
-    for said in equal_to(matcher):
+    for said in matcher.equal_to:
         if name in _WORDS and said not in _WORDS[name]:
             raise CriteriaError(f"{name}: {unknown('word', said, _WORDS[name])}")
         if name == "status" and (isinstance(said, bool) or not isinstance(said, int)):
@@ -154,4 +155,4 @@ def _differences(view: View, matchers: Iterable[tuple[str, Matcher]]) -> Iterabl
     for name, matcher in matchers:
         found = ANSWER_FIELDS[name](view)
         if not is_met(matcher, found):
-            yield f"{name}: wanted {wanted(matcher)}, came {', '.join(map(repr, found)) or 'nothing'}"
+            yield f"{name}: wanted {matcher.wanted}, came {', '.join(map(repr, found)) or 'nothing'}"

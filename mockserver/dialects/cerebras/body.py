@@ -1,8 +1,6 @@
 """The body of a request: JSON or MessagePack, and either of them packed with gzip ("alone or together", note A1)."""
 
-import gzip
 import json
-import zlib
 from io import BytesIO
 from typing import Any
 
@@ -38,6 +36,9 @@ def _unpacked(call: Call) -> bytes | Rejection:
 
 def _inflated(data: bytes) -> bytes | Rejection:
     """What was packed, unless it is damaged, cut short or followed by something else."""
+    import gzip  # few clients pack their bodies
+    import zlib
+
     try:
         with gzip.open(BytesIO(data)) as packed:
             body = packed.read(_LONGEST_BODY + 1)

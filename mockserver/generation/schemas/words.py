@@ -1,7 +1,8 @@
 """Names of people, places and things, by language; what a language lacks here is said in English."""
 
 from functools import cache
-from pkgutil import get_data
+
+from mockserver.core.package_data import read_data
 
 
 @cache
@@ -13,11 +14,8 @@ def words(table: str, language: str) -> tuple[str, ...]:
 
 @cache
 def _tables() -> dict[tuple[str, str], tuple[str, ...]]:
-    data = get_data(__package__, "words.txt")
-    if data is None:
-        raise FileNotFoundError("words.txt")
     tables = {}
-    for line in data.decode().splitlines():
+    for line in read_data("mockserver.generation.schemas", "words.txt").decode().splitlines():
         place, marked, alternatives = line.partition(": ")
         if marked and not line.startswith("#"):
             table, language = place.split()

@@ -14,7 +14,7 @@ from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import told, told_exactly, told_whole
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError

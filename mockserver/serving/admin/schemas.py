@@ -15,7 +15,8 @@ from mockserver.control.stubs.notation import STUB_KEYS
 from mockserver.control.stubs.replies import REPLY_KEYS
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.verify.verdict import JUDGES
-from mockserver.core.criteria_notation import FIELDS, MATCHERS
+from mockserver.core.criteria import FIELDS
+from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
 from mockserver.faults.catalogue import FAULTS, PLACES, Setting

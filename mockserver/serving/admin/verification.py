@@ -13,7 +13,7 @@ from mockserver.control.journal.views import View
 from mockserver.control.verify.checks import Evidence, run_checks
 from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
 from mockserver.control.verify.wanted import CheckError
-from mockserver.core.criteria_notation import CriteriaError
+from mockserver.core.criteria import CriteriaError
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
