@@ -6,11 +6,10 @@ holds up the others.
 """
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain, compress, repeat
 from typing import Generic, Literal, NamedTuple, TypeVar, cast, overload
 
 Item = TypeVar("Item", covariant=True)
@@ -157,45 +156,54 @@ class Timeline(NamedTuple):
     until: float = 0.0
 
 
-# Each answer has a record of its own: made without a step through Python.
-_instants = cast("Callable[[], array[float]]", partial(array, "d"))
-_numbers = cast("Callable[[], array[int]]", partial(array, "q"))
+# Each answer has a record of its own: what it notes in is made without a step through Python.
+_numbers = cast("Callable[[], array[float]]", partial(array, "d"))
 
 
 @dataclass(slots=True)
 class Record:
     """How a timeline is being played: what has gone out so far, and when.
 
-    Write number k went out at `instants[k]` (seconds after arrival) and brought the events sent to `sent[k]`; those
-    that brought tokens went out at `token_instants`. In all there were `events_sent` and `tokens_sent`. `closed_by`
-    says who ended the answer, None while nobody has, and `seconds` when; one that the server has `given_up` was not
-    over. All of it is written before the client can see what it tells of.
+    In all there were `events_sent` and `tokens_sent`. `closed_by` says who ended the answer, None while nobody has, and
+    `seconds` when; one that the server has `given_up` was not over. All of it is written before the client can see what
+    it tells of.
     """
 
-    instants: "array[float]" = field(default_factory=_instants)
-    sent: "array[int]" = field(default_factory=_numbers)
-    token_instants: "array[float]" = field(default_factory=_instants)
+    # Of each write three numbers: its instant in seconds after arrival, its events and their tokens. They lie together
+    # because a thousand streams take turns, and what lies elsewhere is no longer at hand.
+    writes: "array[float]" = field(default_factory=_numbers)
     events_sent: int = 0
     tokens_sent: int = 0
     closed_by: Closer | None = None
     seconds: float = 0.0
     given_up: bool = False
 
-    def wrote(self, events: int, tokens: int, instant: float, writes: int = 1) -> None:
-        """Note a write of some events, which carry some tokens; or as many writes, of one event each."""
-        before = self.events_sent
-        self.events_sent = sent = before + events
-        if writes == 1:
-            self.instants.append(instant)
-            self.sent.append(sent)
-        else:
-            self.instants.extend([instant] * writes)
-            self.sent.extend(range(before + 1, sent + 1))
-        if tokens:
-            self.token_instants.append(instant)
-            self.tokens_sent += tokens
+    def wrote(self, events: int, tokens: int, instant: float) -> None:
+        """Note a write of some events, which carry some tokens."""
+        self.events_sent += events
+        self.tokens_sent += tokens
+        self.writes.extend((instant, events, tokens))
 
-    def sent_at(self, event: int) -> float | None:
-        """When an event (from 0) went out, in seconds after arrival; None when it did not."""
-        write = bisect_right(self.sent, event)
-        return self.instants[write] if write < len(self.sent) else None
+    def wrote_each(self, tokens: Sequence[int], instant: float) -> None:
+        """Note writes of one event each, which carry so many tokens."""
+        self.events_sent += len(tokens)
+        self.tokens_sent += sum(tokens)
+        self.writes.extend(chain.from_iterable(zip(repeat(instant), repeat(1), tokens)))
+
+    @property
+    def first_write(self) -> float | None:
+        """When the first write went out, in seconds after arrival; None when there was none."""
+        return self.writes[0] if self.writes else None
+
+    @property
+    def first_token(self) -> float | None:
+        """When the first token went out."""
+        return next(iter(self.token_instants()), None)
+
+    def token_instants(self) -> list[float]:
+        """When tokens went out: an instant for each write that brought any."""
+        return list(compress(self.writes[::3], self.writes[2::3]))
+
+    def event_instants(self) -> Iterator[float]:
+        """When each event went out, in their order; as many as there were."""
+        return chain.from_iterable(map(repeat, self.writes[::3], map(int, self.writes[1::3])))

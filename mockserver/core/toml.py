@@ -13,8 +13,10 @@ def read_toml(text: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except tomllib.TOMLDecodeError as error:
         raise TomlError(str(error)) from None
+    except RecursionError:
+        raise TomlError("it is nested too deep") from None
 
 
 def read_toml_value(text: str) -> Any:

@@ -32,9 +32,10 @@ class AsgiSink:
             headers = (*headers, (b"content-length", b"%d" % length))
         self._put({"type": "http.response.start", "status": status, "headers": headers})
 
-    def write(self, data: bytes, *, last: bool) -> None:
-        """The message that goes on with it."""
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """The message that goes on with it, and waits to be sent."""
         self._put({"type": "http.response.body", "body": data, "more_body": not last})
+        return False
 
     def blocked(self, resume: Then) -> bool:
         """Whether messages wait to be sent."""

@@ -21,7 +21,9 @@ from itertools import count
 from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
 
-Wake = Callable[[], None]
+# What an alarm calls, with the present instant of its clock; the answer is when it shall ring again, None for not by
+# itself.
+Wake = Callable[[float], float | None]
 
 # A wake-up of the process costs more than what it calls. So the timer does not ring again for so many seconds, and for
 # so many more by each that it has woken: the denser the alarms, the more of them share a wake-up. One stream alone
@@ -71,7 +73,7 @@ class LoopsClock(Clock, Protocol):
         """Let all the alarms of an owner ring so many seconds earlier."""
 
 
-def _ignore() -> None:
+def _ignore(now: float) -> None:
     """What a cancelled alarm calls."""
 
 
@@ -134,7 +136,9 @@ class LoopClock:
     def _ring(self, alarm: _LoopAlarm) -> None:
         alarm.handle = None
         self._waiting.discard(alarm)
-        alarm.wake()
+        again = alarm.wake(self._loop.time() + alarm.owner.shift)
+        if again is not None:
+            alarm.set(again)
 
 
 class ShiftedClock:
@@ -173,7 +177,6 @@ class _TimerAlarm:
         self.number = 0
 
     def set(self, instant: float) -> None:
-        # Once for each event of each stream: the way to the heap is a short one.
         clock, instant = self._clock, instant - self.owner.shift
         self.number = number = next(clock.numbers)
         heapq.heappush(clock.waiting, (instant, number, self))
@@ -225,13 +228,19 @@ class TimerClock:
     def _ring(self) -> None:
         # Whoever is called asks to be called again: the timer is set once, when all have been.
         self.armed = float("-inf")
-        due, waiting, woken = time.monotonic(), self.waiting, 0
+        waiting, numbers, now, push, pop = self.waiting, self.numbers, time.monotonic, heapq.heappush, heapq.heappop
+        due, woken = now(), 0
         try:
             while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
-                _, number, alarm = heapq.heappop(waiting)
-                if alarm.number == number:
-                    woken += 1
-                    alarm.wake()
+                _, number, alarm = pop(waiting)
+                if alarm.number != number:
+                    continue
+                woken += 1
+                # Once for each event of each stream: it comes back to the heap without a step more.
+                again = alarm.wake(now() + alarm.owner.shift)
+                if again is not None:
+                    alarm.number = number = next(numbers)
+                    push(waiting, (again - alarm.owner.shift, number, alarm))
         finally:
             if not waiting:
                 self.armed = float("inf")

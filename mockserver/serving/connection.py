@@ -56,7 +56,7 @@ class Answer:
         *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
         *("response_complete", "too_large"),
         *("_bodiless", "_chunked", "_closed_by", "_expectant", "_gone", "_head", "_old", "_parts", "_protocol"),
-        *("_resume", "_size", "_taken"),
+        *("_resume", "_send", "_size", "_taken"),
     )
 
     def __init__(
@@ -80,6 +80,8 @@ class Answer:
         self._head = b""
         self._chunked = False
         self._bodiless = method == "HEAD"
+        # How chunks go to the client, from the second on and while it takes more: nothing else has to be asked then.
+        self._send: Callable[[bytes], object] | None = None
         self._resume: Then | None = None
         self._gone: Callable[[Closer], None] | None = None
         self._closed_by: Closer = "client"
@@ -153,10 +155,13 @@ class Answer:
         self._bodiless = self._bodiless or bodiless
         self._head = STATUS_LINE[status] + b"\r\n".join(lines)
 
-    def write(self, data: bytes, *, last: bool) -> None:
+    def write(self, data: bytes, *, last: bool) -> bool:
         """Send a part of the body, as a chunk where nobody knows the length."""
+        if self._send is not None and not last and data:
+            self._send(b"%x\r\n%b\r\n" % (len(data), data))
+            return self._send is not None
         if self.disconnected:
-            return
+            return False
         if self._bodiless:
             data = b""
         elif self._chunked:
@@ -169,6 +174,19 @@ class Answer:
             self._protocol.transport.write(data)
         if last:
             self._complete()
+        else:
+            self.go_on()
+        return not self._protocol.flow.write_paused
+
+    def go_on(self) -> None:
+        """Send chunks without further ado from now on, if this is an answer in chunks and the client takes more."""
+        protocol = self._protocol
+        plain = self._chunked and not self._bodiless and not self._head and not self.response_complete
+        self._send = protocol.transport.write if plain and not protocol.flow.write_paused else None
+
+    def pause(self) -> None:
+        """The client takes no more for now."""
+        self._send = None
 
     def blocked(self, resume: Then) -> bool:
         """Whether the client is slow to take what has been written."""
@@ -189,6 +207,7 @@ class Answer:
 
     def writable(self) -> None:
         """The client takes more again."""
+        self.go_on()
         resume, self._resume = self._resume, None
         if resume is not None:
             resume()
@@ -196,6 +215,7 @@ class Answer:
     def leave(self) -> None:
         """The connection has ended: the client has left, unless the server was first."""
         self.disconnected = True
+        self._send = None
         gone, self._gone, self._resume = self._gone, None, None
         self._parts.clear()
         if gone is not None:
@@ -308,6 +328,12 @@ class DirectProtocol(WireProtocol):
         if self._current is not None and not self._current.response_complete:
             self._current.give_up()
         self.transport.abort()
+
+    def pause_writing(self) -> None:
+        """Have the answer wait until the client reads."""
+        super().pause_writing()
+        if self._current is not None:
+            self._current.pause()
 
     def resume_writing(self) -> None:
         """Go on with the answer that waited for the client to read."""

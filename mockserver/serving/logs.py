@@ -40,7 +40,7 @@ class AccessLine:
             "method": exchange.call.method,
             "path": exchange.path,
             **(_planned(exchange.plan) if exchange.plan is not None else _denied(exchange)),
-            "ttft": record.token_instants[0] if record.token_instants else None,
+            "ttft": record.first_token,
             "events_sent": record.events_sent,
             "tokens_sent": record.tokens_sent,
             "seconds": record.seconds,

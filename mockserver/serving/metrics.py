@@ -89,7 +89,7 @@ class Metrics:
             self.failures[dialect, plan.rejection.kind] += 1
         for kind in plan.faults:
             self.faults[dialect, kind] += 1
-        if plan.timeline.streamed and record.token_instants:
+        if plan.timeline.streamed and record.tokens_sent:
             _note_times(self.streams[dialect], plan, record)
 
     def _denied(self, exchange: Exchange) -> None:
@@ -119,8 +119,9 @@ def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:
     if schedule:
         times.first_due.note(schedule[0])
         times.gaps_due.note_all(_gaps(schedule))
-    times.first.note(record.token_instants[0])
-    times.gaps.note_all(_gaps(record.token_instants))
+    instants = record.token_instants()
+    times.first.note(instants[0])
+    times.gaps.note_all(_gaps(instants))
 
 
 def _gaps(instants: Sequence[float]) -> list[float]:

@@ -38,8 +38,8 @@ class Sink(Protocol):
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
         """Say the head; it may wait for the first write. Without a length nobody knows how much will come."""
 
-    def write(self, data: bytes, *, last: bool) -> None:
-        """Send a part of the body; with `last` nothing follows."""
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Send a part of the body; with `last` nothing follows. The answer is whether the client may take more."""
 
     def blocked(self, resume: Then) -> bool:
         """Whether the client takes no more for now; then `resume` will be called when it does."""
@@ -97,42 +97,53 @@ class Performance:
 
     def play(self) -> None:
         """Write what is due, and ask to be called again for what is not."""
+        again = self._wake(self._clock.now())
+        if again is not None:
+            if self._alarm is None:
+                self._alarm = self._clock.alarm(self._wake)
+            self._alarm.set(again)
+
+    def _wake(self, now: float) -> float | None:
+        """Write what is due at an instant; the answer is the instant of what is not, None where nothing is to come by
+        itself."""
         try:
-            self._play()
+            due = self._play(now - self._arrived)
         except Exception:
             log.exception("a fault of mockserver's own, in the middle of an answer")
             self.leave("server")
             self._sink.abort()
+            return None
+        return None if due is None else self._arrived + due
 
-    def _play(self) -> None:
+    def _play(self, elapsed: float) -> float | None:
+        """The same, in seconds after arrival."""
         turn = _TURN if self._longest else 1
         while not self._over:
             run = self._run if self._position != self._count else self._current()
             if run is None:
-                self._finish()
-                return
-            elapsed = self._clock.now() - self._arrived
+                return self._finish(elapsed)
             position = self._position
             due = run.due[position]
-            if due <= elapsed:
-                until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
-                following = position + 1
-                if following < self._count and run.due[following] > until:
-                    self._write_one(run, elapsed)
-                    if self._sink.blocked(self.play):
-                        return
-                    due = run.due[following]
-                else:
-                    turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
-                    if self._over or self._sink.blocked(self.play):
-                        return
-                    if turn <= 0:
-                        asyncio.get_running_loop().call_soon(self.play)
-                        return
-                    if self._run is None or (due := self._run.due[self._position]) <= until:
-                        continue
-            self._wait(due)
-            return
+            if due > elapsed:
+                return due
+            until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
+            following = position + 1
+            if following < self._count and run.due[following] > until:
+                return run.due[following] if self._write_one(run, elapsed) or self._is_taken() else None
+            turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
+            if self._over or not self._is_taken():
+                return None
+            if turn <= 0:
+                asyncio.get_running_loop().call_soon(self.play)
+                return None
+            if self._run is not None and (due := self._run.due[self._position]) > until:
+                return due
+            elapsed = self._clock.now() - self._arrived
+        return None
+
+    def _is_taken(self) -> bool:
+        """Whether the client takes more; else the answer goes on when it does."""
+        return not self._sink.blocked(self.play)
 
     def leave(self, closed_by: Closer = "client") -> None:
         """Play no more: the client has left, or never will again be heard of; or the server gives the answer up."""
@@ -169,12 +180,16 @@ class Performance:
             self._position = stop
             following = self._current()
         data = parts[0] if len(parts) == 1 else b"".join(parts)
-        self._note(1, events, tokens, elapsed, size)
-        self._sink.write(data, last=self._over)
+        last = self._announce(elapsed, size)
+        self._record.wrote(events, tokens, elapsed)
+        if last:
+            self._end_well()
+        self._sink.write(data, last=last)
         return events
 
-    def _write_one(self, run: Run, elapsed: float) -> None:
-        """The write of a frame that another one of its run will follow, later: the common case of a timed stream."""
+    def _write_one(self, run: Run, elapsed: float) -> bool:
+        """The write of a frame that another one of its run will follow, later: the common case of a timed stream. The
+        answer is whether the client may take more."""
         if type(run.data) is Wrapped:
             run = self._run = Run([*run.data], run.due, run.tokens)
         position = self._position
@@ -182,7 +197,7 @@ class Performance:
         if not self._begun:
             self._begin(None)
         self._record.wrote(1, run.tokens[position], elapsed)
-        self._sink.write(run.data[position], last=False)
+        return self._sink.write(run.data[position], last=False)
 
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
         """Where the next frames of a run end that are due and fit into a write; the first of a write always does."""
@@ -203,24 +218,24 @@ class Performance:
         stop = min(bisect_right(run.due, elapsed, lo=start), start + _TURN)
         self._position = stop
         self._current()
-        self._note(stop - start, stop - start, sum(run.tokens[start:stop]), elapsed, len(run.data[start]))
+        last = self._announce(elapsed, len(run.data[start]))
+        self._record.wrote_each(run.tokens[start:stop], elapsed)
+        if last:
+            self._end_well()
         write = self._sink.write
         for data in run.data[start : stop - 1]:
             write(data, last=False)
-        write(run.data[stop - 1], last=self._over)
+        write(run.data[stop - 1], last=last)
         return stop - start
 
-    def _note(self, writes: int, events: int, tokens: int, elapsed: float, length: int) -> None:
-        """Say the head before the first write, and put the next writes on record; they end the answer where no frame
+    def _announce(self, elapsed: float, length: int) -> bool:
+        """Say the head before the first write, of so many bytes; whether the next writes end the answer, since no frame
         is left."""
         timeline = self._timeline
         last = self._run is None and timeline.ending is None and timeline.until <= elapsed
         if not self._begun:
             self._begin(length if last and not timeline.streamed else None)
-        self._record.wrote(events, tokens, elapsed, writes)
-        if last:
-            self._over = True
-            self._end("server")
+        return last
 
     def _begin(self, length: int | None) -> None:
         """Say the head. A plain answer states its length, unless it will be broken off."""
@@ -230,29 +245,29 @@ class Performance:
             length = sum(len(data) for run in timeline.runs for data in run.data)
         self._sink.begin(timeline.status, timeline.headers, length)
 
-    def _finish(self) -> None:
-        """End what has no frame left, when its time has come: well, where the last frame could not do it, or badly."""
+    def _finish(self, elapsed: float) -> float | None:
+        """End what has no frame left, when its time has come: well, where the last frame could not do it, or badly. The
+        answer is when that is, where it is still to come."""
         timeline = self._timeline
-        if timeline.until > self._elapsed():
-            self._wait(timeline.until)
-            return
-        self._over = True
+        if timeline.until > elapsed:
+            return timeline.until
         ending = timeline.ending
         if ending is None:
             if not self._begun:
                 self._begin(0)
-            self._end("server")
+            self._end_well()
             self._sink.write(b"", last=True)
-            return
+            return None
+        self._over = True
         if ending.head and not self._begun:
             self._begin(None)
         self._sink.break_off(ending, lambda: self._end("server"))
+        return None
 
-    def _wait(self, instant: float) -> None:
-        """Ask to be called again at an instant, in seconds after arrival."""
-        if self._alarm is None:
-            self._alarm = self._clock.alarm(self.play)
-        self._alarm.set(self._arrived + instant)
+    def _end_well(self) -> None:
+        """Note that the whole answer has gone out; before the client can know."""
+        self._over = True
+        self._end("server")
 
     def _end(self, closed_by: Closer) -> None:
         """Note who has ended the answer, once."""

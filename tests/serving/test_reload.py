@@ -123,11 +123,23 @@ def test_what_is_settled_at_the_start_is_not_said_to_be_in_force(tmp_path: Path,
     assert app.simulator.config_fault == f"{name}: cannot change while the server runs"
 
 
-def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(tmp_path: Path) -> None:
+def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, watcher, app = started(tmp_path)
+
+    def fail(sources: Sources) -> Settings:
+        by_file(path)(sources)
+        raise ZeroDivisionError("nobody has thought of that")
+
     path.write_text(f"seed = {'[' * 5000}")
     asyncio.run(watcher.look())
-    assert "RecursionError" in str(app.simulator.config_fault)
+    assert "nested too deep" in str(app.simulator.config_fault)
+    path.write_text("seed = 22")
+    with monkeypatch.context() as broken:
+        broken.setattr(watcher, "_read", fail)
+        asyncio.run(watcher.look())
+    assert "ZeroDivisionError: nobody has thought of that" in str(app.simulator.config_fault)
     path.write_text("seed = 2")
     asyncio.run(watcher.look())
     assert (app.simulator.config_fault, app.settings.seed) == (None, 2)

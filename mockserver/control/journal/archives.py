@@ -24,7 +24,7 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
     status = plan.timeline.status if plan is not None else exchange.denial.status if exchange.denial else 0
     answered = plan.timeline.headers if plan is not None else ()
     body = b"".join(data for run in plan.timeline.runs for data in run.data) if plan is not None else b""
-    first = record.instants[0] if record.instants else record.seconds
+    first = record.seconds if record.first_write is None else record.first_write
     ending = plan.timeline.ending if plan is not None else None
     # As browsers say that a connection has failed in the middle of an answer.
     broken = {"_error": ending.how} if ending is not None else {}

@@ -6,7 +6,7 @@
 import base64
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice, repeat
 from typing import Any
 
 import orjson
@@ -183,7 +183,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     if plan is None or pace is None:
         return {}
     said = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
-    first = record.instants[0] if record.instants else None
+    first = record.first_write
     if plan.said is not plan.generation:
         # Nobody was given what would have taken this time.
         return {**said, "ttft": first}
@@ -206,9 +206,10 @@ def _outcome(record: Record) -> dict[str, Any]:
 def _events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
     """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
     planned = islice(_flat(timeline.runs), _MOST_EVENTS)
+    sent = chain(record.event_instants(), repeat(None))
     return [
-        {"due": due, "sent": record.sent_at(number), "tokens": tokens, **_body("data", data)}
-        for number, (data, due, tokens) in enumerate(planned)
+        {"due": due, "sent": instant, "tokens": tokens, **_body("data", data)}
+        for (data, due, tokens), instant in zip(planned, sent, strict=False)
     ]
 
 
