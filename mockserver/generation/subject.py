@@ -149,6 +149,8 @@ _FORMS = (
         "кратк коротк вкратце",
     ),
 )
+# Words and stems of all the forms: most prompts have none of them, and ask for no form.
+_ANY_FORM = frozenset().union(*(form.words for form in _FORMS)), tuple(stem for form in _FORMS for stem in form.stems)
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предложени\w*)", re.IGNORECASE)
@@ -183,7 +185,9 @@ def _brief(stretch: str) -> Brief:
     if wording.may_have(_NAMED) and (asked := _ASKED_LANGUAGE.search(stretch)):
         language, rest = _NAMED[asked[1].lower()], _ASKED_LANGUAGE.sub("", stretch)
     subject = _subject(rest, own, wording) or _GENERIC[language]
-    form = next((form.name for form in _FORMS if form.is_asked(stretch, wording)), "plain")
+    form = "plain"
+    if wording.may_have(*_ANY_FORM):
+        form = next((form.name for form in _FORMS if form.is_asked(stretch, wording)), form)
     countable = any(map((wording.folded or lowered).__contains__, _COUNTABLE))
     words = _words(stretch) if countable else None
     return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered)
@@ -222,6 +226,9 @@ def _language(text: str, lowered: str, wording: _Wording) -> str:
     if words and (wording.folded or _JOINT.search(lowered)):
         # A part of a word is no word.
         words &= set(_WORD.findall(lowered))
+    if words <= _MARKERS["en"] and not wording.folded:
+        # No other language can have more of them.
+        return "en"
     scores = {name: len(words & markers) for name, markers in _MARKERS.items()}
     if wording.folded:
         letters = set(lowered)
