@@ -5,6 +5,7 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -138,6 +139,10 @@ def error_event(status: int, body: object) -> bytes:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
+# An event of OpenAI's shape that ends a choice: others have no finish reason, or null.
+FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"')
+
+
 class Clients(NamedTuple):
     """How clients are led to a dialect: what follows its URL in a base URL, and the environment variables they read.
 
@@ -165,16 +170,25 @@ class Preset(NamedTuple):
 class Dialect(NamedTuple):
     """A vendor's API.
 
-    `hosts` are the vendor's own host names. `bare` are the paths that it claims for itself, where a request names
-    neither dialect nor host and others have the path too; of several that claim one the first has it. `contract` maps
-    an edition to its OpenAPI components. `credentials` tells the key that a call carries, None when it carries none; a
-    dialect without credentials needs none; `security` are the ways to send it, each as an OpenAPI security scheme by a
-    name. `headers` are what the vendor puts on every answer, errors included; `presets` are the latencies that the
-    dialect brings, by name; `realistic` names the one that holds for it, and `preset_of` that of a model, where models
-    differ.
-    `stream_error` is what a stream says, given the status and the body that its refusal would have had;
-    `finish_reasons` are the ends of an answer that the vendor has a word for. A dialect without `quotas` refuses nobody
-    for asking too much. `unpacked` reads the object of a body that may be packed, where the vendor takes such bodies.
+    - `name`: the folder's and the URL's (`/cerebras/...`); `title`: for people.
+    - `hosts`: the vendor's own host names, at which the dialect has every path.
+    - `errors`: a row for each kind of failure, by edition.
+    - `contract`: the OpenAPI components of an edition, as JSON; `error_schema` names the one of an error's body.
+    - `headers`: what the vendor puts on every answer, errors included.
+    - `credentials`: the API key that a call carries, None when it carries none; a dialect without it needs none.
+      `security`: the ways to send the key, each as an OpenAPI security scheme by a name.
+    - `unrouted`: the answer to a call that no operation takes.
+    - `stream_error`: the event by which a stream that has begun fails, from the status and the body of the refusal.
+    - `finishes`: matches each event of a stream that ends choices: those of its `choices` with a `finish_reason`, or
+      all of them where it has none.
+    - `finish_reasons`: the ends of an answer that the vendor has a word for.
+    - `quotas`: how the vendor limits its customers; without it nobody is refused for asking too much.
+    - `clients`: how the vendor's client and the openai client find the dialect.
+    - `presets`: the latencies that the dialect brings, by name; `realistic` names the one that stands for it, and
+      `preset_of` that of a model, where models differ.
+    - `unpacked`: reads the JSON object in a body that is not plain JSON, where the vendor takes such bodies.
+    - `bare`: paths of several dialects that this one has where a request names neither dialect nor host; of several
+      that claim one the first by name has it.
     """
 
     name: str
@@ -188,6 +202,7 @@ class Dialect(NamedTuple):
     credentials: Callable[[Call], str | None] | None = None
     unrouted: Callable[[Call, Site, tuple[str, ...]], Reply | Rejection] = unrouted
     stream_error: Callable[[int, object], bytes] = error_event
+    finishes: re.Pattern[bytes] = FINISH_REASON
     quotas: QuotaPolicy | None = None
     clients: Clients = Clients()
     error_schema: str = "ErrorResponse"

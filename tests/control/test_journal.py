@@ -281,6 +281,19 @@ def test_an_end_that_a_client_cannot_have_read_is_not_told(wish: str) -> None:
     assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (4, [])
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+def test_a_stream_is_finished_once_the_event_that_its_dialect_ends_it_with_has_gone_out(shape: Shape) -> None:
+    plan = shape.stream("Tell me about tides", max_tokens=12).plan
+
+    def left(most: int) -> dict[str, Any]:
+        return told_whole(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+
+    events = sum(len(run.data) for run in plan.timeline.runs)
+    told_ends = [(whole["answer"]["finished"], bool(whole["finish_reasons"])) for whole in map(left, range(events + 1))]
+    assert all(finished is ended for finished, ended in told_ends)
+    assert {finished for finished, _ in told_ends} == {False, True}
+
+
 def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> None:
     one = exchange(Journal(), stream=True)
     assert one.plan is not None

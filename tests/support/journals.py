@@ -10,7 +10,14 @@ BODY: dict[str, Any] = {"model": "m", "prompt": "hello"}
 def exchange(number: int, arrived: float, seconds: float = 0.01, **told: Any) -> View:
     """One exchange: when it came and how long it took, in seconds; everything else as it usually is."""
     request = {"headers": {}, "query": "", "credentials": "a", "body": BODY, **told.pop("request", {})}
-    answer = {"status": told.get("status", 200), "headers": {}, "events": [], "ending": None, **told.pop("answer", {})}
+    answer = {
+        "status": told.get("status", 200),
+        "headers": {},
+        "events": [],
+        "ending": None,
+        "finished": True,
+        **told.pop("answer", {}),
+    }
     outcome = {"closed_by": "server", "events_sent": 1, "tokens_sent": 5, "seconds": seconds, **told.pop("outcome", {})}
     decision = {"by": "generation", "faults": [], "rule": None, **told.pop("decision", {})}
     place = {"namespace": "", "method": "POST", "path": "/v1/completions", "dialect": "cerebras"}

@@ -5,7 +5,7 @@ tool calls the record of the player tells that; of the ends of choices only the 
 the last token, or long after it.
 """
 
-import re
+from collections import deque
 from collections.abc import Callable, Iterator, Set
 from itertools import chain, islice
 from typing import Any
@@ -16,9 +16,8 @@ from mockserver.control.plan import Plan
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.timeline import Record
 
-# What tells that an answer has said all it had to say, though its stream may be broken off after that.
-FINISHED = re.compile(r'"finish_reason"\s*:\s*"|"event"\s*:\s*"complete"')
-_FINISHED = re.compile(FINISHED.pattern.encode())
+# So many events may come after the one that ends the last choice: usage, the terminator, and what faults add.
+_LAST_EVENTS = 8
 
 
 def told_words(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
@@ -26,6 +25,14 @@ def told_words(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
     words, what the model has decided to say, whatever of it goes out."""
     planned = _told(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
     return {**(planned if _is_whole(plan, record) else _gone_out(plan, said, record)), "planned": planned}
+
+
+def has_finished(plan: Plan, record: Record) -> bool:
+    """Whether the client was sent the news that an answer is complete; of a plain one all of it that it was to get."""
+    if not plan.timeline.streamed:
+        return plan.timeline.ending is None
+    last = deque(_sent(plan, record), maxlen=_LAST_EVENTS)
+    return plan.visit.landing.dialect.finishes.search(b"".join(last)) is not None
 
 
 def _gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
@@ -73,21 +80,23 @@ def _ended(plan: Plan, said: Generation, record: Record) -> Set[int]:
     if unspoilt and record.tokens_sent < min((choice.steps for choice in said.choices), default=0):
         # No end goes before the tokens: a long stream need not be looked through.
         return frozenset()
-    frames = chain.from_iterable(run.data for run in plan.timeline.runs)
-    data = b"".join(islice(frames, record.events_sent))
+    data = b"".join(_sent(plan, record))
     everyone = {choice.index for choice in said.choices}
     if not plan.timeline.streamed:
         return everyone if _object(data) else frozenset()
-    ended: set[int] = set()
+    finishes, ended = plan.visit.landing.dialect.finishes, set[int]()
     # What no blank line ends is no event yet.
     for event in data.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]:
-        if not _FINISHED.search(event):
-            continue
-        value = _object(event[event.find(b"{") :])
-        if value.get("event") == "complete":
-            return everyone
-        ended.update(choice.get("index", 0) for choice in value.get("choices") or () if choice.get("finish_reason"))
+        value = _object(event[event.find(b"{") :]) if finishes.search(event) else {}
+        if value:
+            named = [choice.get("index", 0) for choice in value.get("choices") or () if choice.get("finish_reason")]
+            ended.update(named or everyone)
     return ended
+
+
+def _sent(plan: Plan, record: Record) -> Iterator[bytes]:
+    """The frames that have gone out."""
+    return islice(chain.from_iterable(run.data for run in plan.timeline.runs), record.events_sent)
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
-from mockserver.control.journal.outgoing import told_words
+from mockserver.control.journal.outgoing import has_finished, told_words
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
@@ -107,10 +107,11 @@ def _request(exchange: Exchange) -> dict[str, Any]:
 def _answer(exchange: Exchange) -> dict[str, Any]:
     if exchange.plan is None:
         assert exchange.denial is not None, "an exchange without a plan has been denied"
-        return {"status": exchange.denial.status, "headers": {}}
-    timeline = exchange.plan.timeline
+        return {"status": exchange.denial.status, "headers": {}, "finished": True}
+    plan, timeline = exchange.plan, exchange.plan.timeline
     answer: dict[str, Any] = {"status": timeline.status, "headers": headers_of(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
+    answer["finished"] = has_finished(plan, exchange.record)
     if not timeline.streamed:
         answer |= _body("body", b"".join(data for run in timeline.runs for data in run.data))
     return answer

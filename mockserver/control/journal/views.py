@@ -5,12 +5,10 @@ A view made in the server's process, one that came through the admin API and one
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import inf
 from typing import Any, Literal, NamedTuple
 
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
-from mockserver.control.journal.outgoing import FINISHED
 
 # Stubs for the next so many requests have names that begin so: after them everything is as before.
 PASSING = "next-"
@@ -277,13 +275,10 @@ class View:
         """Whether the answer has ended."""
         return self.closed_by is not None
 
-    @cached_property
+    @property
     def has_finished(self) -> bool:
         """Whether the client was sent the news that the answer is complete, or a plain body."""
-        if not self.streamed:
-            return not self.answer.get("ending")
-        sent = [event for event in self.events if event["sent"] is not None]
-        return any(FINISHED.search(str(event.get("data", ""))) for event in sent[-8:])
+        return bool(self.answer.get("finished", False))
 
     @property
     def _request(self) -> Mapping[str, Any]:

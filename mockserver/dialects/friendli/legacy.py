@@ -5,6 +5,7 @@ since the client of that time cuts its lines at U+2028 and U+0085 too.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -18,6 +19,9 @@ from mockserver.dialects.openai_style.events import EVENT_STREAM, JsonTexts, at_
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0
+
+# The event that ends every choice at once.
+COMPLETE = re.compile(rb'"event"\s*:\s*"complete"')
 
 
 def _dumps(value: object) -> bytes:

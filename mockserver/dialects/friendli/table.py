@@ -1,9 +1,12 @@
 """FriendliAI: text completions on the page's wire and on today's, and what belongs to them (vendor note, part B)."""
 
-from mockserver.core.dialects import Clients, Dialect, Operation, Schemas
+import re
+
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.latency import PRESETS
+from mockserver.dialects.friendli.legacy import COMPLETE
 from mockserver.dialects.friendli.models import MODELS, health, list_models
 from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
@@ -75,5 +78,7 @@ FRIENDLI = Dialect(
     realistic="friendli",
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
+    # The page's wire says it in its own way, today's as OpenAI does.
+    finishes=re.compile(COMPLETE.pattern + b"|" + FINISH_REASON.pattern),
     finish_reasons=("stop", "length"),
 )

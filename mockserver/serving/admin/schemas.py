@@ -181,7 +181,12 @@ _EVENT = table(
 _REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
 _ANSWER = table(
     {"status": WHOLE, "headers": by_name(TEXT)},
-    {"events": rows(_EVENT), "ending": said(maybe(TEXT), "how the connection was broken off"), **_BODY},
+    {
+        "events": rows(_EVENT),
+        "ending": said(maybe(TEXT), "how the connection was broken off"),
+        "finished": said(FLAG, "whether the client was sent the end of what is said, or a plain body"),
+        **_BODY,
+    },
 )
 
 _OPERATION = table(
