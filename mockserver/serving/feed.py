@@ -1,6 +1,7 @@
 """The live feed of a journal: exchanges as they begin and end, as server-sent events to whoever listens.
 
-An exchange is told once, in the same bytes for all listeners. One that reads too slowly misses some, and is told so.
+Each exchange is written once, in the same bytes for all listeners. A listener that reads too slowly misses some, and is
+told how many.
 """
 
 import asyncio
@@ -9,7 +10,7 @@ from collections.abc import AsyncIterator, Callable
 import orjson
 
 from mockserver.control.journal.exchanges import Exchange, Journal
-from mockserver.control.journal.transcripts import told
+from mockserver.control.journal.transcripts import summary_of
 
 # A listener that lags behind by more than this many events misses what follows.
 _LONGEST_QUEUE = 1000
@@ -39,8 +40,8 @@ class _Feed:
         self.stop: Callable[[], None] = journal.watch(self._tell)
 
     def _tell(self, exchange: Exchange) -> None:
-        # Told now: an exchange that begins is not yet what it will be when somebody reads of it.
-        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(told(exchange))
+        # Written now: the exchange goes on while the event waits to be read.
+        event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
         for listener in self.listeners:
             listener.put(event)
 

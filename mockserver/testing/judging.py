@@ -71,9 +71,9 @@ def _report(text: str) -> dict[str, Any] | None:
 
 def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
     lines = [
-        f"{told['test']}: {finding['fault']}: {finding['message']}"
-        for told in report["tests"]
-        for finding in told.get("verdict", {}).get("findings", [])
+        f"{test['test']}: {finding['fault']}: {finding['message']}"
+        for test in report["tests"]
+        for finding in test.get("verdict", {}).get("findings", [])
     ]
     return not lines, "\n".join(lines or [f"No fault of conduct in {len(report['tests'])} tests."]), report
 
@@ -82,8 +82,8 @@ def _views(text: str, name: str) -> list[View]:
     views = []
     for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
         try:
-            told = json.loads(line)
-            views.append(View({"number": told["number"], "at": told["at"], **told}))
+            exchange = json.loads(line)
+            views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except (ValueError, KeyError, TypeError) as error:
             raise ConfigError(f"verdict: {name}, line {number}: is no exchange ({error}); wanted is {_KINDS}") from None
     if not views:
@@ -95,7 +95,7 @@ def _missing(views: Sequence[View]) -> int:
     """How many exchanges are not among these: each namespace counts its own from 1 on."""
     numbers = defaultdict[str, set[int]](set)
     for view in views:
-        numbers[str(view.told.get("namespace", ""))].add(view.number)
+        numbers[str(view.data.get("namespace", ""))].add(view.number)
     return sum(max(own) - len(own) for own in numbers.values())
 
 

@@ -14,7 +14,7 @@ from urllib.request import ProxyHandler, Request, build_opener
 
 from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import told_whole
+from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
 from mockserver.control.own_settings import read_own
 from mockserver.control.routing import operations_of
@@ -98,7 +98,7 @@ class LocalLink:
 
         def past() -> Past:
             journal = self._space.journal
-            return Past([View(told_whole(each)) for each in journal.exchanges()], journal.forgotten)
+            return Past([View(transcript_of(each)) for each in journal.exchanges()], journal.forgotten)
 
         return self._thread.call(past)
 
@@ -107,7 +107,7 @@ class LocalLink:
 
         def latest() -> View | None:
             asked = (each for each in reversed(self._space.journal.exchanges()) if each.is_question)
-            return next((View(told_whole(each)) for each in asked), None)
+            return next((View(transcript_of(each)) for each in asked), None)
 
         return self._thread.call(latest)
 
@@ -178,18 +178,18 @@ class RemoteLink:
 
     def past(self) -> Past:
         """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
-        told = self._ask("GET", "/journal?full=1&limit=1000000")
-        return Past([View(each) for each in told["exchanges"]], Forgotten(**told["forgotten"]))
+        journal = self._ask("GET", "/journal?full=1&limit=1000000")
+        return Past([View(each) for each in journal["exchanges"]], Forgotten(**journal["forgotten"]))
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
-        asked = [told["number"] for told in self._ask("GET", "/journal?limit=1000000")["exchanges"] if told["question"]]
+        asked = [each["number"] for each in self._ask("GET", "/journal?limit=1000000")["exchanges"] if each["question"]]
         return View(self._ask("GET", f"/journal/{asked[-1]}")) if asked else None
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """Where each exchange differs from a match, by its number."""
         differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
-        return {int(number): told for number, told in differences.items()}
+        return {int(number): found for number, found in differences.items()}
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         """Add a stub, or put it in the place of the one of that name."""
@@ -212,8 +212,8 @@ class RemoteLink:
 
     def clock(self) -> Instant:
         """What the clock says."""
-        told = self._ask("GET", "/clock")
-        return Instant(told["now"], told["ahead"])
+        clock = self._ask("GET", "/clock")
+        return Instant(clock["now"], clock["ahead"])
 
     def advance(self, seconds: float) -> float:
         """Put the clock forward."""
@@ -259,7 +259,7 @@ def _json(value: object) -> bytes:
 
 
 def _refused(error: HTTPError) -> Exception:
-    """What the admin API has refused, as what a server in this process would have raised where it can be told."""
+    """What the admin API has refused, as the error that a server in this process would raise, where that is known."""
     try:
         said = str(json.loads(error.read())["error"]["message"])
     except (ValueError, KeyError, TypeError):

@@ -35,7 +35,7 @@ def sift(match: Mapping[str, Any]) -> dict[int, Sequence[str]]:
     if match.keys() - {"model", "operation"}:
         raise CriteriaError("match: unknown field")
     return {
-        view.number: [f"{name}: wanted {value}" for name, value in match.items() if view.told[name] != value]
+        view.number: [f"{name}: wanted {value}" for name, value in match.items() if view.data[name] != value]
         for view in VIEWS
     }
 

@@ -12,7 +12,7 @@ from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal import transcripts
 from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
-from mockserver.control.journal.transcripts import Transcript, told, told_whole
+from mockserver.control.journal.transcripts import Transcript, summary_of, transcript_of
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
@@ -127,7 +127,7 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
     one = exchange(Journal(), stream=True)
     one.record.wrote(2, 2, 0.25)
     one.record.closed_by, one.record.seconds = "client", 0.5
-    line = told(one)
+    line = summary_of(one)
     timing = line.pop("timing")
     assert line == {
         "number": 1,
@@ -163,7 +163,7 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
 def test_the_whole_of_an_exchange_has_every_event_with_its_due_and_its_actual_instant() -> None:
     one = exchange(Journal(), stream=True)
     one.record.wrote(2, 2, 0.25)
-    whole = told_whole(one)
+    whole = transcript_of(one)
     assert whole["request"]["body"]["prompt"] == "hello"
     assert [event["sent"] for event in whole["answer"]["events"][:3]] == [0.25, 0.25, None]
     assert whole["answer"]["events"][-1]["data"] == "data: [DONE]\n\n"
@@ -177,21 +177,21 @@ def test_a_transcript_is_the_whole_of_an_exchange_and_tells_no_event_before_some
 
     def events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
         looks.append(1)
-        return told_events(timeline, record)
+        return all_events(timeline, record)
 
-    told_events = transcripts._events
+    all_events = transcripts._events
     monkeypatch.setattr(transcripts, "_events", events)
     one = exchange(Journal(), wish='{ kind = "reset", after_event = 1 }', stream=True)
-    told_now = told_whole(one)
+    whole = transcript_of(one)
     looks.clear()
     transcript = Transcript(one)
-    assert [transcript[key] for key in told_now if key not in ("request", "answer")] == [*told_now.values()][:-2]
-    assert (len(transcript), looks) == (len(told_now), [])
+    assert [transcript[key] for key in whole if key not in ("request", "answer")] == [*whole.values()][:-2]
+    assert (len(transcript), looks) == (len(whole), [])
     one.record.wrote(1, 1, 0.25)
     assert transcript["outcome"]["events_sent"] == 0
-    assert (list(transcript), looks) == (list(told_now), [])
-    assert [transcript["request"], transcript["answer"]["status"]] == [told_now["request"], 200]
-    assert (dict(transcript).keys(), looks) == (told_now.keys(), [1])
+    assert (list(transcript), looks) == (list(whole), [])
+    assert [transcript["request"], transcript["answer"]["status"]] == [whole["request"], 200]
+    assert (dict(transcript).keys(), looks) == (whole.keys(), [1])
 
 
 def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> None:
@@ -201,14 +201,14 @@ def test_the_whole_of_an_exchange_tells_each_fault_as_it_would_be_written() -> N
     calm = exchange(Journal(), namespace=space, stream=True, wish="crlf")
     wish = '[{ kind = "stall", seconds = 5.0 }, { kind = "error", error = "rate_limit", retry_after = 2 }]'
     harsh = exchange(Journal(), namespace=space, stream=True, wish=wish)
-    assert told(calm)["decision"]["faults"] == ["stall", "crlf"]
-    assert "struck" not in told(calm)["decision"]
-    assert told_whole(calm)["decision"]["struck"] == [
+    assert summary_of(calm)["decision"]["faults"] == ["stall", "crlf"]
+    assert "struck" not in summary_of(calm)["decision"]
+    assert transcript_of(calm)["decision"]["struck"] == [
         {"by": "armed", "rule": "slow", "fault": {"kind": "stall", "seconds": 2, "after_token": 1}},
         {"by": "header", "fault": {"kind": "crlf"}},
     ]
     refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
-    assert told_whole(harsh)["decision"]["struck"] == [{"by": "header", "fault": refusal}]
+    assert transcript_of(harsh)["decision"]["struck"] == [{"by": "header", "fault": refusal}]
 
 
 _REPLACING = [name for name, kind in FAULTS.items() if kind.ends]
@@ -217,13 +217,13 @@ _REPLACING = [name for name, kind in FAULTS.items() if kind.ends]
 @pytest.mark.parametrize("kind", _REPLACING)
 def test_of_an_answer_that_a_fault_has_replaced_nothing_is_told(kind: str) -> None:
     one = exchange(Journal(), stream=True, wish=kind)
-    line = told(one)
+    line = summary_of(one)
     assert line["decision"]["faults"] == [kind]
     assert (line["model"], line["prompt"]) == ("m", "hello")
     assert {"usage", "finish_reasons", "tool_calls", "planned"}.isdisjoint(line)
     assert set(line["timing"]) == {"latency", "speed", "ttft"}
     if FAULTS[kind].places:
-        later = told(exchange(Journal(), stream=True, wish=f'{{ kind = "{kind}", after_event = 2 }}'))
+        later = summary_of(exchange(Journal(), stream=True, wish=f'{{ kind = "{kind}", after_event = 2 }}'))
         assert (later["usage"]["completion_tokens"], later["finish_reasons"]) == (0, [])
         assert (later["planned"]["usage"]["completion_tokens"], later["planned"]["finish_reasons"]) == (4, ["length"])
 
@@ -248,7 +248,7 @@ def test_of_a_stream_that_a_client_leaves_so_much_is_told_as_went_out(shape: Sha
     plan = shape.stream("Tell me about tides", max_tokens=12, n=2 if shape.many else 1).plan
 
     def left(most: int | None = None) -> dict[str, Any]:
-        return told(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+        return summary_of(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
 
     whole = left()
     assert said(whole) == whole["planned"]
@@ -271,13 +271,13 @@ def test_of_a_stream_that_a_client_leaves_so_much_is_told_as_went_out(shape: Sha
     ],
 )
 def test_a_plain_answer_has_gone_out_when_all_of_it_has(wish: str, tokens: int, reasons: list[str]) -> None:
-    line = told(play(exchange(Journal(), wish=wish)))
+    line = summary_of(play(exchange(Journal(), wish=wish)))
     assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (tokens, reasons)
 
 
 @pytest.mark.parametrize("wish", ["no_finish", '{ kind = "half_event", after_token = 4 }'])
 def test_an_end_that_a_client_cannot_have_read_is_not_told(wish: str) -> None:
-    line = told(play(exchange(Journal(), wish=wish, stream=True)))
+    line = summary_of(play(exchange(Journal(), wish=wish, stream=True)))
     assert (line["usage"]["completion_tokens"], line["finish_reasons"]) == (4, [])
 
 
@@ -286,12 +286,12 @@ def test_a_stream_is_finished_once_the_event_that_its_dialect_ends_it_with_has_g
     plan = shape.stream("Tell me about tides", max_tokens=12).plan
 
     def left(most: int) -> dict[str, Any]:
-        return told_whole(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
+        return transcript_of(play(Journal().open("", plan.visit.call.path, plan.visit.call, plan), most))
 
     events = sum(len(run.data) for run in plan.timeline.runs)
-    told_ends = [(whole["answer"]["finished"], bool(whole["finish_reasons"])) for whole in map(left, range(events + 1))]
-    assert all(finished is ended for finished, ended in told_ends)
-    assert {finished for finished, _ in told_ends} == {False, True}
+    ends = [(whole["answer"]["finished"], bool(whole["finish_reasons"])) for whole in map(left, range(events + 1))]
+    assert all(finished is ended for finished, ended in ends)
+    assert {finished for finished, _ in ends} == {False, True}
 
 
 def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> None:
@@ -304,7 +304,7 @@ def test_a_stream_that_is_left_before_its_last_token_is_not_looked_through() -> 
     one.plan = one.plan._replace(timeline=one.plan.timeline._replace(runs=Lazy(walked)))
     one.record.wrote(3, 3, 0.1)
     one.record.closed_by = "client"
-    assert (told(one)["finish_reasons"], told(one)["usage"]["completion_tokens"]) == ([], 3)
+    assert (summary_of(one)["finish_reasons"], summary_of(one)["usage"]["completion_tokens"]) == ([], 3)
 
 
 def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole() -> None:
@@ -325,7 +325,7 @@ def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole()
     def called(wish: str, sent: int, left: bool = False) -> list[str]:
         one = exchange(Journal(), wish=wish, **asked)
         one.record.tokens_sent, one.record.closed_by = sent, "client" if left else "server"
-        return [call["name"] for call in told(one)["tool_calls"]]
+        return [call["name"] for call in summary_of(one)["tool_calls"]]
 
     plan = exchange(Journal(), **asked).plan
     assert plan is not None
@@ -342,7 +342,7 @@ def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole()
 
 
 def test_secrets_are_masked() -> None:
-    headers = told_whole(exchange(Journal()))["request"]["headers"]
+    headers = transcript_of(exchange(Journal()))["request"]["headers"]
     assert headers == {"authorization": "Bearer ****1234", "x-mine": "yes"}
 
 
@@ -363,24 +363,24 @@ def test_secrets_are_masked_by_their_names_wherever_a_request_is_told() -> None:
     query = "api_key=sk%2D0123456789&max_tokens=5&token=0123456789&qstash_token=0123456789&apiKey=0123456789&a=b%20c&c"
     call = Call("POST", "/nowhere", headers, query=query)
     one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", "Nothing is served"))
-    told_request, archived = told_whole(one)["request"], har_entry(one)["request"]
-    assert told_request["headers"] == {
+    request, archived = transcript_of(one)["request"], har_entry(one)["request"]
+    assert request["headers"] == {
         **{name.lower(): "****6789" for name in SECRETS},
         **{name.lower(): "Bearer ****6789" for name in SECRETS if name.endswith("Authorization")},
         **{name.lower(): value for name, value in OPEN.items()},
     }
     masked = "api_key=****6789&max_tokens=5&token=****6789&qstash_token=****6789&apiKey=****6789&a=b%20c&c"
-    assert told_request["query"] == masked
+    assert request["query"] == masked
     assert archived["url"] == f"http://localhost/nowhere?{masked}"
     assert archived["queryString"][0] == {"name": "api_key", "value": "****6789"}
-    assert "012345" not in json.dumps([told_request["query"], archived["queryString"], archived["url"]])
+    assert "012345" not in json.dumps([request["query"], archived["queryString"], archived["url"]])
 
 
 def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
     def credentials(token: str) -> str:
         call = Call("POST", "/nowhere", Headers([(b"cookie", token.encode())]), query=f"token={token}-9999")
         one = Journal().open("", "/nowhere", call, denial=Denial(404, "no_route", ""))
-        return str(told_whole(one)["request"]["credentials"])
+        return str(transcript_of(one)["request"]["credentials"])
 
     assert credentials("one") == credentials("one") != credentials("two")
 
@@ -392,14 +392,14 @@ def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
 def test_a_body_with_numbers_that_might_be_rounded_is_told_as_it_came_too(user: str, is_told: bool) -> None:
     body = f'{{"user":  {user}}}'.encode()
     one = Journal().open("", "/", Call("POST", "/", Headers(), body), denial=Denial(404, "no_route", "no"))
-    request = told_whole(one)["request"]
+    request = transcript_of(one)["request"]
     assert request["body"] == json.loads(body)
     assert request.get("body_text") == (body.decode() if is_told else None)
 
 
 def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
     one = exchange(Journal())
-    assert told_whole(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
+    assert transcript_of(one)["answer"]["body"]["usage"]["completion_tokens"] == 4
     [entry] = har([har_entry(one)])["log"]["entries"]
     assert entry["request"]["queryString"] == [{"name": "a", "value": "1"}]
     assert entry["request"]["url"] == "http://localhost/cerebras/v1/completions?a=1"
@@ -409,7 +409,7 @@ def test_a_plain_answer_is_told_as_json_and_as_har() -> None:
 def test_an_answer_of_our_own_is_told_too() -> None:
     call = Call("GET", "/nothing", Headers())
     one = Journal().open("", "/nothing", call, denial=Denial(404, "no_route", "Nothing is served"))
-    assert told_whole(one)["decision"] == {
+    assert transcript_of(one)["decision"] == {
         "by": "denial",
         "kind": "no_route",
         "message": "Nothing is served",

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mockserver.control.deciding.decision import decide, respond
-from mockserver.control.journal.transcripts import told
+from mockserver.control.journal.transcripts import summary_of
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question, hear
 from mockserver.control.routing import Router
@@ -98,6 +98,6 @@ def test_the_journal_tells_what_the_load_decided() -> None:
     namespace = Namespace("")
     asked(namespace, 0.0, ONE_SLOT)
     plan = asked(namespace, 0.5, ONE_SLOT)
-    timing = told(namespace.journal.open("", "/x", plan.visit.call, plan))["timing"]
+    timing = summary_of(namespace.journal.open("", "/x", plan.visit.call, plan))["timing"]
     assert (timing["position"], round(timing["waited"], 6)) == (1, 0.5)
     assert namespace.engines.describe(0.5) == [{"dialect": "cerebras", "model": "llama3.1-8b", "busy": 1, "waiting": 1}]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mockserver.control.deciding.decision import decide, respond
-from mockserver.control.journal.transcripts import told
+from mockserver.control.journal.transcripts import summary_of
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import settle
 from mockserver.control.own_settings import read_own
@@ -117,5 +117,5 @@ def test_a_namespace_has_a_speed_of_its_own() -> None:
 def test_the_journal_tells_the_latency_in_force_and_the_speed() -> None:
     space = Namespace("")
     plan = asked(Settings(speed=10), wish="slow, itl=1s")
-    timing = told(space.journal.open("", "/x", plan.visit.call, plan))["timing"]
+    timing = summary_of(space.journal.open("", "/x", plan.visit.call, plan))["timing"]
     assert (timing["latency"], timing["speed"], timing["ttft_due"]) == ("slow, itl=1s", 10, pytest.approx(0.15))

@@ -283,7 +283,7 @@ def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_
         @pytest.mark.mockserver(latency="off", edition="documented")
         def test_marker(mockserver):
             my_app.ask_plainly("hello")
-            assert mockserver.last.told["timing"]["ttft_due"] == 0
+            assert mockserver.last.data["timing"]["ttft_due"] == 0
             assert mockserver.last.edition == "documented"
     """
     latency = "import pytest\n\n@pytest.fixture\ndef latency():\n    return {seconds}\n"
@@ -353,8 +353,8 @@ CONFIGURED = """
         with pytest.raises(RuntimeError):
             my_app.ask_plainly("too often")
         assert [view.status for view in mockserver.requests] == [200, 429, 429, 429]
-        assert mockserver.requests[0].told["timing"]["ttft_due"] == 0
-        assert mockserver.last.told["seed"] != 3
+        assert mockserver.requests[0].data["timing"]["ttft_due"] == 0
+        assert mockserver.last.data["seed"] != 3
         assert my_app.ask_plainly("hello") == "Hello from a file."
 
     @pytest.mark.mockserver(fault=[])
@@ -430,7 +430,7 @@ MARKED = """
         def test_the_same_fixture_where_it_is_named(self, mockserver):
             mockserver.on().reply("One.")
             assert my_app.ask_plainly("hello") == "One."
-            assert mockserver.last.told["seed"] == 8
+            assert mockserver.last.data["seed"] == 8
 
     @pytest.mark.mockserver(seed=7)
     class MarkedCase(unittest.TestCase):

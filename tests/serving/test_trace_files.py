@@ -129,7 +129,7 @@ def test_what_has_been_read_may_be_named_by_whoever_comes() -> None:
         assert answer(server, x_mockserver_namespace="mine")[0] == 200
         assert answer(server)[0] == 200
         shown = json.loads(exchange(server.url, "GET", "/_mockserver/settings").body)
-        due = [each.told["timing"]["ttft_due"] for each in server.requests]
+        due = [each.data["timing"]["ttft_due"] for each in server.requests]
     assert due == pytest.approx([0.01, 0.005, 0.002])
     assert (picture["ttft"], shown["traces"]) == ([0.01] * 100, ["ttft.txt"])
 

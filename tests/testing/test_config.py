@@ -48,7 +48,7 @@ def config(tmp_path: Path) -> Path:
 
 
 def due(server: MockServer) -> float:
-    return float(server.last.told["timing"]["ttft_due"])
+    return float(server.last.data["timing"]["ttft_due"])
 
 
 def test_how_requests_are_answered_holds_in_tests_and_what_a_deployment_is_does_not(config: Path) -> None:

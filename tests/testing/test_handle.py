@@ -374,7 +374,7 @@ def test_a_list_of_models_that_fails_by_chance_gets_through_at_last(handle: Hand
         handle.settle(seed=seed)
         tried.append(next(attempt for attempt in range(60) if exchange(handle.url, "GET", space).status == 200))
     assert {0, 1} <= set(tried)
-    assert handle.exchanges[-1].told["decision"]["attempt"] == tried[-1] + 1
+    assert handle.exchanges[-1].data["decision"]["attempt"] == tried[-1] + 1
 
 
 def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(handle: Handle) -> None:
@@ -383,7 +383,7 @@ def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(ha
     handle.wait_idle()
     cancelling(Wire(handle))
     handle.wait_idle()
-    assert [view.told["decision"]["attempt"] for view in handle.requests] == [1, 2]
+    assert [view.data["decision"]["attempt"] for view in handle.requests] == [1, 2]
 
 
 def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:

@@ -1,1 +1,1 @@
-"""The journal: what has happened in a namespace, and how it is told."""
+"""The journal: what has happened in a namespace, and the forms in which others read it."""

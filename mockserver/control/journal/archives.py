@@ -1,4 +1,4 @@
-"""Exchanges told as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
+"""Exchanges as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import masked_query
-from mockserver.control.journal.transcripts import headers_of, masked_headers, told
+from mockserver.control.journal.transcripts import headers_of, masked_headers, summary_of
 from mockserver.core.calls import Call
 from mockserver.core.version import __version__
 
@@ -63,7 +63,7 @@ def har_entry(exchange: Exchange) -> dict[str, Any]:
         },
         "cache": {},
         "timings": {"send": 0, "wait": first * 1000, "receive": (record.seconds - first) * 1000},
-        "_mockserver": told(exchange),
+        "_mockserver": summary_of(exchange),
     }
 
 

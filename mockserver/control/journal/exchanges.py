@@ -1,7 +1,7 @@
 """The journal of a namespace: every exchange, from the moment that its answer is decided, bounded in count and bytes.
 
-An exchange keeps its plan, so that all which can be told of an answer (its events, when they were due, its tokens) is
-worked out only when somebody asks. What is forgotten is counted, so that nobody takes the rest for the whole.
+An exchange keeps its plan: what can be said of an answer (its events, when they were due, its tokens) is worked out
+only when somebody asks. What is forgotten is counted, so that nobody takes the rest for the whole.
 """
 
 from collections import deque
@@ -20,7 +20,7 @@ _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
 
-# To tell the whole of an exchange that weighs so much takes some milliseconds.
+# To write the transcript of an exchange that weighs so much takes some milliseconds.
 _LONG_WEIGHT = 128 * 1024
 
 # What all journals of a server hold together at the most, in bytes.
@@ -76,7 +76,7 @@ class Exchange:
 
     @property
     def is_long(self) -> bool:
-        """Whether to tell the whole of it may take more than some milliseconds."""
+        """Whether its transcript may take more than some milliseconds to write."""
         return self.weight > _LONG_WEIGHT
 
 
@@ -199,7 +199,7 @@ class Journal:
         return stop
 
     def tell(self, exchange: Exchange) -> None:
-        """Tell the watchers of an exchange that has begun, or ended."""
+        """Call the watchers, since an exchange has begun or ended."""
         if exchange.record.closed_by is not None:
             self._unended.discard(exchange)
         for watcher in self._watchers:

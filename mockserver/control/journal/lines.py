@@ -1,4 +1,4 @@
-"""Exchanges told to people, each in a line, and what a journal says of those that it has forgotten."""
+"""Exchanges for people, each in a line, and what a journal says of those that it has forgotten."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,8 +7,8 @@ import orjson
 from mockserver.control.journal.exchanges import MOST_BYTES
 from mockserver.control.journal.views import View
 
-# So many characters of a refusal are told.
-_TOLD = 300
+# So many characters of a refusal are shown.
+_MOST_SHOWN = 300
 
 
 def line(view: View) -> str:
@@ -29,12 +29,12 @@ def line(view: View) -> str:
 
 def journal_lines(views: Sequence[View]) -> list[str]:
     """One line for each exchange: the time from the first, the exchange, and how long the client had stayed away."""
-    told: list[str] = []
+    lines: list[str] = []
     for place, view in enumerate(views):
         since = f"{view.arrived - views[0].arrived:8.3f} s"
         gap = f" (client came back after {max(view.arrived - views[place - 1].end, 0.0):.3f} s)" if place else ""
-        told.append(f"{since}  {line(view)}{gap}")
-    return told
+        lines.append(f"{since}  {line(view)}{gap}")
+    return lines
 
 
 def explain_misses(views: Iterable[View]) -> Iterable[str]:
@@ -69,4 +69,4 @@ def _why(view: View) -> str:
     if not body:
         return ""
     text = body if isinstance(body, str) else orjson.dumps(body).decode()
-    return f" ({' '.join(text.split())[:_TOLD]})"
+    return f" ({' '.join(text.split())[:_MOST_SHOWN]})"

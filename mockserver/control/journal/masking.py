@@ -1,6 +1,6 @@
-"""Secrets of requests, told so that people know them again and nobody else can use them.
+"""Masking the secrets of requests: people recognise their own keys, and nobody else can use them.
 
-Headers and parameters of queries that hold one are known by their names.
+Headers and query parameters that hold a secret are recognised by their names.
 """
 
 import re
@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote_plus
 from mockserver.core.calls import Call, Headers, masked_key
 from mockserver.core.seeding import fingerprint
 
-# What is in the name of a secret, in lower case and with dashes; but tokens are also counted, and limited.
+# Parts of the names of secrets, in lower case and with dashes. Tokens are also counted: such names are no secrets.
 _SECRET = re.compile(
     r"authorization|api-?key|subscription-?key|secret|password|cookie|"
     r"token(?!s|i[sz]|-?(?:count|limit|budget|type|usage))"
@@ -22,8 +22,8 @@ _SCHEMED = re.compile(r"([A-Za-z][A-Za-z-]*) +(\S+)")
 
 def is_secret(name: str) -> bool:
     """Whether a header or a parameter of that name holds what nobody else should read."""
-    told = name.lower().replace("_", "-")
-    return _SECRET.search(told) is not None and _COUNTERS.search(told) is None
+    plain = name.lower().replace("_", "-")
+    return _SECRET.search(plain) is not None and _COUNTERS.search(plain) is None
 
 
 def masked(name: str, value: str) -> str:
@@ -45,15 +45,15 @@ def credentials_digest(call: Call) -> str:
 
 
 def _credentials(headers: Headers, query: str) -> Iterator[str]:
-    told = [(name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in headers.raw]
-    for name, value in (*told, *parse_qsl(query)):
+    sent = [(name.decode("latin-1"), value.decode("latin-1").strip()) for name, value in headers.raw]
+    for name, value in (*sent, *parse_qsl(query)):
         if is_secret(name) and "cookie" not in name.lower():
             yield value
 
 
-def _masked_parameter(told: str) -> str:
-    name, equals, value = told.partition("=")
+def _masked_parameter(parameter: str) -> str:
+    name, equals, value = parameter.partition("=")
     plain = unquote_plus(name)
     if not equals or not is_secret(plain):
-        return told
+        return parameter
     return f"{name}={quote(masked(plain, unquote_plus(value)), safe='*')}"

@@ -20,10 +20,10 @@ from mockserver.core.timeline import Record
 _LAST_EVENTS = 8
 
 
-def told_words(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
+def sent_and_planned(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
     """What has gone out of what the model says, so far where the answer is still open; and as `planned`, in the same
     words, what the model has decided to say, whatever of it goes out."""
-    planned = _told(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
+    planned = _output(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
     return {**(planned if _is_whole(plan, record) else _gone_out(plan, said, record)), "planned": planned}
 
 
@@ -43,12 +43,12 @@ def _gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
     ended = _ended(plan, said, record)
     choices = tuple(choice for choice in said.choices if choice.index in ended)
     # Choices are sent side by side, so that the others have got as far.
-    return _told(
+    return _output(
         said, tokens, choices, lambda call, step: sent >= sum(min(other.steps, step) for other in said.choices)
     )
 
 
-def _told(
+def _output(
     said: Generation, tokens: int, ended: tuple[Choice, ...], is_out: Callable[[ToolCall, int], bool]
 ) -> dict[str, Any]:
     calls = [call for call, step in _calls(said) if is_out(call, step)]

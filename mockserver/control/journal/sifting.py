@@ -39,7 +39,7 @@ def _differing(criteria: Criteria, facts: Facts, number: int) -> Sequence[str]:
     decision = decided(criteria, facts)
     if decision:
         return ()
-    told = tuple(map(str, differences(criteria, facts)))
+    found = tuple(map(str, differences(criteria, facts)))
     if decision is None:
-        raise CriteriaError(f"Nobody knows whether request #{number} matches: {'; '.join(told)}")
-    return told
+        raise CriteriaError(f"Nobody knows whether request #{number} matches: {'; '.join(found)}")
+    return found

@@ -1,6 +1,6 @@
-"""Exchanges told as plain JSON values: a line of the journal, and the whole of it.
+"""Exchanges as plain JSON values: a summary of each, and its transcript, with the request, the answer and every event.
 
-`told` is what the admin API, the fixture and the live page all read; times are in seconds.
+`summary_of` is what the admin API, the fixture and the live page all read; times are in seconds.
 """
 
 import base64
@@ -13,7 +13,7 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
-from mockserver.control.journal.outgoing import has_finished, told_words
+from mockserver.control.journal.outgoing import has_finished, sent_and_planned
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
@@ -26,12 +26,12 @@ _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$"
 # What a double cannot hold has so many digits at least.
 _MANY_DIGITS = re.compile(rb"[0-9]{16}")
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
-# No more events of one answer than this are told.
+# No transcript has more events than this.
 _MOST_EVENTS = 20_000
 
 
-def told(exchange: Exchange) -> dict[str, Any]:
-    """One line of the journal: who asked what, what decided the answer, how it went."""
+def summary_of(exchange: Exchange) -> dict[str, Any]:
+    """An exchange in short: who asked what, what decided the answer, how it went."""
     call, plan = exchange.call, exchange.plan
     line: dict[str, Any] = {
         "number": exchange.number,
@@ -52,14 +52,14 @@ def told(exchange: Exchange) -> dict[str, Any]:
     return line
 
 
-def told_whole(exchange: Exchange) -> dict[str, Any]:
+def transcript_of(exchange: Exchange) -> dict[str, Any]:
     """An exchange with its request, its answer and every event, planned and sent."""
     return dict(Transcript(exchange))
 
 
-def told_exactly(exchange: Exchange) -> dict[str, Any]:
-    """The same, and the body of a plain answer as it went out too, where JSON has another layout than the shortest."""
-    whole = told_whole(exchange)
+def exact_transcript_of(exchange: Exchange) -> dict[str, Any]:
+    """The transcript; a plain answer's body also as it went out, where it is JSON that is not written compactly."""
+    whole = transcript_of(exchange)
     answer, plan = whole["answer"], exchange.plan
     if plan is not None and isinstance(answer.get("body", ""), dict | list):
         body = b"".join(data for run in plan.timeline.runs for data in run.data)
@@ -69,29 +69,29 @@ def told_exactly(exchange: Exchange) -> dict[str, Any]:
 
 
 class Transcript(Mapping[str, Any]):
-    """The same, where the request and the answer are only told when somebody looks at them.
+    """A transcript whose `request` and `answer` are worked out only when somebody looks at them.
 
-    What else is told stands as it was when this was made.
+    All else is as it was when this was made.
     """
 
-    __slots__ = ("_exchange", "_told")
+    __slots__ = ("_exchange", "_known")
 
     def __init__(self, exchange: Exchange) -> None:
         plan = exchange.plan
         self._exchange = exchange
-        self._told = told(exchange)
-        self._told["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
+        self._known = summary_of(exchange)
+        self._known["decision"]["struck"] = [_struck(strike) for strike in plan.struck] if plan is not None else []
 
     def __getitem__(self, key: str) -> Any:
-        if key in _PARTS and key not in self._told:
-            self._told[key] = _PARTS[key](self._exchange)
-        return self._told[key]
+        if key in _PARTS and key not in self._known:
+            self._known[key] = _PARTS[key](self._exchange)
+        return self._known[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter({**self._told, **_PARTS})
+        return iter({**self._known, **_PARTS})
 
     def __len__(self) -> int:
-        return len({**self._told, **_PARTS})
+        return len({**self._known, **_PARTS})
 
 
 def _request(exchange: Exchange) -> dict[str, Any]:
@@ -117,13 +117,13 @@ def _answer(exchange: Exchange) -> dict[str, Any]:
     return answer
 
 
-# The parts of an exchange that take long to tell.
+# The parts that take long to work out.
 _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _request, "answer": _answer}
 
 
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
-    """What the plan of an answer tells: whose it is, what was asked, and of what is said both what has gone out and
-    what was to; nothing of it where a fault leaves nothing of the answer."""
+    """What the plan of an answer says: whose it is, what was asked, and what the model says, both as sent so far and as
+    planned; nothing of that where a fault leaves nothing of the answer."""
     landing, site, request = plan.visit.landing, plan.visit.site, plan.request
     line: dict[str, Any] = {
         "dialect": landing.dialect.name,
@@ -137,7 +137,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
     said = plan.said
     if said is not None:
-        line |= told_words(plan, said, record)
+        line |= sent_and_planned(plan, said, record)
     return line
 
 
@@ -162,18 +162,18 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
     line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
     if plan.nearest is not None:
         line["nearest"] = [
-            {"name": near.name, "differences": [_told_difference(difference) for difference in near.differences]}
+            {"name": near.name, "differences": [_difference(difference) for difference in near.differences]}
             for near in plan.nearest
         ]
     return line if plan.trouble is None else {**line, "handler_error": plan.trouble}
 
 
-def _told_difference(difference: Difference) -> dict[str, Any]:
+def _difference(difference: Difference) -> dict[str, Any]:
     """Where a request differs from a stub. A secret that came is not shown."""
     field = _SECRET_FIELD.search(difference.field)
     hidden = field is not None and (field["header"] is None or is_secret(field["header"]))
-    told = difference._asdict()
-    return {**told, "found": "something else, masked"} if hidden and difference.found != "nothing" else told
+    is_masked = hidden and difference.found != "nothing"
+    return difference._asdict() | ({"found": "something else, masked"} if is_masked else {})
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 
 
 def _body(key: str, data: bytes) -> dict[str, Any]:
-    """Bytes under a key: as JSON where they are, else as text, else in base64 under `<key>_base64`.
+    """Bytes under a key: as a JSON value where they are one, else as text, else in base64 under `<key>_base64`.
 
     JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came.
     """
@@ -243,10 +243,10 @@ def _might_be_rounded(data: bytes) -> bool:
 
 def headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     """Headers by name; the first of equal names counts."""
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in raw:
-        told.setdefault(name.decode("latin-1"), value.decode("latin-1"))
-    return told
+        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
+    return headers
 
 
 def masked_headers(headers: Headers) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Exchanges as tests look at them: frozen views of what the journal tells (`transcripts.told_whole`).
+"""Exchanges as tests look at them: frozen views of what the journal tells (`transcripts.transcript_of`).
 
 A view made in the server's process, one that came through the admin API and one out of a journal file are the same.
 """
@@ -23,27 +23,27 @@ _BREACHES = frozenset(
 class View:
     """One exchange: what came, what decided the answer, how it went. Times are in seconds, on the server's clock."""
 
-    told: Mapping[str, Any]
+    data: Mapping[str, Any]
 
     @property
     def number(self) -> int:
         """Its number within the namespace, from 1 on."""
-        return int(self.told["number"])
+        return int(self.data["number"])
 
     @property
     def namespace(self) -> str:
         """The namespace that it belongs to."""
-        return str(self.told["namespace"])
+        return str(self.data["namespace"])
 
     @property
     def at(self) -> float:
         """When it came, in Unix seconds."""
-        return float(self.told["at"])
+        return float(self.data["at"])
 
     @property
     def arrived(self) -> float:
         """When it came, on a clock that only goes forward."""
-        return float(self.told.get("arrived", self.at))
+        return float(self.data.get("arrived", self.at))
 
     @property
     def ended(self) -> float | None:
@@ -58,17 +58,17 @@ class View:
     @property
     def ahead(self) -> float:
         """How far the clock had been put forward when it came."""
-        return float(self.told.get("ahead", 0.0))
+        return float(self.data.get("ahead", 0.0))
 
     @property
     def method(self) -> str:
         """The HTTP method."""
-        return str(self.told["method"])
+        return str(self.data["method"])
 
     @property
     def path(self) -> str:
         """The path as it came, without the namespace."""
-        return str(self.told["path"])
+        return str(self.data["path"])
 
     @property
     def query(self) -> str:
@@ -94,37 +94,37 @@ class View:
     @property
     def dialect(self) -> str | None:
         """Whose API it was for; None where nothing is served."""
-        return self.told.get("dialect")
+        return self.data.get("dialect")
 
     @property
     def operation(self) -> str | None:
         """Which of the dialect's operations, None where it has none for the path."""
-        return self.told.get("operation")
+        return self.data.get("operation")
 
     @property
     def edition(self) -> str | None:
         """The edition that was spoken."""
-        return self.told.get("edition")
+        return self.data.get("edition")
 
     @property
     def seed(self) -> int | None:
         """The seed that the answer was derived from."""
-        return self.told.get("seed")
+        return self.data.get("seed")
 
     @property
     def is_question(self) -> bool:
         """Whether a model was asked; lists of models and the like are no questions, what nobody serves is one."""
-        return bool(self.told.get("question", True))
+        return bool(self.data.get("question", True))
 
     @property
     def model(self) -> str | None:
         """The model that was asked; None when the request was not understood."""
-        return self.told.get("model")
+        return self.data.get("model")
 
     @property
     def prompt(self) -> str | None:
         """The prompt; of a chat the last user message."""
-        return self.told.get("prompt")
+        return self.data.get("prompt")
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
@@ -143,17 +143,17 @@ class View:
     @property
     def streamed(self) -> bool:
         """Whether the answer was a stream of events."""
-        return bool(self.told.get("streamed", False))
+        return bool(self.data.get("streamed", False))
 
     @property
     def status(self) -> int:
         """The HTTP status of the answer."""
-        return int(self.told["status"])
+        return int(self.data["status"])
 
     @property
     def answer(self) -> Mapping[str, Any]:
         """The answer: its `status`, `headers`, `events`, `ending`, and the `body` where it was no stream."""
-        answer: Mapping[str, Any] = self.told.get("answer", {})
+        answer: Mapping[str, Any] = self.data.get("answer", {})
         return answer
 
     @property
@@ -195,7 +195,7 @@ class View:
     @property
     def usage(self) -> Mapping[str, int]:
         """`prompt_tokens`, and the `completion_tokens` that went out; empty where nothing was generated."""
-        usage: Mapping[str, int] = self.told.get("usage", {})
+        usage: Mapping[str, int] = self.data.get("usage", {})
         return usage
 
     @property
@@ -206,19 +206,19 @@ class View:
     @property
     def finish_reasons(self) -> Sequence[str]:
         """Why each choice ended, of those whose end went out."""
-        reasons: Sequence[str] = self.told.get("finish_reasons", ())
+        reasons: Sequence[str] = self.data.get("finish_reasons", ())
         return reasons
 
     @property
     def planned(self) -> Mapping[str, Any]:
         """`usage`, `finish_reasons` and `tool_calls` as the model had decided them, whatever of it went out."""
-        planned: Mapping[str, Any] = self.told.get("planned", {})
+        planned: Mapping[str, Any] = self.data.get("planned", {})
         return planned
 
     @property
     def tool_calls(self) -> Sequence[Mapping[str, str]]:
         """The tools that the answer calls: `name` and `arguments`, as the model wrote them, of those sent whole."""
-        calls: Sequence[Mapping[str, str]] = self.told.get("tool_calls", ())
+        calls: Sequence[Mapping[str, str]] = self.data.get("tool_calls", ())
         return calls
 
     @property
@@ -293,7 +293,7 @@ class View:
         return self._part("outcome")
 
     def _part(self, name: str) -> Mapping[str, Any]:
-        part: Mapping[str, Any] = self.told.get(name, {})
+        part: Mapping[str, Any] = self.data.get(name, {})
         return part
 
     def __repr__(self) -> str:

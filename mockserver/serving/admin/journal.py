@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from mockserver.control.journal.archives import har, har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
-from mockserver.control.journal.transcripts import told, told_exactly, told_whole
+from mockserver.control.journal.transcripts import exact_transcript_of, summary_of, transcript_of
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
@@ -28,7 +28,7 @@ _LISTED = 1000
 _AFTER = Query("after", WHOLE, "only exchanges with a greater number")
 _LATEST = (_AFTER, Query("limit", WHOLE, f"only the latest so many; {_LISTED} by default"))
 _ALL = (_AFTER, Query("limit", WHOLE, "only the latest so many; all by default"))
-# So many exchanges of a file are told at a time.
+# So many exchanges of a file are written at a time.
 _BATCH = 64
 _EXCHANGES = table(
     {
@@ -47,22 +47,22 @@ _SIFTED = table(
 
 
 async def _listed(asked: Asked) -> Response:
-    tell = _whole if asked.is_set("full") else partial(in_turns, _line)
+    write = _whole if asked.is_set("full") else partial(in_turns, _line)
     journal = asked.namespace.journal
     opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked, _LISTED)
-    lines = b",\n".join(await tell(exchanges))
+    lines = b",\n".join(await write(exchanges))
     body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
     return Response(body, media_type="application/json")
 
 
 async def _lines(asked: Asked) -> Response:
-    return StreamingResponse(_told_lines(_slice(asked)), media_type="application/x-ndjson")
+    return StreamingResponse(_jsonl(_slice(asked)), media_type="application/x-ndjson")
 
 
-async def _told_lines(exchanges: Sequence[Exchange]) -> AsyncIterator[bytes]:
+async def _jsonl(exchanges: Sequence[Exchange]) -> AsyncIterator[bytes]:
     """The exchanges as lines, some at a time: those of a long journal take more memory than the journal itself."""
     for start in range(0, len(exchanges), _BATCH):
-        yield b"".join(await _whole(exchanges[start : start + _BATCH], told_exactly, orjson.OPT_APPEND_NEWLINE))
+        yield b"".join(await _whole(exchanges[start : start + _BATCH], exact_transcript_of, orjson.OPT_APPEND_NEWLINE))
 
 
 async def _archive(asked: Asked) -> Response:
@@ -74,7 +74,7 @@ async def _archive(asked: Asked) -> Response:
 async def _unmatched(asked: Asked) -> Response:
     exchanges = asked.namespace.journal.exchanges()
     missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
-    return admin_json({"exchanges": await in_turns(told, missed)})
+    return admin_json({"exchanges": await in_turns(summary_of, missed)})
 
 
 async def _one(asked: Asked) -> Response:
@@ -190,14 +190,14 @@ JOURNAL = (
 
 
 def _line(exchange: Exchange) -> bytes:
-    return orjson.dumps(told(exchange))
+    return orjson.dumps(summary_of(exchange))
 
 
 async def _whole(
-    exchanges: Sequence[Exchange], tell: Callable[[Exchange], Any] = told_whole, option: int | None = None
+    exchanges: Sequence[Exchange], write: Callable[[Exchange], Any] = transcript_of, option: int | None = None
 ) -> list[bytes]:
     """The whole of exchanges as JSON, by turns with everybody else; that of long answers in a thread."""
-    return await in_turns(lambda each: orjson.dumps(tell(each), option=option), exchanges, attrgetter("is_long"))
+    return await in_turns(lambda each: orjson.dumps(write(each), option=option), exchanges, attrgetter("is_long"))
 
 
 def _slice(asked: Asked, most: int | None = None) -> list[Exchange]:
