@@ -24,8 +24,9 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.failures import FailureKind
 from mockserver.core.installed import load_dialects
 from mockserver.core.quotas import Limit
-from mockserver.faults.catalogue import FAULTS, PLACES, Kind, Setting
+from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS, Act
+from mockserver.faults.values import PLACE_KEYS, Setting
 from mockserver.latency.presets import presets as known_presets
 from mockserver.serving.admin.api import SUBJECTS
 from mockserver.serving.admin.openapi import admin_document
@@ -166,7 +167,7 @@ def _strikes(kind: Kind) -> str:
     whom = "streams" if kind.streams else whom
     if kind.needs is not None:
         whom = "streams that say it"
-    if kind.places == PLACES:
+    if kind.places == tuple(PLACE_KEYS):
         return f"{whom}, placed"
     return f"{whom}, {codes(kind.places)}" if kind.places else whom
 

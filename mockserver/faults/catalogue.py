@@ -6,7 +6,7 @@ dialect's own words for a failure are given to them; all others know no vendor.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, get_args
 
 from mockserver.core.failures import FailureKind
 from mockserver.core.generation import FinishReason
@@ -15,24 +15,11 @@ from mockserver.faults import answers, connections, fields, streams
 from mockserver.faults.events import Words, goes_on, goes_on_twice, reaches
 from mockserver.faults.rules import Fault, Place
 from mockserver.faults.speech import Change, break_calls, decline, finish, repeat, silence, whitespace
+from mockserver.faults.values import NUMBER, PLACE_KEYS, TEXT, WHOLE, Setting
 
 Harm = Literal["none", "truncates", "spoils"]
 
-# Where a fault within an answer can strike.
-PLACES = ("after_event", "after_token", "after_bytes", "at")
-
-
-class Setting(NamedTuple):
-    """Something that a kind can be told: its type, its value when untold, and what it means.
-
-    A text may be one of the `choices`, where there are any; a number is `least` or more.
-    """
-
-    type: type | tuple[type, ...]
-    default: Any
-    summary: str
-    choices: tuple[str, ...] = ()
-    least: float = 0
+_ANYWHERE = tuple(PLACE_KEYS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +53,11 @@ class Kind:
     harm: Harm = field(kw_only=True)
 
 
-_SECONDS = {"seconds": Setting((int, float), 5.0, "how long, in seconds")}
+_SECONDS = {"seconds": Setting(NUMBER, 5.0, "how long, in seconds")}
 _FAILURES = tuple(FailureKind)
 _FAILURE = {
-    "error": Setting(str, "server_error", "what has failed, by its neutral name", _FAILURES),
-    "message": Setting(str, "", "other words than the vendor's"),
+    "error": Setting(TEXT, "server_error", "what has failed, by its neutral name", _FAILURES),
+    "message": Setting(TEXT, "", "other words than the vendor's"),
 }
 
 FAULTS: dict[str, Kind] = {
@@ -79,9 +66,9 @@ FAULTS: dict[str, Kind] = {
         "the vendor's own error instead of an answer",
         _FAILURE
         | {
-            "error": Setting(str, "server_error", "what has failed, in any vendor's shape", _FAILURES),
-            "retry_after": Setting((int, float), None, "seconds that the answer asks the client to wait"),
-            "retry_after_as": Setting(str, "seconds", "how it is said", ("seconds", "ms", "date")),
+            "error": Setting(TEXT, "server_error", "what has failed, in any vendor's shape", _FAILURES),
+            "retry_after": Setting(NUMBER, None, "seconds that the answer asks the client to wait"),
+            "retry_after_as": Setting(TEXT, "seconds", "how it is said", ("seconds", "ms", "date")),
         },
         ends=True,
         harm="none",
@@ -90,9 +77,9 @@ FAULTS: dict[str, Kind] = {
         answers.status,
         "any status, with any body",
         {
-            "status": Setting(int, 503, "the HTTP status"),
-            "body": Setting(str, "", "the body"),
-            "content_type": Setting(str, "text/plain", "its content type"),
+            "status": Setting(WHOLE, 503, "the HTTP status"),
+            "body": Setting(TEXT, "", "the body"),
+            "content_type": Setting(TEXT, "text/plain", "its content type"),
         },
         ends=True,
         harm="spoils",
@@ -103,7 +90,7 @@ FAULTS: dict[str, Kind] = {
     "content_type": Kind(
         answers.content_type,
         "another content type",
-        {"value": Setting(str, "text/plain", "the content type")},
+        {"value": Setting(TEXT, "text/plain", "the content type")},
         head=True,
         harm="none",
     ),
@@ -112,7 +99,7 @@ FAULTS: dict[str, Kind] = {
         "the vendor's error in the middle of a stream",
         _FAILURE,
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="spoils",
@@ -121,7 +108,7 @@ FAULTS: dict[str, Kind] = {
         streams.cut,
         "a stream that ends without its terminator",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         ends=True,
         harm="truncates",
         within=goes_on,
@@ -130,7 +117,7 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.half_event),
         "a stream that ends within an event",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         ends=True,
         harm="truncates",
         within=goes_on,
@@ -139,7 +126,7 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.malformed),
         "an event that is no JSON",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         harm="spoils",
         within=goes_on,
     ),
@@ -154,13 +141,13 @@ FAULTS: dict[str, Kind] = {
         fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
     ),
     "drop": Kind(
-        streams.over(streams.drop), "an event is missing", streams=True, places=PLACES, harm="none", within=goes_on
+        streams.over(streams.drop), "an event is missing", streams=True, places=_ANYWHERE, harm="none", within=goes_on
     ),
     "duplicate": Kind(
         streams.over(streams.duplicate),
         "an event comes twice",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         harm="none",
         within=goes_on,
     ),
@@ -168,30 +155,35 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.swap),
         "two events come in the wrong order",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         harm="none",
         within=goes_on_twice,
     ),
     "stall": Kind(
-        streams.over(streams.stall), "nothing comes for a while", _SECONDS, places=PLACES, harm="none", within=goes_on
+        streams.over(streams.stall),
+        "nothing comes for a while",
+        _SECONDS,
+        places=_ANYWHERE,
+        harm="none",
+        within=goes_on,
     ),
     "keep_alive": Kind(
         streams.over(streams.keep_alive),
         "nothing but comment lines for a while",
         {
-            "seconds": Setting((int, float), 1.0, "seconds from one to the next"),
-            "count": Setting(int, 3, "how many of them", least=1),
-            "text": Setting(str, "keep-alive", "the comment"),
+            "seconds": Setting(NUMBER, 1.0, "seconds from one to the next"),
+            "count": Setting(WHOLE, 3, "how many of them", least=1),
+            "text": Setting(TEXT, "keep-alive", "the comment"),
         },
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         harm="none",
         within=goes_on,
     ),
     "burst": Kind(
         streams.over(streams.burst),
         "several events in one write",
-        {"events": Setting(int, 4, "how many events leave together, with the last of them", least=2)},
+        {"events": Setting(WHOLE, 4, "how many events leave together, with the last of them", least=2)},
         streams=True,
         harm="none",
     ),
@@ -199,8 +191,8 @@ FAULTS: dict[str, Kind] = {
         streams.over(streams.split),
         "events in pieces, within a character where there is one to cut",
         {
-            "pieces": Setting(int, 3, "how many pieces an event is cut in", least=2),
-            "gap": Setting((int, float), 0.002, "seconds between them"),
+            "pieces": Setting(WHOLE, 3, "how many pieces an event is cut in", least=2),
+            "gap": Setting(NUMBER, 0.002, "seconds between them"),
         },
         streams=True,
         harm="none",
@@ -209,7 +201,7 @@ FAULTS: dict[str, Kind] = {
     "comment": Kind(
         streams.over(streams.comment),
         "comment lines between the events",
-        {"text": Setting(str, "keep-alive", "the comment")},
+        {"text": Setting(TEXT, "keep-alive", "the comment")},
         streams=True,
         harm="none",
     ),
@@ -217,7 +209,7 @@ FAULTS: dict[str, Kind] = {
     "encoding": Kind(
         streams.over(streams.encoding),
         "bytes in another encoding",
-        {"charset": Setting(str, "utf-16-le", "Python's name of it")},
+        {"charset": Setting(TEXT, "utf-16-le", "Python's name of it")},
         harm="spoils",
     ),
     "late_done": Kind(
@@ -231,7 +223,7 @@ FAULTS: dict[str, Kind] = {
     "reset": Kind(
         connections.broken_off("reset"),
         "the connection is reset (RST)",
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         harm="truncates",
         ends=True,
@@ -239,7 +231,7 @@ FAULTS: dict[str, Kind] = {
     "close": Kind(
         connections.broken_off("close"),
         "the connection is closed too early (FIN)",
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="truncates",
@@ -247,7 +239,7 @@ FAULTS: dict[str, Kind] = {
     "hang": Kind(
         connections.broken_off("hang"),
         "nothing more comes, and the connection stays open",
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="truncates",
@@ -256,7 +248,7 @@ FAULTS: dict[str, Kind] = {
         connections.broken_off("close", b"XYZ\r\n"),
         "a chunk whose size is no number",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="truncates",
@@ -265,7 +257,7 @@ FAULTS: dict[str, Kind] = {
         connections.half_chunk,
         "a connection that is closed within a chunk",
         streams=True,
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="truncates",
@@ -273,7 +265,7 @@ FAULTS: dict[str, Kind] = {
     "half_open": Kind(
         connections.broken_off("half_open"),
         "the server is gone without a word: silence, and a reset for whoever sends on",
-        places=PLACES,
+        places=_ANYWHERE,
         within=reaches,
         ends=True,
         harm="truncates",
@@ -285,7 +277,7 @@ FAULTS: dict[str, Kind] = {
     "half_head": Kind(
         connections.half_head,
         "half a head, and then nothing",
-        {"then": Setting(str, "hang", "what comes then", ("hang", "reset", "close"))},
+        {"then": Setting(TEXT, "hang", "what comes then", ("hang", "reset", "close"))},
         ends=True,
         harm="truncates",
     ),
@@ -304,7 +296,7 @@ FAULTS: dict[str, Kind] = {
     "finish": Kind(
         None,
         "the model ends early, for a reason",
-        {"reason": Setting(str, "length", "for which", get_args(FinishReason)[:3])},
+        {"reason": Setting(TEXT, "length", "for which", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
         harm="none",
@@ -314,7 +306,7 @@ FAULTS: dict[str, Kind] = {
     "whitespace": Kind(
         None,
         "the model writes line ends until it may not go on, as JSON modes do that were not told to write JSON",
-        {"tokens": Setting(int, 4096, "how many, where the request allows more")},
+        {"tokens": Setting(WHOLE, 4096, "how many, where the request allows more")},
         places=("after_token",),
         says=whitespace,
         harm="none",
@@ -325,7 +317,7 @@ FAULTS: dict[str, Kind] = {
         "the model calls a tool in a way that nobody can use",
         {
             "how": Setting(
-                str,
+                TEXT,
                 "json",
                 "json: it breaks off; name: no such tool; schema: a list, not an object",
                 ("json", "name", "schema"),
@@ -339,15 +331,15 @@ FAULTS: dict[str, Kind] = {
         streams.over(connections.bandwidth),
         "a slow line, in small pieces",
         {
-            "bytes_per_second": Setting((int, float), 1000, "how many bytes it carries in a second", least=1),
-            "piece": Setting(int, 16, "how many bytes leave at a time", least=1),
+            "bytes_per_second": Setting(NUMBER, 1000, "how many bytes it carries in a second", least=1),
+            "piece": Setting(WHOLE, 16, "how many bytes leave at a time", least=1),
         },
         harm="none",
     ),
     "drip": Kind(
         streams.over(connections.drip),
         "an answer byte by byte",
-        {"bytes_per_second": Setting((int, float), 100, "how many bytes leave in a second", least=1)},
+        {"bytes_per_second": Setting(NUMBER, 100, "how many bytes leave in a second", least=1)},
         harm="none",
     ),
     "refuse": Kind(None, "connections are refused: nobody listens", listens=True, harm="none"),

@@ -17,15 +17,12 @@ from typing import Any
 from mockserver.core.criteria import Criteria, CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.core.toml import TomlError, read_toml_value
-from mockserver.faults.catalogue import FAULTS, Kind, Setting
+from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Chance, Fault, Place
 from mockserver.faults.scenarios import SCENARIOS, acts
+from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Setting, ValueType
 
-_PLACE = {"after_event": int, "after_token": int, "after_bytes": int, "at": (int, float)}
-_NUMBER = (int, float)
-_WINDOW = {"from": _NUMBER, "for": _NUMBER}
-_CHANCE = {"times": int, "every": int, "skip": int, **_WINDOW}
-
+_CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
 # Another word for a failure, as its status is called.
 _OTHER_WORDS = {"not_found": "unknown_model"}
 # How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
@@ -74,16 +71,16 @@ def read_fault(table: object) -> Fault:
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
         raise FaultError(f"kind: {unknown('fault', name, FAULTS)}")
-    chosen = _WINDOW if kind.listens else (*_CHANCE, "share", "match")
+    chosen = WINDOW_KEYS if kind.listens else (*_CHANCE_KEYS, "share", "match")
     _check_keys(name, table, ("kind", *kind.settings, *kind.places, *chosen))
-    if sum(key in table for key in _PLACE) > 1:
+    if sum(key in table for key in PLACE_KEYS) > 1:
         raise FaultError(
-            f"{name}: strikes in one place: {', '.join(key for key in table if key in _PLACE)} are too many"
+            f"{name}: strikes in one place: {', '.join(key for key in table if key in PLACE_KEYS)} are too many"
         )
     return Fault(
         kind=name,
         settings=_settings(name, kind, table),
-        place=Place(**_typed(name, table, _PLACE)),
+        place=Place(**_typed(name, table, PLACE_KEYS)),
         chance=_chance(name, {"for": _LISTENER_FAILS, **table} if kind.listens else table),
         match=_match(name, table.get("match", {})),
     )
@@ -94,7 +91,7 @@ def table_of(fault: Fault) -> dict[str, Any]:
     when nothing is said."""
     settings = FAULTS[fault.kind].settings
     said = {key: value for key, value in fault.settings.items() if value != settings[key].default}
-    place = {key: getattr(fault.place, key) for key in _PLACE if getattr(fault.place, key) is not None}
+    place = {key: getattr(fault.place, key) for key in PLACE_KEYS if getattr(fault.place, key) is not None}
     return {"kind": fault.kind, **said, **place}
 
 
@@ -110,11 +107,11 @@ def _scenario(table: Mapping[str, Any]) -> tuple[Fault, ...]:
     scenario = SCENARIOS.get(name) if isinstance(name, str) else None
     if scenario is None:
         raise FaultError(f"scenario: {unknown('scenario', name, SCENARIOS)}")
-    _check_keys(name, table, ("scenario", *_WINDOW, "match"))
-    window = _typed(name, table, _WINDOW)
+    _check_keys(name, table, ("scenario", *WINDOW_KEYS, "match"))
+    window = _typed(name, table, WINDOW_KEYS)
     match = _match(name, table.get("match", {}))
-    told = acts(scenario, window.get("from", 0.0), window.get("for"))
-    return tuple(replace(read_fault(act), match=match) for act in told)
+    tables = acts(scenario, window.get("from", 0.0), window.get("for"))
+    return tuple(replace(read_fault(act), match=match) for act in tables)
 
 
 def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
@@ -156,7 +153,7 @@ def _check_encoding(name: str, encoding: str) -> None:
 
 
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
-    given = _typed(name, table, _CHANCE)
+    given = _typed(name, table, _CHANCE_KEYS)
     for word, field_name in (("from", "start"), ("for", "seconds")):
         if word in given:
             given[field_name] = given.pop(word)
@@ -207,16 +204,11 @@ def _header(name: str, text: object) -> dict[str, object]:
     return {key.strip(): value.strip() if colon else {"exists": True}}
 
 
-def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, Any]) -> dict[str, Any]:
+def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, Any]:
     """The values of some keys, each of its type; no count and no time is negative."""
     given = {key: table[key] for key in types if key in table}
     for key, value in given.items():
-        right = isinstance(value, types[key]) and (types[key] is bool or not isinstance(value, bool))
-        if not right or (isinstance(value, int | float) and not 0 <= value <= _MOST):
-            raise FaultError(f"{name}.{key}: {value!r} is no {_type_name(types[key])}")
+        wanted = types[key]
+        if not wanted.fits(value) or (wanted is not TEXT and not 0 <= value <= _MOST):
+            raise FaultError(f"{name}.{key}: {value!r} is no {wanted}{'' if wanted is TEXT else ' from 0 on'}")
     return given
-
-
-def _type_name(wanted: Any) -> str:
-    names = {int: "whole number from 0 on", str: "text", bool: "true or false"}
-    return names.get(wanted, "number from 0 on")

@@ -10,8 +10,9 @@ from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.failures import FailureKind
 from mockserver.core.naming import unknown
 from mockserver.core.seeding import derive
-from mockserver.faults.catalogue import FAULTS, Kind, Setting
+from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.scenarios import SCENARIOS
+from mockserver.faults.values import Setting
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.pace import pace
 from mockserver.latency.presets import OFF, presets
@@ -112,9 +113,7 @@ def _kind(name: str, kind: Kind) -> dict[str, Any]:
 
 
 def _setting(name: str, setting: Setting) -> dict[str, Any]:
-    words = {str: "text", int: "whole number"}
-    type_name = words.get(setting.type, "number") if isinstance(setting.type, type) else "number"
-    own = {"name": name, "type": type_name, "default": setting.default, "summary": setting.summary}
+    own = {"name": name, "type": setting.type, "default": setting.default, "summary": setting.summary}
     return {**own, "choices": setting.choices}
 
 

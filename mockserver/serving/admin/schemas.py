@@ -19,8 +19,10 @@ from mockserver.core.criteria import FIELDS
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
-from mockserver.faults.catalogue import FAULTS, PLACES, Setting
+from mockserver.faults import values
+from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.scenarios import SCENARIOS
+from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, WINDOW_KEYS, Setting, ValueType
 from mockserver.serving.admin.json_schema import (
     ANY,
     FLAG,
@@ -36,6 +38,9 @@ from mockserver.serving.admin.json_schema import (
     said,
     table,
 )
+
+# The schema of a value in a fault's table, by its type.
+_SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
 
 
 def _settings(names: Iterable[str]) -> Schema:
@@ -53,18 +58,16 @@ def _fault() -> Schema:
     for kind in FAULTS.values():
         for key, setting in kind.settings.items():
             keys.setdefault(key, said(_setting(setting), setting.summary))
-    keys |= dict.fromkeys(PLACES, NUMBER)
-    keys |= {key: said(NUMBER, "a count") for key in ("times", "every", "skip")}
-    keys |= {key: said(NUMBER, "in seconds") for key in ("from", "for")}
+    keys |= {key: _SCHEMA_OF[type] for key, type in PLACE_KEYS.items()}
+    keys |= {key: said(_SCHEMA_OF[type], "a count") for key, type in COUNT_KEYS.items()}
+    keys |= {key: said(_SCHEMA_OF[type], "in seconds") for key, type in WINDOW_KEYS.items()}
     keys["share"] = {"description": "a probability, or two between which it moves"}
     keys["match"] = reference("Match")
     return {"type": "object", "properties": keys, "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
 
 
 def _setting(setting: Setting) -> Schema:
-    if setting.choices:
-        return one_of(setting.choices)
-    return {str: TEXT, int: WHOLE}.get(setting.type, NUMBER) if isinstance(setting.type, type) else NUMBER
+    return one_of(setting.choices) if setting.choices else _SCHEMA_OF[setting.type]
 
 
 def _match() -> Schema:
@@ -218,7 +221,7 @@ _KIND = table(
         "kind": TEXT,
         "summary": TEXT,
         "settings": rows(_KIND_SETTING),
-        "places": rows(one_of(PLACES)),
+        "places": rows(one_of(PLACE_KEYS)),
         "streams": said(FLAG, "whether it strikes streams alone"),
         "listens": said(FLAG, "whether it is the listener that fails"),
         "model": said(FLAG, "whether it strikes what a model says"),
@@ -229,7 +232,7 @@ _ARMED = table(
         "name": TEXT,
         "kind": one_of(FAULTS),
         "settings": by_name(ANY),
-        "place": table({place: maybe(NUMBER) for place in PLACES}),
+        "place": table({place: maybe(_SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
         "chance": table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),
