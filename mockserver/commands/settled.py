@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver.control.names import check_all
-from mockserver.control.options import OPTIONS, from_environment, from_texts, settle
+from mockserver.control.options import OPTIONS, from_environment, from_texts
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
-from mockserver.serving.config_files import read_config
+from mockserver.serving.config_files import settings_by
 from mockserver.serving.sources import Sources
-from mockserver.serving.trace_files import TraceFiles, together
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -35,15 +34,14 @@ def settings_of(
 
     The files that they are read from are noted in the `sources`.
     """
-    sources = Sources() if sources is None else sources
-    config, here = config_path(options), TraceFiles(Path(), sources=sources)
-    beside = TraceFiles(config.parent if config else Path(), sources=sources)
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
-    told = {name: value for name, value in given.items() if value is not None}
-    environment, command_line = from_environment(os.environ, here), from_texts(told, "option", here)
-    pinned = {"pinned": frozenset((*environment, *command_line))}
-    file = read_config(config, beside, sources) if config else {}
-    return settle(usual, file, environment, command_line, pinned, {"traces": together(beside.traces(), here.traces())})
+    command_line = {name: value for name, value in given.items() if value is not None}
+    return settings_by(
+        config_path(options),
+        lambda traces: from_environment(os.environ, traces) | from_texts(command_line, "option", traces),
+        usual=usual,
+        sources=sources,
+    )
 
 
 def config_path(options: argparse.Namespace) -> Path | None:

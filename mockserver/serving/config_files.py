@@ -1,14 +1,47 @@
-"""Config files: what one says, and what the files say that it names."""
+"""Config files: what one says, what the files say that it names, and settings that are said beside it."""
 
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from mockserver.control.config import from_toml
+from mockserver.control.options import settle
 from mockserver.control.routing import operations_of
-from mockserver.control.settings import ConfigError
+from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.installed import load_dialects
 from mockserver.serving.sources import Sources
-from mockserver.serving.trace_files import TraceFiles
+from mockserver.serving.trace_files import TraceFiles, together
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def settings_by(
+    config: Path | None,
+    read_beside: Callable[[TraceFiles], Mapping[str, Any]],
+    *,
+    usual: Mapping[str, Any] = _NOTHING,
+    without: Collection[str] = (),
+    pinned: Collection[str] = (),
+    sources: Sources | None = None,
+) -> Settings:
+    """The settings of a config file, where there is one, over the `usual` ones and under those that are said beside it.
+
+    `read_beside` reads the latter, which may name traces. No route of the file undoes them, nor any that are `pinned`;
+    `without` are names of which the file's settings do not count. Files that the config names lie beside it, others in
+    the working directory. What is read is noted in the `sources`. Raises ConfigError.
+    """
+    sources = Sources() if sources is None else sources
+    here = TraceFiles(Path(), sources=sources)
+    there = TraceFiles(config.parent if config else Path(), sources=sources)
+    beside = read_beside(here)
+    file = read_config(config, there, sources) if config else {}
+    return settle(
+        usual,
+        {name: value for name, value in file.items() if name not in without},
+        beside,
+        {"pinned": frozenset((*pinned, *beside)), "traces": together(there.traces(), here.traces())},
+    )
 
 
 def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) -> dict[str, Any]:
@@ -17,11 +50,13 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     sources = Sources() if sources is None else sources
     try:
         text = sources.note(path).read_text(encoding="utf-8")
-        known = operations_of(load_dialects())
-        told = from_toml(text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces, known)
+        operations = operations_of(load_dialects())
+        file = from_toml(
+            text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces, operations
+        )
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not a UTF-8 text") from None
     # What a file names lies beside it, wherever the server is started.
-    return told | {"stubs": str(path.parent / told["stubs"])} if told.get("stubs") else told
+    return file | {"stubs": str(path.parent / file["stubs"])} if file.get("stubs") else file

@@ -11,9 +11,9 @@ from uvicorn.server import ServerState
 from mockserver.control.options import OPTIONS, from_texts, settle
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.naming import unknown
-from mockserver.serving.config_files import read_config
+from mockserver.serving.config_files import settings_by
 from mockserver.serving.server import Loop, ServerThread
-from mockserver.serving.trace_files import TraceFiles, together
+from mockserver.serving.trace_files import TraceFiles
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
 
@@ -91,18 +91,20 @@ class MockServer(Handle):
 def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
     """Settings with others over them, by name."""
     traces = TraceFiles(Path(), base.traces)
-    told = _read(options, traces)
-    return replace(base, **told, traces=traces.traces())
+    own = _read(options, traces)
+    return replace(base, **own, traces=traces.traces())
 
 
 def _settled_by_file(path: Path, options: Mapping[str, Any]) -> Settings:
     """The settings of a test's server by a config file, with others over them, by name."""
-    beside, here = TraceFiles(path.parent), TraceFiles(Path())
-    file = {name: value for name, value in read_config(path, beside).items() if name not in _NOT_FOR_TESTS}
-    told = _read(options, here)
-    # As on the command line: no route of the file undoes what was said beside it, and no route makes tests wait.
-    pinned = {"pinned": frozenset(("latency", *told))}
-    return settle(file, _DEFAULTS, told, pinned, {"traces": together(beside.traces(), here.traces())})
+    return settings_by(
+        path,
+        lambda traces: _read(options, traces),
+        usual=_DEFAULTS,
+        without=_NOT_FOR_TESTS,
+        # No route of the file makes tests wait.
+        pinned=("latency",),
+    )
 
 
 def _read(options: Mapping[str, Any], traces: TraceFiles) -> dict[str, Any]:
