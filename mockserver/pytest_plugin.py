@@ -105,7 +105,7 @@ def mockserver(
     """The test's own namespace of the session's server, to which the clients' environment variables lead."""
     from mockserver.control.options import from_texts
     from mockserver.control.settings import ConfigError
-    from mockserver.control.verify.verdict import DECLARED
+    from mockserver.control.verify.declarations import DECLARED
     from mockserver.testing.links import LinkError
 
     item, config = request.node, request.config

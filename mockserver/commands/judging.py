@@ -10,7 +10,7 @@ from mockserver.commands.settled import settings_of
 from mockserver.control.settings import ConfigError
 
 if TYPE_CHECKING:
-    from mockserver.control.verify.verdict import Declaration
+    from mockserver.control.verify.declarations import Declaration
 
 
 DECLARED = (
@@ -34,7 +34,7 @@ def _verdict(options: argparse.Namespace) -> int:
 
 def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
     """What a command is told that correct handling is."""
-    from mockserver.control.verify.verdict import Declaration, DeclarationError
+    from mockserver.control.verify.declarations import Declaration, DeclarationError
 
     try:
         return Declaration(options.handles, options.outcome, options.patience)

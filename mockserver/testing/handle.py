@@ -9,9 +9,10 @@ from urllib.parse import quote
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
+from mockserver.control.verify.declarations import declared_by
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.control.verify.subjects import everyone
-from mockserver.control.verify.verdict import Verdict, declared_by
+from mockserver.control.verify.verdict import Verdict
 from mockserver.control.verify.wanted import read_seconds, read_whole
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link

@@ -9,7 +9,9 @@ from urllib.parse import unquote
 
 from mockserver.control.journal.views import View
 from mockserver.control.settings import ConfigError
-from mockserver.control.verify.verdict import Declaration, Unjudged, Verdict, judge
+from mockserver.control.verify.conduct import Unjudged
+from mockserver.control.verify.declarations import Declaration
+from mockserver.control.verify.verdict import Verdict, judge
 from mockserver.serving.inputs import bytes_of
 from mockserver.testing.links import LinkError, RemoteLink
 

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import Any
 
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.verify.verdict import Declaration
+from mockserver.control.verify.declarations import Declaration
 from mockserver.testing.environment import sparing_loopback
 from mockserver.testing.handle import Handle
 from mockserver.testing.server import MockServer

@@ -5,8 +5,9 @@ from typing import Any, Self
 
 from mockserver.control.journal.lines import journal_lines
 from mockserver.control.verify import expectations
+from mockserver.control.verify.declarations import Handling, Outcome, declared_by
 from mockserver.control.verify.subjects import Match, Subject
-from mockserver.control.verify.verdict import Handling, Outcome, Verdict, declared_by, judge
+from mockserver.control.verify.verdict import Verdict, judge
 from mockserver.control.verify.wanted import (
     Bounds,
     read_amount,

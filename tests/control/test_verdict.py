@@ -7,7 +7,8 @@ import pytest
 
 from mockserver.control.journal.views import View
 from mockserver.control.verify.attempts import attempts_of
-from mockserver.control.verify.verdict import Declaration, DeclarationError, judge
+from mockserver.control.verify.declarations import Declaration, DeclarationError
+from mockserver.control.verify.verdict import judge
 from mockserver.control.verify.waits import come_at_once, have_no_jitter
 from tests.support.journals import BODY, exchange
 

@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
 from mockserver.control.journal.views import Past, View
 from mockserver.control.verify import expectations
+from mockserver.control.verify.declarations import DECLARED, Declaration
 from mockserver.control.verify.subjects import Match, Sift, Subject
-from mockserver.control.verify.verdict import DECLARED, Declaration, judge
+from mockserver.control.verify.verdict import judge
 from mockserver.control.verify.wanted import (
     CheckError,
     read_amount,

@@ -14,7 +14,7 @@ from mockserver.control.strikes import Origin
 from mockserver.control.stubs.notation import STUB_KEYS
 from mockserver.control.stubs.replies import REPLY_KEYS
 from mockserver.control.verify.checks import CHECKS
-from mockserver.control.verify.verdict import JUDGES
+from mockserver.control.verify.conduct import JUDGES
 from mockserver.core.criteria import FIELDS
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.dialects import EDITIONS

@@ -11,7 +11,8 @@ from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import Transcript
 from mockserver.control.journal.views import View
 from mockserver.control.verify.checks import Evidence, run_checks
-from mockserver.control.verify.verdict import DeclarationError, declaration_of, judge
+from mockserver.control.verify.declarations import DeclarationError, declaration_of
+from mockserver.control.verify.verdict import judge
 from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria import CriteriaError
 from mockserver.serving.admin.answers import admin_json

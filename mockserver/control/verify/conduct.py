@@ -1,0 +1,249 @@
+"""Faults of conduct: what a client can do wrong towards a server that failed, and how a journal shows it.
+
+JUDGES has a function for each. In doubt it is for the client; what the journal alone cannot show is left unjudged.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
+
+from mockserver.control.journal.views import View
+from mockserver.control.verify.attempts import Attempts, asked_to_wait, is_spoilt, is_truncated, succeeded
+from mockserver.control.verify.declarations import Declaration
+from mockserver.control.verify.toolwork import obeyed_nonsense
+from mockserver.control.verify.waits import come_at_once, have_no_jitter, stay_the_same
+
+# What is as wrong the second time as it was the first.
+_HOPELESS = frozenset((400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, 505))
+# A client's clock and the server's may differ by this much: a share of the wait, and seconds.
+_SLACK, _TICK = 0.01, 0.002
+# From so many attempts on, coming back at once is a storm.
+_STORM = 5
+# An answer that is over sooner than this, in seconds, leaves nobody the time to cancel it.
+_CANCELLABLE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of conduct: its name, what was seen, and the numbers of the exchanges that show it."""
+
+    fault: str
+    message: str
+    exchanges: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A fault that could not be judged, and what it would take."""
+
+    fault: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is judged: the exchanges, the calls in them, the declaration, and the present on the server's clock.
+
+    `now` is None where the journal is all there is; `ahead` is how far the clock is ahead at present. The latest
+    request that was answered well came at `answered`.
+    """
+
+    views: Sequence[View]
+    calls: Sequence[Attempts]
+    declared: Declaration
+    now: float | None = None
+    ahead: float = 0.0
+    answered: float = -inf
+
+
+Judge = Callable[[Case], Iterator[Finding | Unjudged]]
+
+
+def _retry_after(case: Case) -> Iterator[Finding]:
+    """The client came back before the time that the server had named."""
+    for call in case.calls:
+        for before, after, waited in zip(call.views, call.views[1:], call.waits, strict=False):
+            asked = asked_to_wait(before)
+            if asked is not None and waited < asked * (1 - _SLACK) - _TICK:
+                how = "ignored" if waited < asked / 2 else "cut_short"
+                message = f"asked to stay away for {asked:.3g} s, it was back after {waited:.3g} s (#{after.number})"
+                yield Finding(f"retry_after_{how}", message, (before.number, after.number))
+
+
+def _hopeless(case: Case) -> Iterator[Finding]:
+    """The client sent again what the server had refused for good."""
+    for call in case.calls:
+        again = [
+            (before, after)
+            for before, after in zip(call.views, call.views[1:], strict=False)
+            if _in_vain(before, after)
+        ]
+        if again:
+            status, times = again[0][0].status, len(again)
+            message = f"a request refused with {status} was sent again, unchanged, {_times(times)}"
+            yield Finding("non_retryable_retried", message, (again[0][0].number, *(each.number for _, each in again)))
+
+
+def _in_vain(before: View, after: View) -> bool:
+    """Whether nothing had changed that could have made the next attempt succeed; the vendor's own word counts first."""
+    word = before.answer_headers.get("x-should-retry")
+    if before.status < 400 or word == "true" or before.credentials != after.credentials:
+        return False
+    return before.status in _HOPELESS or word == "false"
+
+
+def _storm(case: Case) -> Iterator[Finding]:
+    """The client hammered at the server."""
+    for call in case.calls:
+        count, most = len(call.views), case.declared.most_attempts
+        if count > most or (count >= _STORM and come_at_once(_free_waits(call))):
+            span = call.last.arrived - call.views[0].arrived
+            yield Finding("retry_storm", f"{count} attempts of one call within {span:.3g} s", call.numbers)
+
+
+def _backoff(case: Case) -> Iterator[Finding]:
+    """The client's waits did not grow."""
+    for call in case.calls:
+        waits = _free_waits(call)
+        if come_at_once(waits):
+            yield Finding("no_backoff", f"it came back at once, {_times(len(waits))}: {_listed(waits)}", call.numbers)
+        elif stay_the_same(waits):
+            yield Finding("no_backoff", f"its waits do not grow: {_listed(waits)}", call.numbers)
+
+
+def _jitter(case: Case) -> Iterator[Finding | Unjudged]:
+    """The client's waits follow a rule to the millisecond, so that many clients would come back together."""
+    series = [waits for waits in map(_free_waits, case.calls) if waits]
+    if not any(len(waits) > 1 for waits in series) and len(series) < 2:
+        return
+    verdict = have_no_jitter(series)
+    if verdict is None:
+        yield Unjudged("no_jitter", "it takes four waits of 50 ms or more that no Retry-After has set")
+    elif verdict:
+        numbers = tuple(number for call in case.calls for number in call.numbers)
+        yield Finding("no_jitter", f"its waits follow a rule exactly: {'; '.join(map(_listed, series))}", numbers)
+
+
+def _gave_up(case: Case) -> Iterator[Finding]:
+    """A client that should retry, or fall back, did not."""
+    handles, least = case.declared.handles, case.declared.least_attempts
+    for call in case.calls:
+        last = call.last
+        if not last.is_closed or succeeded(last) or case.declared.outcome == "cancelled":
+            continue
+        if handles == "fallback" and not _answered_since(case, last):
+            yield Finding("no_fallback", f"after {_how(last)} nothing else was asked", call.numbers)
+        if (
+            handles == "retry"
+            and len(call.views) < least
+            and _is_worth_it(last, case)
+            and not _answered_since(case, last)
+        ):
+            message = f"after {_how(last)} it gave up, with {len(call.views)} of at least {least} attempts"
+            yield Finding("gave_up", message, call.numbers)
+
+
+def _is_worth_it(last: View, case: Case) -> bool:
+    """Whether another attempt might have succeeded, in a time that one can wait."""
+    return last.status not in _HOPELESS and (asked_to_wait(last) or 0.0) <= case.declared.patience
+
+
+def _accepted(case: Case) -> Iterator[Finding | Unjudged]:
+    """The application took a broken answer for a whole one."""
+    for call in case.calls:
+        last = call.last
+        fault = "truncation_accepted" if is_truncated(last) else "damage_accepted" if is_spoilt(last) else None
+        if fault is None or not last.is_closed or _answered_since(case, last):
+            continue
+        if case.declared.outcome == "answer":
+            yield Finding(fault, f"{_how(last)} was taken for an answer", call.numbers)
+        elif case.declared.outcome is None:
+            yield Unjudged(fault, f"#{last.number} was broken: say what came of it (outcome='answer' or 'error')")
+
+
+def _timeout(case: Case) -> Iterator[Finding]:
+    """The client sat through a silence that is longer than its patience should be."""
+    for view in case.views:
+        silence = _silence(view, case)
+        if silence > case.declared.patience:
+            message = f"it bore a silence of {silence:.3g} s, where {case.declared.patience:.3g} s should be the most"
+            yield Finding("no_read_timeout", message, (view.number,))
+
+
+def _silence(view: View, case: Case) -> float:
+    """The longest time that a client waited for anything, in seconds. A clock that was put forward tells nothing."""
+    if view.ahead != case.ahead and case.now is not None:
+        return 0.0
+    end = view.seconds if view.is_closed else (case.now - view.arrived if case.now is not None else 0.0)
+    instants: list[float] = [0.0, *sorted({event["sent"] for event in view.events if event["sent"] is not None})]
+    instants.append(max(end, instants[-1]))
+    return max((after - before for before, after in pairwise(instants)), default=0.0)
+
+
+def _cancelled(case: Case) -> Iterator[Finding | Unjudged]:
+    """The application was cancelled, and its stream read on to the end."""
+    if case.declared.outcome != "cancelled":
+        return
+    streams = [view for view in case.views if view.is_question and view.streamed and succeeded(view)]
+    if not streams or any(view.closed_by == "client" for view in case.views):
+        return
+    last = streams[-1]
+    if last.seconds < _CANCELLABLE:
+        yield Unjudged(
+            "stream_not_cancelled", f"#{last.number} was over within {last.seconds:.3g} s: give it a latency"
+        )
+    else:
+        message = f"the stream #{last.number} was read to its end, {last.events_sent} events in {last.seconds:.3g} s"
+        yield Finding("stream_not_cancelled", message, (last.number,))
+
+
+def _obeyed(case: Case) -> Iterator[Finding]:
+    """A tool was run with arguments that its own schema forbids."""
+    for number, why in obeyed_nonsense(case.views):
+        yield Finding("bad_tool_call_obeyed", why, (number,))
+
+
+JUDGES: Mapping[str, Judge] = {
+    "retry_after": _retry_after,
+    "non_retryable_retried": _hopeless,
+    "retry_storm": _storm,
+    "no_backoff": _backoff,
+    "no_jitter": _jitter,
+    "gave_up": _gave_up,
+    "truncation_accepted": _accepted,
+    "no_read_timeout": _timeout,
+    "stream_not_cancelled": _cancelled,
+    "bad_tool_call_obeyed": _obeyed,
+}
+
+
+def _free_waits(call: Attempts) -> tuple[float, ...]:
+    """The waits that the client has chosen itself, where no answer had told it how long."""
+    pairs = zip(call.views, call.waits, strict=False)
+    return tuple(waited for before, waited in pairs if asked_to_wait(before) is None)
+
+
+def _answered_since(case: Case, failed: View) -> bool:
+    """Whether another request, such as a fallback, was answered well after this one had failed."""
+    end = failed.ended or failed.arrived
+    return case.answered >= end - _TICK
+
+
+def _how(view: View) -> str:
+    """How an exchange went wrong, in words."""
+    if view.status >= 300:
+        return f"a refusal with {view.status} (#{view.number})"
+    if view.closed_by == "client":
+        return f"leaving after {view.seconds:.3g} s (#{view.number})"
+    what = " and ".join(view.faults) or "its end"
+    kind = "a stream" if view.streamed else "an answer"
+    return f"{kind} broken by {what} after {view.events_sent} events (#{view.number})"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")
+
+
+def _listed(waits: Sequence[float]) -> str:
+    return ", ".join(f"{waited:.3g} s" for waited in waits)
