@@ -17,7 +17,7 @@ from mockserver.generation.patterns import (
     read_pattern,
     write_match,
 )
-from mockserver.generation.patterns.syntax import One
+from mockserver.generation.patterns.trees import One
 
 SEEDS = tuple(range(0, 4000, 331))
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns import LONGEST, find_match, matches
 from mockserver.generation.patterns.languages import Languages
-from mockserver.generation.patterns.syntax import Node
+from mockserver.generation.patterns.trees import Node
 
 SEEDS = tuple(range(0, 4000, 1009))
 PATTERNS = [

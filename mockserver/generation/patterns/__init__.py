@@ -8,7 +8,8 @@ from mockserver.generation.patterns.matches import (
     tell_match,
     write_match,
 )
-from mockserver.generation.patterns.syntax import PatternError, read_pattern
+from mockserver.generation.patterns.syntax import read_pattern
+from mockserver.generation.patterns.trees import PatternError
 
 __all__ = [
     "LONGEST",

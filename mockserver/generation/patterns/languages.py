@@ -8,11 +8,8 @@ A place (the end of the text, of a line, of a word) depends on the kinds of the 
 Nothing here backtracks through a text: to read one costs a step for each character.
 """
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import reduce
 from operator import and_, or_
 from threading import local
@@ -20,9 +17,10 @@ from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns.characters import ANY, WORD, Characters, members, usual
-from mockserver.generation.patterns.syntax import (
+from mockserver.generation.patterns.kinds import Kind, kinds_of
+from mockserver.generation.patterns.places import EVERYWHERE, STANDING, Beside, bit
+from mockserver.generation.patterns.trees import (
     Anchor,
-    Condition,
     Either,
     Group,
     Look,
@@ -31,6 +29,8 @@ from mockserver.generation.patterns.syntax import (
     PatternError,
     Repeat,
     Sequence,
+    nodes,
+    starts_the_text,
 )
 
 _MOST_STEPS = 40_000
@@ -38,7 +38,6 @@ _MOST_STEPS = 40_000
 _FREE_STEPS = 64
 _MOST_NEWS = 60_000
 _TOO_LONG = "no matching text was found within reasonable time"
-_MOST_SETS = 400
 _MOST_COPIES = 64
 # How many characters beyond those that are wanted a search may take before it turns back.
 _MOST_WANDERED = 256
@@ -46,56 +45,12 @@ _MOST_WANDERED = 256
 _UNROLLED = 12
 
 
-class Beside(IntEnum):
-    """What stands before or after a place: an end of the text, or a character."""
-
-    EDGE = 0
-    WORD = 1
-    OTHER = 2
-    NEWLINE = 3
-
-
-def stands(kind: str, before: Beside, after: Beside) -> bool:
-    """Whether a place is one of that kind."""
-    if kind == "start":
-        return before is Beside.EDGE
-    if kind == "end":
-        return after is Beside.EDGE
-    if kind == "line_start":
-        return before in (Beside.EDGE, Beside.NEWLINE)
-    if kind == "line_end":
-        return after in (Beside.EDGE, Beside.NEWLINE)
-    border = (before is Beside.WORD) != (after is Beside.WORD)
-    if kind == "boundary":
-        return border
-    # Python and JavaScript do not agree about a text without any character.
-    return not border and (before, after) != (Beside.EDGE, Beside.EDGE)
-
-
-def beside(character: str) -> Beside:
-    """What a character is to the place beside it; "" is the end of the text."""
-    if not character:
-        return Beside.EDGE
-    if character in WORD:
-        return Beside.WORD
-    return Beside.NEWLINE if character == "\n" else Beside.OTHER
-
-
-def _bit(before: Beside, after: Beside) -> int:
-    return 1 << (len(Beside) * before + after)
-
-
-# For each kind of place a bit for every pair that it may stand between.
-_STANDING = {
-    kind: sum(_bit(before, after) for before in Beside for after in Beside if stands(kind, before, after))
-    for kind in ("start", "end", "line_start", "line_end", "boundary", "inside")
-}
-_EVERYWHERE = sum(_bit(before, after) for before in Beside for after in Beside)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """A set of texts.
+    """A set of texts, by the way in which it is made of other ones, its `parts`.
+
+    `kind` is nothing (no text), empty (the empty text alone), one (a character of some `kinds`, a set of bits), place
+    (the empty text, at some places), joined, any, all, not, or repeated (`least` to `most` times).
 
     `need` is the least length that any has at any rate, `pull` a guess of how far the end is. `ends` has a bit for each
     place, by what is before and after it: whether nothing more has to come there.
@@ -111,15 +66,6 @@ class Language:
     ends: int = 0
 
 
-class _Kind(NamedTuple):
-    """Characters that the pattern does not tell apart."""
-
-    found: Characters
-    beside: Beside
-    rank: int
-    sample: str
-
-
 class _Counts(local):
     """What the search that is under way has taken: one for each thread, since all share what is known."""
 
@@ -132,13 +78,14 @@ class Languages:
     """All languages of one pattern: made, read and searched."""
 
     def __init__(self, root: Node) -> None:
-        self._kinds = _kinds({ANY, WORD, members("\n"), *_sets(root)})
+        sets = (node.found for node in nodes(root) if isinstance(node, One))
+        self._kinds = kinds_of({ANY, WORD, members("\n"), *sets})
         self._known: dict[object, Language] = {}
         self._afters: dict[tuple[Language, Beside, int], Language] = {}
         self._counts = _Counts()
         self._nothing = Language("nothing", need=1 << 40, pull=1 << 40)
-        self._empty = Language("empty", ends=_EVERYWHERE)
-        self._anything = Language("repeated", (self._one(ANY),), least=0, most=None, ends=_EVERYWHERE)
+        self._empty = Language("empty", ends=EVERYWHERE)
+        self._anything = Language("repeated", (self._one(ANY),), least=0, most=None, ends=EVERYWHERE)
 
     @property
     def size(self) -> int:
@@ -163,7 +110,7 @@ class Languages:
     def containing(self, node: Node) -> Language:
         """The texts in which a node matches somewhere."""
         self._counts.steps = 0
-        if _begins(node):
+        if starts_the_text(node):
             return self._followed(node, self._anything, outermost=True)
         parts = node.parts if isinstance(node, Sequence) else (node,)
         return self._row((Repeat(One(ANY), 0, None, 0, 1), *parts), self._anything, outermost=True)
@@ -180,7 +127,7 @@ class Languages:
     def accepts(self, language: Language, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
         """Whether a text, which stands between the two, is in a language."""
         rest, last = self.rest(language, text, before)
-        return bool(rest.ends & _bit(last, after))
+        return bool(rest.ends & bit(last, after))
 
     def rest(self, language: Language, text: str, before: Beside = Beside.EDGE) -> tuple[Language, Beside]:
         """What a language leaves to be matched after a text, and what then stands before it."""
@@ -201,7 +148,7 @@ class Languages:
         failed: set[tuple[Language, Beside, int]] = set()
         while path:
             here, length = path[-1], len(path) - 1
-            if length >= target and here.language.ends & _bit(here.before, Beside.EDGE):
+            if length >= target and here.language.ends & bit(here.before, Beside.EDGE):
                 return "".join(step.text for step in path)
             way = next((w for w in here.ways if (w[0], w[1].beside, length + 1) not in failed), None)
             if way is not None:
@@ -209,7 +156,7 @@ class Languages:
                 ways = self._ways(way[0], way[1].beside, draws, target - length - 1, most - length - 1)
                 path.append(_Step(way[0], way[1].beside, text, ways))
                 continue
-            if length >= least and here.language.ends & _bit(here.before, Beside.EDGE):
+            if length >= least and here.language.ends & bit(here.before, Beside.EDGE):
                 return "".join(step.text for step in path)
             failed.add((here.language, here.before, length))
             path.pop()
@@ -217,7 +164,7 @@ class Languages:
 
     def _ways(
         self, language: Language, before: Beside, draws: Draws, wanted: int, room: int
-    ) -> Iterator[tuple[Language, _Kind]]:
+    ) -> Iterator[tuple[Language, Kind]]:
         """Where each kind of character leads to, the most promising first; nowhere that leaves too little room."""
         weighed = []
         for number, kind in enumerate(self._kinds):
@@ -249,7 +196,7 @@ class Languages:
         if isinstance(node, One):
             return self._joined(self._one(node.found), then)
         if isinstance(node, Anchor):
-            return self._joined(self._new(("place", node.kind), Language("place", ends=_STANDING[node.kind])), then)
+            return self._joined(self._new(("place", node.kind), Language("place", ends=STANDING[node.kind])), then)
         if isinstance(node, Group):
             return self._followed(node.part, then)
         if isinstance(node, Either):
@@ -342,7 +289,7 @@ class Languages:
             return language.parts[0]
         if language in (self._nothing, self._anything):
             return self._anything if language is self._nothing else self._nothing
-        return self._new(("not", language), Language("not", (language,), ends=_EVERYWHERE & ~language.ends))
+        return self._new(("not", language), Language("not", (language,), ends=EVERYWHERE & ~language.ends))
 
     def _repeated(self, part: Language, least: int, most: int | None) -> Language:
         if most == 0 or part is self._empty or (part is self._nothing and least == 0):
@@ -351,7 +298,7 @@ class Languages:
             return part
         if part is self._anything.parts[0] and (least, most) == (0, None):
             return self._anything
-        need, pull, ends = least * part.need, least * part.pull, part.ends if least else _EVERYWHERE
+        need, pull, ends = least * part.need, least * part.pull, part.ends if least else EVERYWHERE
         made = Language("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
         return self._new(("repeated", part, least, most), made)
 
@@ -374,7 +321,7 @@ class Languages:
             return self._empty if language.kinds >> number & 1 else self._nothing
         if kind == "joined":
             first = self._joined(self._after(parts[0], before, number), parts[1])
-            skipped = parts[0].ends & _bit(before, self._kinds[number].beside)
+            skipped = parts[0].ends & bit(before, self._kinds[number].beside)
             return self._any_of([first, self._after(parts[1], before, number)]) if skipped else first
         if kind == "repeated":
             most = None if language.most is None else language.most - 1
@@ -394,63 +341,10 @@ class _Step(NamedTuple):
     language: Language
     before: Beside
     text: str
-    ways: Iterator[tuple[Language, _Kind]]
+    ways: Iterator[tuple[Language, Kind]]
 
 
 def _flat(kind: str, languages: Iterable[Language], neutral: Language) -> tuple[Language, ...]:
     """Languages without repetition and without the one that changes nothing; those of the kind by their parts."""
     parts = (part for language in languages for part in (language.parts if language.kind == kind else (language,)))
     return tuple(dict.fromkeys(part for part in parts if part is not neutral))
-
-
-def nodes(node: Node) -> Iterator[Node]:
-    """A node and all within it."""
-    waiting: list[Node] = [node]
-    while waiting:
-        found = waiting.pop()
-        yield found
-        if isinstance(found, Sequence):
-            waiting += found.parts
-        elif isinstance(found, Either):
-            waiting += found.options
-        elif isinstance(found, Repeat | Group | Look):
-            waiting.append(found.part)
-        elif isinstance(found, Condition):
-            waiting += (found.yes, found.no)
-
-
-def _begins(node: Node) -> bool:
-    """Whether a node can match only where the text begins."""
-    if isinstance(node, Sequence):
-        return bool(node.parts) and _begins(node.parts[0])
-    if isinstance(node, Either):
-        return all(map(_begins, node.options))
-    return _begins(node.part) if isinstance(node, Group) else isinstance(node, Anchor) and node.kind == "start"
-
-
-def _sets(root: Node) -> set[Characters]:
-    return {node.found for node in nodes(root) if isinstance(node, One)}
-
-
-def _kinds(sets: set[Characters]) -> tuple[_Kind, ...]:
-    """The characters, parted so that each set is made of whole kinds."""
-    if len(sets) > _MOST_SETS:
-        raise PatternError(f"more than {_MOST_SETS} different sets of characters are not supported here")
-    ordered = sorted(sets, key=lambda found: found.ranges)
-    borders = sorted({border for found in ordered for low, high in found.ranges for border in (low, high + 1)})
-    marks = [0] * len(borders)
-    for number, found in enumerate(ordered):
-        for low, high in found.ranges:
-            for place in range(bisect_left(borders, low), bisect_left(borders, high + 1)):
-                marks[place] |= 1 << number
-    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for place, mark in enumerate(marks):
-        if mark:
-            ranges[mark].append((borders[place], borders[place + 1] - 1))
-    return tuple(_kind(Characters(tuple(found))) for found in ranges.values())
-
-
-def _kind(found: Characters) -> _Kind:
-    sample = usual(found)[0]
-    rank = 0 if sample.isascii() and sample.isalnum() else 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
-    return _Kind(found, beside(sample), rank, sample)

@@ -13,9 +13,11 @@ from functools import lru_cache
 from mockserver.core.seeding import Draws
 from mockserver.generation.corpus import Phrase, fresh_phrase
 from mockserver.generation.patterns.characters import NONE, WORD, members
-from mockserver.generation.patterns.languages import Language, Languages, beside, nodes, stands
+from mockserver.generation.patterns.languages import Language, Languages
+from mockserver.generation.patterns.places import beside, stands
 from mockserver.generation.patterns.spelling import run
-from mockserver.generation.patterns.syntax import (
+from mockserver.generation.patterns.syntax import read_pattern
+from mockserver.generation.patterns.trees import (
     Anchor,
     Back,
     Either,
@@ -27,7 +29,7 @@ from mockserver.generation.patterns.syntax import (
     Sequence,
     Tree,
     either,
-    read_pattern,
+    nodes,
     repeat,
     sequence,
 )

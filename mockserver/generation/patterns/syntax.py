@@ -1,15 +1,11 @@
-"""Regular expressions as trees: one reader for what JavaScript, Python and their kin have in common.
+"""Regular expressions read as trees: one reader for what JavaScript, Python and their kin have in common.
 
-    pattern  = option { "|" option }
-    option   = { piece [ quantifier ] }
-    piece    = character | class | escape | anchor | group
-
-Each node knows the fewest characters that it can match (`shortest`) and how many steps it takes to write them
-(`effort`), so that nothing absurd is begun.
+pattern  = option { "|" option }
+option   = { piece [ quantifier ] }
+piece    = character | class | escape | anchor | group
 """
 
 import re
-from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from mockserver.generation.patterns.characters import (
@@ -25,116 +21,24 @@ from mockserver.generation.patterns.characters import (
     members,
     property_set,
 )
+from mockserver.generation.patterns.trees import (
+    Anchor,
+    Back,
+    Condition,
+    Either,
+    Group,
+    Look,
+    Node,
+    One,
+    PatternError,
+    Tree,
+    either,
+    repeat,
+    sequence,
+)
 
 _LONGEST = 20_000
 _DEEPEST = 60
-
-
-class PatternError(ValueError):
-    """A pattern that is none, that is not understood, or that nothing was found to match."""
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """One character out of a set."""
-
-    found: Characters
-    shortest: int = 1
-    effort: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """One part after the other."""
-
-    parts: "tuple[Node, ...]"
-    shortest: int
-    effort: int
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """One of several options."""
-
-    options: "tuple[Node, ...]"
-    shortest: int
-    effort: int
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """A part, `least` to `most` times; None for as often as one likes."""
-
-    part: "Node"
-    least: int
-    most: int | None
-    shortest: int
-    effort: int
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A part that is remembered under a number."""
-
-    number: int
-    part: "Node"
-    shortest: int
-    effort: int
-
-
-@dataclass(frozen=True, slots=True)
-class Back:
-    """What a group has matched, once more. A name that is not known yet is looked up later."""
-
-    group: int | str
-    shortest: int = 0
-    effort: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One part where a group has matched, another where it has not."""
-
-    group: int | str
-    yes: "Node"
-    no: "Node"
-    shortest: int
-    effort: int
-
-
-@dataclass(frozen=True, slots=True)
-class Anchor:
-    """A condition on the place itself: the ends of the text or of a line, or of a word (`inside`: no end of a word)."""
-
-    kind: Literal["start", "end", "line_start", "line_end", "boundary", "inside"]
-    shortest: int = 0
-    effort: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """A condition on what follows a place, or on what comes before it."""
-
-    part: "Node"
-    ahead: bool
-    wanted: bool
-    shortest: int = 0
-    effort: int = 1
-
-
-Node = One | Sequence | Either | Repeat | Group | Back | Condition | Anchor | Look
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A pattern that has been read: its root, and the numbers of its named groups."""
-
-    root: Node
-    names: tuple[tuple[str, int], ...] = ()
-
-    def number(self, group: int | str) -> int:
-        """The number of a group."""
-        return group if isinstance(group, int) else dict(self.names)[group]
 
 
 def read_pattern(pattern: str) -> Tree:
@@ -142,25 +46,6 @@ def read_pattern(pattern: str) -> Tree:
     if len(pattern) > _LONGEST:
         raise PatternError(f"the pattern is longer than {_LONGEST} characters")
     return _Reader(pattern).tree()
-
-
-def sequence(parts: list[Node]) -> Node:
-    """Parts in a row; a single one is itself."""
-    if len(parts) == 1:
-        return parts[0]
-    return Sequence(tuple(parts), sum(p.shortest for p in parts), 1 + sum(p.effort for p in parts))
-
-
-def either(options: list[Node]) -> Node:
-    """One of the options; a single one is itself."""
-    if len(options) == 1:
-        return options[0]
-    return Either(tuple(options), min(o.shortest for o in options), 1 + max(o.effort for o in options))
-
-
-def repeat(part: Node, least: int, most: int | None) -> Node:
-    """A part so many times."""
-    return Repeat(part, least, most, least * part.shortest, 1 + max(least, 1) * part.effort)
 
 
 _QUANTIFIER = re.compile(r"[*+?]|\{(?:(\d+)(,(\d*))?|,(\d*))\}")

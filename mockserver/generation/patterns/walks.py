@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns.characters import NONE
 from mockserver.generation.patterns.spelling import letter, run
-from mockserver.generation.patterns.syntax import (
+from mockserver.generation.patterns.trees import (
     Anchor,
     Back,
     Condition,
