@@ -1,4 +1,4 @@
-"""A config file's text as settings: options, routes, tables of names, stubs. A mistake is told with its line."""
+"""A config file's text as settings: options, routes, tables of names, stubs. A mistake is reported with its line."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -27,28 +27,30 @@ def from_toml(
     operations: Operations | None = None,
 ) -> dict[str, Any]:
     """Settings from a config file's text; `name` is what errors call it, `files` reads what its stubs name, `traces`
-    what its latencies do. Where the `operations` are told, names are checked as by `check_names`."""
+    what its latencies do. With the `operations`, names are checked as by `check_names`."""
     try:
         document = read_toml(text)
     except TomlError as error:
         raise ConfigError(f"{name}: {error}") from None
     try:
-        told = dict(_setting(key, value, files, traces) for key, value in document.items())
+        settings = dict(_setting(key, value, files, traces) for key, value in document.items())
     except ConfigError as error:
         raise ConfigError(located(str(error), text, name)) from None
-    if "routes" in told:
-        lines = (f"{name}, line {line_of(text, f'route[{number}]')}: " for number in range(len(told["routes"])))
-        told["routes"] = tuple(replace(route, origin=line) for route, line in zip(told["routes"], lines, strict=True))
+    if "routes" in settings:
+        settings["routes"] = tuple(
+            replace(route, origin=f"{name}, line {line_of(text, f'route[{number}]')}: ")
+            for number, route in enumerate(settings["routes"])
+        )
     if operations is not None:
-        _check_names_of(told, operations, text, name)
-    return told
+        _check_names_of(settings, operations, text, name)
+    return settings
 
 
-def _check_names_of(told: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
-    """Raise ConfigError, which names the line, where what a config file has told names what does not exist."""
+def _check_names_of(settings: Mapping[str, Any], operations: Operations, text: str, name: str) -> None:
+    """Raise ConfigError, which names the line, where settings of a config file name what does not exist."""
     try:
-        check_names(settle(told), operations)
-        for number, stub in enumerate(told.get("stub", ())):
+        check_names(settle(settings), operations)
+        for number, stub in enumerate(settings.get("stub", ())):
             check_stub_names(stub, operations, f"stub[{number}]")
     except (ConfigError, StubError) as error:
         # Routes know their lines.

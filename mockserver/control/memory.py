@@ -53,7 +53,7 @@ class Memory(Generic[Key, Value]):
                 self._values.popitem(last=False)
 
 
-# A request is told from another by being the same object, which the memory keeps alive.
+# Requests are compared by identity: the memory keeps each one alive, so that its id stays its own.
 _generated: Memory[tuple[int, int], tuple[GenerationRequest, Generation]] = Memory("generated")
 
 

@@ -13,12 +13,12 @@ from mockserver.core.naming import unknown
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 
-def read_own(told: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES) -> dict[str, Any]:
+def read_own(given: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES) -> dict[str, Any]:
     """Settings of a namespace's own, read and checked; a latency may name `traces`. Raises ConfigError."""
-    for name in told:
+    for name in given:
         if name not in OWN:
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
-    own = from_texts(told, "setting", traces)
+    own = from_texts(given, "setting", traces)
     check_matches(own.get("fault", ()), operations_of(dialects))
     check_strikes(own.get("fault", ()), "setting fault")
     try:

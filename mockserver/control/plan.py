@@ -93,7 +93,7 @@ class Question(NamedTuple):
 
     @property
     def weight(self) -> int:
-        """How much there may be to say, in tokens, each of them counted once more for every rival that is told, and
+        """How much there may be to say, in tokens, each of them counted once more for every rival that is shown, and
         several times where controls of sampling touch the words."""
         request, limits = self.request, self.request.limits
         most = limits.max_tokens

@@ -1,4 +1,4 @@
-"""Settings as values: all that a server can be told. How they are read from outside is the business of `options`."""
+"""Settings as values: all that can be set of a server. How they are read from outside is the business of `options`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that a server can be told. `created` freezes the clock of the answers, in Unix seconds.
+    """All that can be set of a server. `created` freezes the clock of the answers, in Unix seconds.
 
     `speed` divides the times of every latency, whoever asks for it; `traces` are recordings that latencies may name.
 

@@ -47,12 +47,12 @@ def visit_of(
 ) -> Visit:
     """What the request's own headers say, else its route, else the server's settings."""
     route, wish = landing.route, call.headers.get
-    told = _routed(settings, route)
-    seed = _seed(wish("x-mockserver-seed") or "", told.seed)
-    edition = _edition(wish("x-mockserver-edition") or told.edition)
+    usual = _routed(settings, route)
+    seed = _seed(wish("x-mockserver-seed") or "", usual.seed)
+    edition = _edition(wish("x-mockserver-edition") or usual.edition)
     if landing.operation is not None:
         edition = landing.operation.edition or edition
-    latency = wish("x-mockserver-latency") or told.latency
+    latency = wish("x-mockserver-latency") or usual.latency
     profile = _in_force(latency, landing.dialect.realistic, settings)
     site = _site(call, landing, settings, seed, edition, salt)
     if standings:
@@ -96,8 +96,8 @@ def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: 
     )
 
 
-def retold(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
-    """The visit under another seed and latency, where these are told and the request's own headers say none."""
+def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
+    """The visit under another seed and latency, where these are given and the request's own headers say none."""
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))

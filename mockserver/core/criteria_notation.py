@@ -68,8 +68,8 @@ def read_matcher(value: object, place: str, type: type = object) -> Matcher:
     if isinstance(value, Mapping):
         if not value:
             raise CriteriaError(f"{place}: is empty; say one of {', '.join(MATCHERS)}")
-        told = tuple(_read_word(word, inner, place, type) for word, inner in value.items())
-        return told[0] if len(told) == 1 else Every(told)
+        matchers = tuple(_read_word(word, inner, place, type) for word, inner in value.items())
+        return matchers[0] if len(matchers) == 1 else Every(matchers)
     if isinstance(value, list | tuple):
         raise CriteriaError(f"{place}: for a list say {{ one_of = [...] }}, or {{ equals = [...] }}")
     return Equals(_typed(value, place, type))

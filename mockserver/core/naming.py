@@ -8,8 +8,8 @@ from itertools import takewhile
 _NEAR = 0.7
 # So many letters are enough for the beginning of a longer name: `after` is near to `after_event`.
 _TELLING = 3
-# No more of a value than this many characters is told.
-_TOLD = 160
+# No more of a value than this many characters is shown.
+_MOST_SHOWN = 160
 # The words that a name begins with.
 _FIRST_WORDS = re.compile(r".*[-_. ]")
 
@@ -32,16 +32,16 @@ def close_matches(name: str, names: Sequence[str], count: int, likeness: float) 
 def shortened(value: object) -> str:
     """A value as Python writes it, or its beginning where it is long."""
     text = repr(value)
-    return text if len(text) <= _TOLD else f"{text[:_TOLD]}... ({len(text)} characters)"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
     """The nearest of some names, None where none is near. What all of them begin with makes none of them nearer."""
-    told = [each.lower() for each in (name, *names)]
+    lowered = [each.lower() for each in (name, *names)]
     # What the first and the last of them by the alphabet have in common, all have.
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(min(told), max(told), strict=False))
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(min(lowered), max(lowered), strict=False))
     shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
-    wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in told)
+    wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in lowered)
     near = close_matches(wanted, rest, 1, _NEAR)
     longer = (each for each in rest if len(wanted) >= _TELLING and each.startswith(wanted))
     found = near[0] if near else next(longer, None)

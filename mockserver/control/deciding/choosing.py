@@ -9,7 +9,7 @@ from mockserver.control.plan import Plan, Question
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
 from mockserver.control.stubs.replies import read_wish
 from mockserver.control.stubs.values import StubError
-from mockserver.control.visits import WishError, retold
+from mockserver.control.visits import WishError, overridden
 from mockserver.core.calls import Headers
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech
@@ -85,12 +85,12 @@ def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, st
         return Chosen(facts, trouble=str(error))
 
 
-def told_by(question: Question, chosen: Chosen) -> Question:
+def overridden_by(question: Question, chosen: Chosen) -> Question:
     """The question under the seed and the latency that its prepared answer has."""
     prepared = chosen.prepared
     if prepared is None or (prepared.seed is None and prepared.latency is None):
         return question
-    return question._replace(visit=retold(question.visit, question.request.model, prepared.seed, prepared.latency))
+    return question._replace(visit=overridden(question.visit, question.request.model, prepared.seed, prepared.latency))
 
 
 def check_faults(prepared: Prepared, heard: Question | Plan, by: str) -> None:

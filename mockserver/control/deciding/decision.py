@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mockserver.control.deciding.admission import admit
-from mockserver.control.deciding.choosing import Chosen, choose, facts_of, told_by, wished_reply
+from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overridden_by, wished_reply
 from mockserver.control.deciding.fulfilling import fulfil
 from mockserver.control.faults import wished
 from mockserver.control.load import Slots
@@ -76,17 +76,17 @@ def decide(
         return Decision(admitted)
     try:
         chosen = choose(admitted, facts, namespace, stubs)
-        told = told_by(admitted, chosen)
+        question = overridden_by(admitted, chosen)
     except WishError:
         if ticket is not None:
             namespace.quotas.leave(ticket)
         raise
     strikes = (*namespace.faults.pick(admitted, now, since, facts), *wishes)
     if chosen.is_body:
-        return Decision(told, strikes, None, ticket, chosen)
-    visit = told.visit
-    slots = namespace.engines.slots(visit.landing.dialect.name, told.request, visit.profile, now)
-    return Decision(told, strikes, slots, ticket, chosen)
+        return Decision(question, strikes, None, ticket, chosen)
+    visit = question.visit
+    slots = namespace.engines.slots(visit.landing.dialect.name, question.request, visit.profile, now)
+    return Decision(question, strikes, slots, ticket, chosen)
 
 
 def respond(decision: Decision) -> Plan:

@@ -82,8 +82,8 @@ def unmatched(heard: Question, nearest: Sequence[Near]) -> Plan:
 
 def in_words(nearest: Sequence[Near]) -> str:
     """The stubs that come nearest to a request, and where it differs from each."""
-    told = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
-    return f"Nearest: {', '.join(told)}." if nearest else "There are none."
+    stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
+    return f"Nearest: {', '.join(stubs)}." if nearest else "There are none."
 
 
 def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:

@@ -109,10 +109,10 @@ def _rules(item: object) -> tuple[Quota, ...]:
     if not text.startswith(("{", "[")):
         return (_rule(_words(text)),)
     try:
-        told = read_toml_value(text)
+        tables = read_toml_value(text)
     except TomlError as error:
         raise QuotaError(f"{item!r} is no TOML table: {error}") from None
-    return tuple(_rule(table) for table in (told if isinstance(told, list) else [told]))
+    return tuple(_rule(table) for table in (tables if isinstance(tables, list) else [tables]))
 
 
 def _words(text: str) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def _concurrent(value: object) -> int | None:
 def _limits(table: Mapping[str, Any]) -> tuple[Limit, ...]:
     limits: dict[tuple[str, int], Limit] = {}
     for measure in _MEASURES:
-        told = table.get(measure, [])
-        for text in told if isinstance(told, list) else [told]:
+        given = table.get(measure, [])
+        for text in given if isinstance(given, list) else [given]:
             limit = _limit(measure, text)
             if (measure, limit.window) in limits:
                 raise QuotaError(f"{measure}: has two limits per {limit.period}")

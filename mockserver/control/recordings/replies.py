@@ -30,15 +30,15 @@ class Answers:
     def reply(self, recorded: Recorded, name: str, *, asks_model: bool) -> dict[str, Any]:
         """The reply that gives a recorded answer again; `name` is what a file of it is called."""
         kind = recorded.answered.get("content-type", "").strip()
-        told: dict[str, Any] = {"status": recorded.status}
+        reply: dict[str, Any] = {"status": recorded.status}
         if recorded.answer and recorded.status not in (204, 304):
-            told |= {"content_type": kind} if kind and _can_be_sent(kind) else {}
-            told |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
+            reply |= {"content_type": kind} if kind and _can_be_sent(kind) else {}
+            reply |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
         headers = {key: value for key, value in recorded.answered.items() if _is_telling(key, value)}
-        told |= {"headers": headers} if headers else {}
+        reply |= {"headers": headers} if headers else {}
         if self._paced and asks_model and recorded.first is not None:
-            told["latency"] = _latency(recorded.first, recorded.gap)
-        return told
+            reply["latency"] = _latency(recorded.first, recorded.gap)
+        return reply
 
     def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
         """The body in the stub itself, or in a file beside it."""

@@ -53,8 +53,8 @@ class _Asked(NamedTuple):
     def body(self) -> Mapping[str, Any]:
         """The body's keys that say what is asked; none where it is no object."""
         body = self.facts.body
-        told = body if isinstance(body, dict) else {}
-        return {key: value for key, value in told.items() if key not in _PASSING}
+        keys = body if isinstance(body, dict) else {}
+        return {key: value for key, value in keys.items() if key not in _PASSING}
 
     @property
     def has_several_prompts(self) -> bool:
@@ -159,7 +159,7 @@ def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
     found: list[Match | str] = [*usual]
     for numbers in alike.values():
         # Of those that nothing tells apart the earliest is kept.
-        for first, *others in _told_apart(asked, usual, numbers) if len(numbers) > 1 else ():
+        for first, *others in _distinguished(asked, usual, numbers) if len(numbers) > 1 else ():
             for number in others:
                 found[number] = f"no match can tell it from {asked[first].recorded.place}"
     return found
@@ -200,7 +200,7 @@ def _tools(asked: _Asked) -> list[str]:
     return list(dict.fromkeys(asked.facts.tools))
 
 
-def _told_apart(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
+def _distinguished(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
     """Add to the matches of requests that look alike: one detail, and another, until nobody looks like anybody else.
 
     The answer is who still does.
@@ -261,11 +261,11 @@ def _add(match: Match, key: str, values: Sequence[Any] | None, sayable: Sequence
 def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
     """All that tells a request apart: the conversation around what the user said last, and what its body says."""
     fields = ("tool_result", "turn", "last_message", "system", "prompt")
-    told = {name: asked.facts.values(name, ()) for name in fields}
+    found = {name: asked.facts.values(name, ()) for name in fields}
     for key, value in asked.body.items():
         if not is_secret(key) and "'" not in key:
-            told[f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"] = (value,)
-    return {key: values for key, values in told.items() if values}
+            found[f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"] = (value,)
+    return {key: values for key, values in found.items() if values}
 
 
 def _rank(key: str) -> tuple[int, str]:

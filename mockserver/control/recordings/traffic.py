@@ -1,6 +1,6 @@
 """Recorded traffic read again: a journal (`journal.jsonl`), or an HTTP Archive (HAR) of a browser, a proxy or our own.
 
-What is no whole exchange of HTTP (no body kept, a WebSocket, an answer that broke off) is told as a `Lost`, and why.
+What is no whole exchange (no body kept, a WebSocket, an answer that broke off) becomes a `Lost`, with its reason.
 """
 
 import base64
@@ -70,19 +70,19 @@ def read_recording(data: bytes) -> list[Recorded | Lost]:
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
-    told = []
+    lines = []
     for number, line in enumerate(data.splitlines(), 1):
         try:
-            told += [(number, orjson.loads(line))] if line.strip() else []
+            lines += [(number, orjson.loads(line))] if line.strip() else []
         except orjson.JSONDecodeError as error:
             raise RecordingError(f"line {number}: is no JSON ({error}); {_WANTED}") from None
-    if not told:
+    if not lines:
         raise RecordingError(f"is empty; {_WANTED}")
-    return told
+    return lines
 
 
-def _each(word: str, told: Sequence[tuple[int, Any]], read: Any) -> Iterator[Recorded | Lost]:
-    for number, value in told:
+def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Recorded | Lost]:
+    for number, value in items:
         place = f"{word} {number}"
         try:
             yield read(place, value)
@@ -95,12 +95,12 @@ def _each(word: str, told: Sequence[tuple[int, Any]], read: Any) -> Iterator[Rec
 # --- a line of a journal -----------------------------------------------------------------------------------------
 
 
-def _of_journal(place: str, told: Mapping[str, Any]) -> Recorded:
-    if "answer" not in told:
+def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
+    if "answer" not in exchange:
         raise _LostError("is told without its answer; save journal.jsonl, which has it")
-    request, answer, outcome = told["request"], told["answer"], told["outcome"]
-    if told["decision"]["by"] == "denial":
-        raise _LostError(f"nothing is served at {told['path']}")
+    request, answer, outcome = exchange["request"], exchange["answer"], exchange["outcome"]
+    if exchange["decision"]["by"] == "denial":
+        raise _LostError(f"nothing is served at {exchange['path']}")
     if answer["ending"] is not None:
         raise _LostError(f"its answer broke off ({answer['ending']}): that is said by a fault")
     if outcome["closed_by"] != "server":
@@ -108,27 +108,27 @@ def _of_journal(place: str, told: Mapping[str, Any]) -> Recorded:
     events = answer["events"]
     if len(events) >= _MOST_EVENTS:
         raise _LostError("its answer has more events than a journal tells")
-    streamed = told["streamed"]
+    streamed = exchange["streamed"]
     times = [event["sent"] for event in events if event["sent"] is not None]
     return Recorded(
         place=place,
-        method=told["method"],
+        method=exchange["method"],
         host=request["headers"].get("host", ""),
-        path=told["path"],
+        path=exchange["path"],
         query=request["query"],
         headers=request["headers"],
-        body=_told("body", request),
+        body=_bytes_under("body", request),
         status=answer["status"],
         answered=_lower(answer["headers"].items()),
-        answer=b"".join(_told("data", event) for event in events) if streamed else _told("body", answer),
-        dialect=told.get("dialect"),
+        answer=b"".join(_bytes_under("data", event) for event in events) if streamed else _bytes_under("body", answer),
+        dialect=exchange.get("dialect"),
         first=times[0] if times else None,
         gap=_middle([later - earlier for earlier, later in pairwise(times)]) if streamed else None,
     )
 
 
-def _told(key: str, table: Mapping[str, Any]) -> bytes:
-    """The bytes that a journal tells under a key, in one of its three ways."""
+def _bytes_under(key: str, table: Mapping[str, Any]) -> bytes:
+    """The bytes that a journal has under a key: as base64, as text, or as a JSON value."""
     if f"{key}_base64" in table:
         return base64.b64decode(table[f"{key}_base64"], validate=True)
     value = table.get(f"{key}_text", table.get(key, ""))
@@ -206,11 +206,11 @@ def _unpacked(text: str, encoding: str | None) -> bytes:
 
 def _lower(pairs: Any) -> dict[str, str]:
     """Headers by their names in lower case; the first of equal names counts. HTTP/2's own have a colon in front."""
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in pairs:
         if not name.startswith(":"):
-            told.setdefault(name.lower(), value)
-    return told
+            headers.setdefault(name.lower(), value)
+    return headers
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""Bodies as they go out, in no vendor's words: told in a reply, or in a file that it names."""
+"""Bodies as they go out, in no vendor's words: from a reply itself, or from a file that it names."""
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error

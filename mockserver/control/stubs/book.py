@@ -16,7 +16,7 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
 
-# How many of the stubs that come nearest are told of a request that none matches.
+# How many of the nearest stubs are named for a request that none matches.
 _NEAREST = 3
 
 
@@ -33,7 +33,7 @@ Handler = Callable[[Any], Any]
 
 
 class Prepared(NamedTuple):
-    """One answer: what is said, or nothing where it is generated; the faults that strike it, and how it is told.
+    """One answer: what is said, or nothing where it is generated; the faults that strike it, its pace, seed, headers.
 
     A `template` is the table that this was read from, to be filled and read again for each request. `headers` stand
     instead of others of the same name.
@@ -166,7 +166,7 @@ class StubBook:
 
     def uses(self) -> list[Mapping[str, Any]]:
         """The stubs that were added, as checks look at them: `name`, `match`, `used`, and `most` where bounded."""
-        return [told_use(stub, used) for stub, used in self.listed()]
+        return [use_of(stub, used) for stub, used in self.listed()]
 
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
         """The stubs in the order in which they are asked, each with the number of its uses."""
@@ -252,8 +252,8 @@ class StubBook:
         )
 
 
-def told_use(stub: Stub, used: int) -> dict[str, Any]:
-    """A stub and its uses as a plain table."""
+def use_of(stub: Stub, used: int) -> dict[str, Any]:
+    """A stub in short: its name, its match, how often it was used, and how often it can be."""
     return {"name": stub.name, "match": stub.table.get("match", {}), "used": used, "most": stub.most}
 
 

@@ -56,25 +56,25 @@ _ANSWERS = ("reply", "replies", "script")
 STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
 
 
-def read_stub(table: object, place: str = "stub", files: Files | None = None, origin: str = "") -> Stub:
+def read_stub(value: object, place: str = "stub", files: Files | None = None, origin: str = "") -> Stub:
     """A stub from its table; `files` reads what its replies name. Raises StubError."""
-    told = table_of(table, place, STUB_KEYS, '{ match = { model = "m" }, reply = "It rains." }')
-    given = [key for key in _ANSWERS if key in told]
+    table = table_of(value, place, STUB_KEYS, '{ match = { model = "m" }, reply = "It rains." }')
+    given = [key for key in _ANSWERS if key in table]
     if len(given) > 1:
         raise StubError(f"{place}: has one of {', '.join(_ANSWERS)}; {' and '.join(given)} are too many")
-    if "script" in told and "times" in told:
+    if "script" in table and "times" in table:
         raise StubError(f"{place}.times: a script is used once from its beginning to its end")
-    criteria, shared = _criteria(told.get("match", {}), f"{place}.match"), read_shared(told, place)
+    criteria, shared = _criteria(table.get("match", {}), f"{place}.match"), read_shared(table, place)
     if not given and shared == Prepared():
         raise StubError(f"{place}: answers nothing; say reply, replies, script, or one of {', '.join(SHARED)}")
     return Stub(
-        name=_name(told.get("name", ""), place),
+        name=_name(table.get("name", ""), place),
         criteria=criteria,
-        steps=tuple(_with_shared(step, shared) for step in _steps(told, place, files)),
-        stays="script" not in told,
-        priority=whole_of(told.get("priority", 0), f"{place}.priority", least=-MOST),
-        times=whole_of(told["times"], f"{place}.times", least=1) if "times" in told else None,
-        table=told,
+        steps=tuple(_with_shared(step, shared) for step in _steps(table, place, files)),
+        stays="script" not in table,
+        priority=whole_of(table.get("priority", 0), f"{place}.priority", least=-MOST),
+        times=whole_of(table["times"], f"{place}.times", least=1) if "times" in table else None,
+        table=table,
         origin=origin,
     )
 

@@ -81,7 +81,7 @@ def read_wish(text: str) -> Prepared:
 
 
 def read_shared(table: Table, place: str) -> Prepared:
-    """What any answer can be told: faults, latency, seed, headers."""
+    """What any answer can have: faults, latency, seed, headers."""
     faults = _error(table["error"], f"{place}.error") if "error" in table else ()
     return Prepared(
         faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),

@@ -71,7 +71,7 @@ def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int
 
 
 def seconds_of(value: object, place: str) -> float:
-    """A number of seconds, told as one or as a duration."""
+    """Seconds, from a number or a duration."""
     if isinstance(value, str):
         try:
             read = read_distribution(value)

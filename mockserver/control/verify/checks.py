@@ -78,8 +78,8 @@ def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
     return [_run(table, f"checks[{number}]", evidence) for number, table in enumerate(checks)]
 
 
-def _run(told: object, place: str, evidence: Evidence) -> dict[str, Any]:
-    table = read_table(told, place)
+def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
+    table = read_table(value, place)
     name = _name(table, place)
     check = CHECKS[name]
     arguments = check.read(table[name], table, f"{place}.{name}")
@@ -137,10 +137,10 @@ def _schema(value: object, place: str) -> object:
 
 
 def _declaration(value: object, place: str) -> Declaration:
-    told = {} if value is True else value
-    if not isinstance(told, Mapping):
+    fields = {} if value is True else value
+    if not isinstance(fields, Mapping):
         raise CheckError(f"{place}: {value!r} is neither true nor a table of {', '.join(DECLARED)}")
-    return Declaration(**read_keys(told, DECLARED, place))
+    return Declaration(**read_keys(fields, DECLARED, place))
 
 
 def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:

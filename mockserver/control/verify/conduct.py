@@ -219,7 +219,7 @@ JUDGES: Mapping[str, Judge] = {
 
 
 def _free_waits(call: Attempts) -> tuple[float, ...]:
-    """The waits that the client has chosen itself, where no answer had told it how long."""
+    """The waits that the client has chosen itself, where no answer had said how long."""
     pairs = zip(call.views, call.waits, strict=False)
     return tuple(waited for before, waited in pairs if asked_to_wait(before) is None)
 

@@ -36,22 +36,22 @@ def calls(sifted: Sifted, bounds: Bounds) -> str | None:
     if _are_certain(count, uncertain, bounds):
         return None
     found = f"{count} that the journal keeps" if uncertain else f"{count}"
-    told = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
+    lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
     if sifted.matching:
-        told += ["Found:", *_lines(sifted.matching)]
+        lines += ["Found:", *_lines(sifted.matching)]
     if sifted.others and count < bounds.least:
-        told.append("Nearest of the others:")
-        told += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
+        lines.append("Nearest of the others:")
+        lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
     elif not (sifted.matching or sifted.others or sifted.forgotten):
-        told.append("There was no request at all.")
-    return _of_some(told, sifted.forgotten)
+        lines.append("There was no request at all.")
+    return _of_some(lines, sifted.forgotten)
 
 
 def never(sifted: Sifted) -> str | None:
     """Whether no request matches."""
     count = len(sifted.matching) + sifted.counted
-    told = [f"Expected no request{sifted.asked}, found {count}:", *_lines(sifted.matching)] if count else None
-    return _of_all(told, sifted.forgotten)
+    lines = [f"Expected no request{sifted.asked}, found {count}:", *_lines(sifted.matching)] if count else None
+    return _of_all(lines, sifted.forgotten)
 
 
 def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
@@ -74,13 +74,13 @@ def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
         after = next((view.number for view in group.matching if view.number > reached), None)
         if after is None:
             where = f"after #{reached}" if reached else "at all"
-            told = [
+            lines = [
                 "Expected requests in this order:",
                 *(f"  {number}.{each.asked or ' request'}" for number, each in enumerate(groups, 1)),
                 f"but none{group.asked or ' request'} came {where} (number {place + 1}).",
                 *_lines(among.matching),
             ]
-            return _of_some(told, max(each.forgotten for each in groups))
+            return _of_some(lines, max(each.forgotten for each in groups))
         reached = after
     return None
 
@@ -91,8 +91,8 @@ def concurrency(sifted: Sifted, most: int) -> str | None:
     for view in views:
         open_then = [each for each in views if each.arrived <= view.arrived < each.end]
         if len(open_then) > most:
-            told = f"Expected at most {most} requests at once, found {len(open_then)} when #{view.number} came:"
-            return "\n".join([told, *_lines(open_then)])
+            expected = f"Expected at most {most} requests at once, found {len(open_then)} when #{view.number} came:"
+            return "\n".join([expected, *_lines(open_then)])
     return _of_all(None, sifted.forgotten)
 
 
@@ -100,8 +100,8 @@ def tokens(sifted: Sifted, most: float) -> str | None:
     """Whether prompts and answers together have no more tokens than this."""
     total = sum(view.tokens for view in sifted.matching)
     heaviest = sorted(sifted.matching, key=lambda view: -view.tokens)
-    told = [f"Expected at most {most} tokens, found {total}. Most in:", *_lines(heaviest)] if total > most else None
-    return _of_all(told, sifted.forgotten)
+    lines = [f"Expected at most {most} tokens, found {total}. Most in:", *_lines(heaviest)] if total > most else None
+    return _of_all(lines, sifted.forgotten)
 
 
 def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> str | None:
@@ -116,8 +116,8 @@ def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> 
     if total <= most:
         return _of_all(None, sifted.forgotten)
     dearest = sorted(views, key=lambda view: -_cost(view, prices))
-    told = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
-    return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *told])
+    listed = [f"  {line(view)}: {_cost(view, prices):.6g}" for view in dearest[:_LISTED]]
+    return "\n".join([f"Expected a cost of at most {most:g}, found {total:.6g}. Most of it:", *listed])
 
 
 def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str | None:
@@ -127,8 +127,8 @@ def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str 
     if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in made):
         return None
     asked = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
-    told = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in made[:_LISTED]]
-    return _of_some([f"Expected an answer that calls {asked}, found {len(made)} calls:", *told], sifted.forgotten)
+    listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in made[:_LISTED]]
+    return _of_some([f"Expected an answer that calls {asked}, found {len(made)} calls:", *listed], sifted.forgotten)
 
 
 def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
@@ -138,9 +138,9 @@ def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
     if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
         return None
     what = f" that is {matcher.wanted}" if matcher is not None else ""
-    told = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
+    listed = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
     expected = f"Expected a result of {name}{what}, found {len(given)}:"
-    return _of_some([expected, *(told or _lines(sifted.matching))], sifted.forgotten)
+    return _of_some([expected, *(listed or _lines(sifted.matching))], sifted.forgotten)
 
 
 def schema(sifted: Sifted, expected: object) -> str | None:
@@ -165,8 +165,8 @@ def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
     count = sum(view.closed_by == "client" for view in sifted.matching)
     if _are_certain(count, sifted.forgotten, bounds):
         return None
-    told = f"Expected the client to leave {bounds} answers before their end, found {count}."
-    return _of_some([told, *_lines(sifted.matching)], sifted.forgotten)
+    expected = f"Expected the client to leave {bounds} answers before their end, found {count}."
+    return _of_some([expected, *_lines(sifted.matching)], sifted.forgotten)
 
 
 def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
@@ -174,11 +174,11 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
     idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
     if not idle:
         return None
-    told = [
+    listed = [
         f"  {stub['name']} ({stub['match']}): used {stub['used']} of {stub.get('most') or 'any number of'} times"
         for stub in idle
     ]
-    return "\n".join(["Expected every stub to be used, but:", *told])
+    return "\n".join(["Expected every stub to be used, but:", *listed])
 
 
 def all_matched(sifted: Sifted) -> str | None:
@@ -190,20 +190,20 @@ def all_matched(sifted: Sifted) -> str | None:
 
 def no_trouble(views: Sequence[View]) -> str | None:
     """Whether no function of the test's own has raised anything."""
-    told = [f"  #{view.number}: {view.trouble}" for view in views if view.trouble is not None]
-    return "\n".join(["Functions of the test's own have failed:", *told]) if told else None
+    listed = [f"  #{view.number}: {view.trouble}" for view in views if view.trouble is not None]
+    return "\n".join(["Functions of the test's own have failed:", *listed]) if listed else None
 
 
-def _of_all(told: Sequence[str] | None, forgotten: int) -> str | None:
+def _of_all(lines: Sequence[str] | None, forgotten: int) -> str | None:
     """What a check says that is about all exchanges: one that is kept can break it, but not prove it."""
-    if told is None and forgotten:
+    if lines is None and forgotten:
         return f"Nobody knows whether that holds of all. {loss(forgotten)}"
-    return None if told is None else "\n".join(told)
+    return None if lines is None else "\n".join(lines)
 
 
-def _of_some(told: Sequence[str], forgotten: int) -> str:
+def _of_some(lines: Sequence[str], forgotten: int) -> str:
     """What a check says that has not found what it looks for: it may have been forgotten."""
-    return "\n".join([*told, loss(forgotten)] if forgotten else told)
+    return "\n".join([*lines, loss(forgotten)] if forgotten else lines)
 
 
 def _are_certain(count: int, forgotten: int, bounds: Bounds) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
-# No more of a complaint than this many characters is told.
-_TOLD = 300
+# No more of a message than this many characters is shown.
+_MOST_SHOWN = 300
 
 
 class SchemaError(ValueError):
@@ -32,7 +32,7 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
     try:
         validator = Draft202012Validator(schema, retriever=_refuse)
     except ValueError as error:
-        raise SchemaError(f"{getattr(error, 'message', error)}"[:_TOLD]) from None
+        raise SchemaError(f"{getattr(error, 'message', error)}"[:_MOST_SHOWN]) from None
     return lambda value: next(map(_breach, islice(validator.iter_errors(value), 1)), None)
 
 
@@ -44,7 +44,7 @@ def _breach(error: ValidationError) -> Breach:
     place = "$" + "".join(_step(step) for step in error.instance_path)
     if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
         return Breach(place, "a pattern takes too long there: the search was given up", is_certain=False)
-    return Breach(place, error.message[:_TOLD])
+    return Breach(place, error.message[:_MOST_SHOWN])
 
 
 def _step(step: Any) -> str:

@@ -82,15 +82,15 @@ class Subject:
         differing = self.sift(requests[0] if len(requests) == 1 else {"all": requests}) if requests else None
         past = self.look()
         everywhere = bool(self.matches) and any(place in self.matches[0] for place in PLACES)
-        told = [
+        rows = [
             (view, (*(() if differing is None else differing[view.number]), *_differences(view, answers)))
             for view in past.views
             if (everywhere or view.is_question) and (differing is None or view.number in differing)
         ]
         forgotten = past.forgotten.exchanges if everywhere else past.forgotten.questions
-        others = [(view, different) for view, different in told if different]
+        others = [(view, different) for view, different in rows if different]
         return Sifted(
-            tuple(view for view, different in told if not different),
+            tuple(view for view, different in rows if not different),
             tuple(sorted(others, key=lambda each: len(each[1]))),
             forgotten,
             0 if requests or answers else forgotten,
@@ -113,8 +113,8 @@ def everyone(past: Past) -> Sifted:
 
 def asked_for(*matches: Match) -> str:
     """Matches in words, to stand behind "request"."""
-    told = dict.fromkeys(f"{name}={matcher_text(value)}" for match in matches for name, value in match.items())
-    return f" with {', '.join(told)}" if told else ""
+    parts = dict.fromkeys(f"{name}={matcher_text(value)}" for match in matches for name, value in match.items())
+    return f" with {', '.join(parts)}" if parts else ""
 
 
 def matcher_text(value: Any) -> str:

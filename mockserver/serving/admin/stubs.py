@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
-from mockserver.control.stubs.book import Stub, told_use
+from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.serving.admin.answers import admin_error, admin_json
@@ -134,5 +134,5 @@ def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
     """A stub as JSON: where it comes from, how often it was used, and the table that it was read from."""
     # In Python a table may hold functions, and TOML has dates: both are shown as Python writes them.
     written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
-    told = {**told_use(stub, used), "match": written.get("match", {}), "table": written}
+    told = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
     return {**told, "origin": stub.origin or "added", "used_up": stub.step(used) is None}
