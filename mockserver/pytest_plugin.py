@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_NAMES] = {}
     if config.getoption("mockserver_url") and config.getoption("mockserver_config"):
         raise pytest.UsageError("--mockserver-config: the server at --mockserver-url has a config of its own")
-    path = _told(config, "report")
+    path = _option(config, "report")
     if path and worker is None:
         if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
             raise pytest.UsageError(f"--mockserver-report {path}: nothing can be written there")
@@ -63,9 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """A line on what was told, where anything was."""
-    told = {name: value for name in (*_OPTIONS, "strict") if (value := _told(config, name))}
-    return f"mockserver: {', '.join(f'{name} {value}' for name, value in told.items())}" if told else None
+    """A line with the options, where any were given."""
+    options = {name: value for name in (*_OPTIONS, "strict") if (value := _option(config, name))}
+    return f"mockserver: {', '.join(f'{name} {value}' for name, value in options.items())}" if options else None
 
 
 @pytest.fixture(scope="session")
@@ -82,14 +82,14 @@ def mockserver_server(
     from mockserver.control.settings import ConfigError
     from mockserver.testing.server import MockServer, RemoteServer
 
-    url = _told(pytestconfig, "url")
+    url = _option(pytestconfig, "url")
     if url:
         yield RemoteServer(url, os.environ.get("MOCKSERVER_ADMIN_TOKEN"))
         return
     given = mockserver_settings
-    told: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"settings": given}
+    options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"settings": given}
     try:
-        made = MockServer(**{"config": _config_file(pytestconfig), **told})
+        made = MockServer(**{"config": _config_file(pytestconfig), **options})
     except ConfigError as error:
         raise pytest.fail.Exception(f"mockserver, by its settings: {error}", pytrace=False) from None
     with made as server:
@@ -115,7 +115,7 @@ def mockserver(
         strict = marked.pop("strict", None)
         declared = {name: marked.pop(name) for name in DECLARED if name in marked}
         own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
-        strictly = from_texts({"strict": _told(config, "strict") if strict is None else strict}, "setting")["strict"]
+        strictly = from_texts({"strict": _option(config, "strict") if strict is None else strict}, "setting")["strict"]
         handle.settle(**own)
         handle.declare(**declared)
         variables = handle.environ()
@@ -160,7 +160,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         return report
     if report.failed:
         report.sections.append(("mockserver journal", _explained(item, handle)))
-    if report.when == "call" and _told(item.config, "report"):
+    if report.when == "call" and _option(item.config, "report"):
         report.mockserver = {"test": item.nodeid, "outcome": report.outcome, **_judged(handle)}
     return report
 
@@ -174,34 +174,34 @@ class _ReportFile:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take what a report brings, wherever the test ran."""
-        told = getattr(report, "mockserver", None)
-        if told is not None:
-            self._tests.append(told)
+        judged = getattr(report, "mockserver", None)
+        if judged is not None:
+            self._tests.append(judged)
 
     def pytest_sessionfinish(self) -> None:
         """Write the file."""
         import json
 
-        tests = sorted(self._tests, key=lambda told: str(told["test"]))
-        clean = not any(self._findings(told) for told in tests)
+        tests = sorted(self._tests, key=lambda judged: str(judged["test"]))
+        clean = not any(self._findings(judged) for judged in tests)
         with open(self._path, "w", encoding="utf-8") as file:
             json.dump({"clean": clean, "tests": tests}, file, indent=2)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """A line for each fault of conduct."""
         terminalreporter.section("mockserver report")
-        for told in self._tests:
-            for finding in self._findings(told):
-                terminalreporter.line(f"{told['test']}: {finding['fault']}: {finding['message']}")
+        for judged in self._tests:
+            for finding in self._findings(judged):
+                terminalreporter.line(f"{judged['test']}: {finding['fault']}: {finding['message']}")
         terminalreporter.line(f"The verdict on {len(self._tests)} tests' clients is in {self._path}")
 
     @staticmethod
-    def _findings(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-        findings: list[Mapping[str, Any]] = told.get("verdict", {}).get("findings", [])
+    def _findings(judged: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        findings: list[Mapping[str, Any]] = judged.get("verdict", {}).get("findings", [])
         return findings
 
 
-def _told(config: pytest.Config, name: str) -> Any:
+def _option(config: pytest.Config, name: str) -> Any:
     """What the command line says, else what the ini file says."""
     said = config.getoption(f"mockserver_{name}")
     return config.getini(f"mockserver_{name}") if said is None else said
@@ -217,12 +217,12 @@ def _config_file(config: pytest.Config) -> Path | None:
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
     """What the markers of a test say; those nearest to it count. Raises ValueError where one has no name."""
-    told: dict[str, Any] = {}
+    marked: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("mockserver"))):
         if marker.args:
             raise ValueError(f"{marker.args[0]!r}: it takes names, such as mockserver(seed=7, dialect='cerebras')")
-        told |= marker.kwargs
-    return told
+        marked |= marker.kwargs
+    return marked
 
 
 def _namespace(item: pytest.Item) -> str:
@@ -237,11 +237,11 @@ def _namespace(item: pytest.Item) -> str:
 
 
 def _base_seed(config: pytest.Config) -> int:
-    told = _told(config, "seed") or _SEED
+    seed = _option(config, "seed") or _SEED
     try:
-        return int(told)
+        return int(seed)
     except ValueError:
-        raise ValueError(f"mockserver_seed: {told!r} is not a whole number") from None
+        raise ValueError(f"mockserver_seed: {seed!r} is not a whole number") from None
 
 
 def _seed(item: pytest.Item) -> int:
@@ -253,12 +253,12 @@ def _seed(item: pytest.Item) -> int:
 
 def _latency(config: pytest.Config, settings: "Mapping[str, Any] | Settings") -> str:
     """The latency of tests that name none: the command line's, the settings', the ini file's, or off."""
-    told = settings.get("latency") if isinstance(settings, Mapping) else settings.latency
-    return str(config.getoption("mockserver_latency") or told or config.getini("mockserver_latency") or "off")
+    latency = settings.get("latency") if isinstance(settings, Mapping) else settings.latency
+    return str(config.getoption("mockserver_latency") or latency or config.getini("mockserver_latency") or "off")
 
 
 def _explained(item: pytest.Item, handle: "Handle") -> str:
-    """What has happened in a test's namespace, and how to see it again. Whatever goes wrong here is only told."""
+    """What has happened in a test's namespace, and how to see it again. Whatever goes wrong here is only reported."""
     seed = _base_seed(item.config)
     again = f"Again, with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
     try:

@@ -27,13 +27,13 @@ def _verdict(options: argparse.Namespace) -> int:
 
     declared = declared_by("verdict", options)
     token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
-    clean, words, told = verdict_on(options.source, declared, options.namespace, token)
-    print(json.dumps(told, indent=2) if options.json else words)
+    clean, words, verdict = verdict_on(options.source, declared, options.namespace, token)
+    print(json.dumps(verdict, indent=2) if options.json else words)
     return 0 if clean else 1
 
 
 def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
-    """What a command is told that correct handling is."""
+    """The declaration that the options of a command make."""
     from mockserver.control.verify.declarations import Declaration, DeclarationError
 
     try:

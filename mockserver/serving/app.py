@@ -118,7 +118,7 @@ class App:
         await play(staged.performance(sink), sink, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """ASGI's lifespan: while it lasts, the files that it was told by are watched."""
+        """ASGI's lifespan: while it lasts, the files that the settings and stubs came from are watched."""
         files = self._watcher
         watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
         while True:

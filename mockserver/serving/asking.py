@@ -11,8 +11,8 @@ def ask(url: str, *, ready: bool) -> tuple[bool, str]:
     """Whether the server at a URL is well (or `ready`: with its latest config, and listening), and what it says."""
     try:
         status, said = _get(url.rstrip("/"), f"/_mockserver/{'ready' if ready else 'health'}")
-        told = json.loads(said)
-        return status == 200, str(told.get("error") or told["status"])
+        answer = json.loads(said)
+        return status == 200, str(answer.get("error") or answer["status"])
     except (OSError, HTTPException) as error:
         return False, str(getattr(error, "strerror", None) or error or type(error).__name__)
     except (ValueError, KeyError, TypeError, AttributeError):

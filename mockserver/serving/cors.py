@@ -77,11 +77,11 @@ def open_to_pages(api: Application, is_open: Callable[[], bool]) -> Application:
             await send({"type": "http.response.body"})
             return
 
-        async def told(message: Any) -> None:
+        async def send_opened(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message = {**message, "headers": [*message["headers"], *_opened(origin)]}
             await send(message)
 
-        await api(scope, receive, told)
+        await api(scope, receive, send_opened)
 
     return opened

@@ -84,16 +84,16 @@ def fault_in_words(fault: Fault) -> str:
     """A fault in a line: its kind, and whatever is said of it."""
     usual = asdict(Chance())
     chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
-    told = {key: value for key, value in (*fault.settings.items(), *asdict(fault.place).items()) if value is not None}
+    own = {key: value for key, value in (*fault.settings.items(), *asdict(fault.place).items()) if value is not None}
     match = f" where {in_words(fault.match)}" if fault.match != ANYTHING else ""
-    return fault.kind + "".join(f", {part}" for part in _told({**told, **chance})) + match
+    return fault.kind + "".join(f", {part}" for part in _pairs({**own, **chance})) + match
 
 
 def quota_in_words(quota: Quota) -> str:
     """A rule of quotas in a line; of a key nothing is shown."""
     limits = [f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits]
     rest = {name: getattr(quota, name) for name in ("concurrent", "dialect", "model")}
-    parts = [quota.tier, *limits, *_told(rest), "for one key" if quota.key is not None else None]
+    parts = [quota.tier, *limits, *_pairs(rest), "for one key" if quota.key is not None else None]
     return ", ".join(part for part in parts if part)
 
 
@@ -104,5 +104,5 @@ def _faults(settings: Settings) -> Iterator[str]:
         yield from (f"{fault_in_words(fault)} at {route.path}" for fault in route.faults)
 
 
-def _told(values: Mapping[str, Any]) -> list[str]:
+def _pairs(values: Mapping[str, Any]) -> list[str]:
     return [f"{key}={value}" for key, value in values.items() if value is not None]

@@ -12,8 +12,8 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.toml_writing import toml_of
 from mockserver.core.dialects import Dialect
 
-# No more of what could not be made a stub is told one by one: a browser records all that a page loads.
-_MOST_TOLD = 20
+# So many exchanges that no stub was made of are listed one by one: a browser records all that a page loads.
+_MOST_LISTED = 20
 
 
 def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool) -> Made:
@@ -60,5 +60,5 @@ def write_stubs(made: Made, stem: str, out: Path) -> Path:
 
 def complaints(lost: list[Lost]) -> list[str]:
     """A line for each exchange of which no stub was made, with the reason; beyond some only how many."""
-    told = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_TOLD]]
-    return told + [f"and {len(lost) - _MOST_TOLD} more were left out"] * (len(lost) > _MOST_TOLD)
+    lines = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_LISTED]]
+    return lines + [f"and {len(lost) - _MOST_LISTED} more were left out"] * (len(lost) > _MOST_LISTED)

@@ -95,7 +95,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: _Config, faults: Sequence[Fault]) -> None:
         super().__init__(config)
         self._faults = faults
-        self._told_to_stop = asyncio.Event()
+        self._stopping = asyncio.Event()
         self.grace = _GRACE
         self.lifeline: int | None = None
         self._threads = ThreadPoolExecutor(thread_name_prefix="mockserver")
@@ -120,13 +120,13 @@ class _Server(uvicorn.Server):
     def stop(self) -> None:
         """Stop as soon as the grace allows; to be called in the server's thread."""
         self.should_exit = True
-        self._told_to_stop.set()
+        self._stopping.set()
 
     async def main_loop(self) -> None:
         """Serve until told to stop. A signal only sets a flag, which is looked at ten times a second."""
         while not self.should_exit:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._told_to_stop.wait(), 0.1)
+                await asyncio.wait_for(self._stopping.wait(), 0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let answers play on for the grace, then end them."""

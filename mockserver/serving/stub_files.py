@@ -42,7 +42,7 @@ def standing_stubs(
 
 
 def load_stubs(folder: Path, operations: Operations | None = None, sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files; where the `operations` are told, they match no others. Raises ConfigError, which
+    """The stubs of a folder's files; with `operations`, they match no others. Raises ConfigError, which
     names the file and the place in it."""
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))

@@ -39,13 +39,13 @@ def clients_of(dialect: str) -> Clients:
 
 def environment(place: Destination) -> dict[str, str]:
     """The variables that lead every client to a place."""
-    told = dict.fromkeys(_OPENAI_URLS, place.openai_base_url()) | {_OPENAI_KEY: place.api_key}
+    variables = dict.fromkeys(_OPENAI_URLS, place.openai_base_url()) | {_OPENAI_KEY: place.api_key}
     for name, dialect in _dialects().items():
         clients = dialect.clients
-        told |= dict.fromkeys(clients.urls, place.base_url(name))
-        told |= dict.fromkeys(clients.keys, place.api_key)
-        told |= clients.more
-    return told
+        variables |= dict.fromkeys(clients.urls, place.base_url(name))
+        variables |= dict.fromkeys(clients.keys, place.api_key)
+        variables |= clients.more
+    return variables
 
 
 def sparing_loopback() -> dict[str, str]:

@@ -189,20 +189,20 @@ class Handle:
         Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
         """
         past = self._link.past()
-        told = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
+        problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
         if strict:
-            told += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._link.stubs())]
-        return list(dict.fromkeys(problem for problem in told if problem is not None))
+            problems += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._link.stubs())]
+        return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
         """What has happened, for people: a line for each exchange, and why stubs did not match."""
         past = self._link.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
-        told = _lines(past) or ["There was no request."]
+        lines = _lines(past) or ["There was no request."]
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
-            told += ["No stub matched; the nearest, field by field:", *explain_misses(missed)]
-        return [*told, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
+            lines += ["No stub matched; the nearest, field by field:", *explain_misses(missed)]
+        return [*lines, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
 
     @property
     def stubs(self) -> list[Mapping[str, Any]]:

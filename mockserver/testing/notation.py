@@ -50,7 +50,7 @@ def nothing() -> Table:
 
 def but_not(value: Any) -> Table:
     """A matcher: none of what this one (a value or a matcher) accepts."""
-    return {"not": told_matcher(value)}
+    return {"not": matcher_value(value)}
 
 
 def tool_call(name: str, text: str | None = None, /, **arguments: Any) -> Table:
@@ -77,22 +77,22 @@ def refusal(text: str) -> Table:
 
 def error(kind: str, *, retry_after: float | None = None, message: str | None = None, **settings: Any) -> Table:
     """A reply: the vendor's own error, by its neutral name."""
-    told = {"error": kind, "retry_after": retry_after, "message": message, **settings}
-    return {"error": {name: value for name, value in told.items() if value is not None}}
+    table = {"error": kind, "retry_after": retry_after, "message": message, **settings}
+    return {"error": {name: value for name, value in table.items() if value is not None}}
 
 
 def raw(
     body: Any = "", *, status: int = 200, content_type: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Table:
     """A reply: a body as it goes out, in no vendor's words; bytes go out as they are."""
-    told: Table = {"status": status}
+    reply: Table = {"status": status}
     if isinstance(body, bytes):
         from base64 import b64encode
 
-        told["body_base64"] = b64encode(body).decode()
+        reply["body_base64"] = b64encode(body).decode()
     else:
-        told["body"] = body
-    return told | {name: value for name, value in (("content_type", content_type), ("headers", headers)) if value}
+        reply["body"] = body
+    return reply | {name: value for name, value in (("content_type", content_type), ("headers", headers)) if value}
 
 
 def template(text: str, **settings: Any) -> Table:
@@ -100,14 +100,14 @@ def template(text: str, **settings: Any) -> Table:
     return {"text": text, "template": True, **settings}
 
 
-def told_reply(*parts: Any, **settings: Any) -> Any:
+def reply_value(*parts: Any, **settings: Any) -> Any:
     """A reply of parts: texts, tables such as `tool_call(...)`, or one function of the request."""
     if len(parts) == 1 and callable(parts[0]):
         if settings:
             raise TypeError(f"A function says all of its reply: put {', '.join(settings)} into what it returns")
         return parts[0]
     in_chunks = any(isinstance(part, Mapping) and "chunks" in part for part in parts)
-    told: Table = {}
+    reply: Table = {}
     for part in parts:
         if not isinstance(part, str | Mapping):
             raise StubError(
@@ -115,24 +115,24 @@ def told_reply(*parts: Any, **settings: Any) -> Any:
                 "other, or a function alone"
             )
         text = chunk(part) if in_chunks and isinstance(part, str) else {"text": part}
-        _join(told, text if isinstance(part, str) else part)
-    return told | settings
+        _join(reply, text if isinstance(part, str) else part)
+    return reply | settings
 
 
-def told_step(step: Any) -> Any:
+def step_value(step: Any) -> Any:
     """A step of a script: a reply, or a table with `match` and `reply`."""
     if isinstance(step, Mapping) and step.keys() & {"match", "reply"}:
-        match, reply = told_match(step.get("match", {})), step.get("reply", {})
-        return {"match": match, "reply": told_reply(*reply) if isinstance(reply, tuple) else told_reply(reply)}
-    return told_reply(*step) if isinstance(step, tuple) else told_reply(step)
+        match, reply = match_table(step.get("match", {})), step.get("reply", {})
+        return {"match": match, "reply": reply_value(*reply) if isinstance(reply, tuple) else reply_value(reply)}
+    return reply_value(*step) if isinstance(step, tuple) else reply_value(step)
 
 
-def told_match(match: Mapping[str, Any]) -> Table:
+def match_table(match: Mapping[str, Any]) -> Table:
     """A match as a table of values: `any_`, `all_` and `not_` are written so in Python, patterns become their text."""
-    return {_FIELDS.get(name, name): _told(_FIELDS.get(name, name), value) for name, value in match.items()}
+    return {_FIELDS.get(name, name): _field_value(_FIELDS.get(name, name), value) for name, value in match.items()}
 
 
-def told_matcher(value: Any) -> Any:
+def matcher_value(value: Any) -> Any:
     """A matcher as a value: a pattern becomes its text, everything else is one already."""
     return {"regex": _pattern(value)} if isinstance(value, re.Pattern) else value
 
@@ -140,25 +140,25 @@ def told_matcher(value: Any) -> Any:
 _FIELDS = {"any_": "any", "all_": "all", "not_": "not"}
 
 
-def _told(name: str, value: Any) -> Any:
+def _field_value(name: str, value: Any) -> Any:
     if name in ("any", "all", "not"):
-        return [told_match(each) for each in value] if isinstance(value, list | tuple) else told_match(value)
+        return [match_table(each) for each in value] if isinstance(value, list | tuple) else match_table(value)
     if name in ("headers", "body") and isinstance(value, Mapping):
-        return {place: told_matcher(inner) for place, inner in value.items()}
-    return told_matcher(value)
+        return {place: matcher_value(inner) for place, inner in value.items()}
+    return matcher_value(value)
 
 
-def _join(told: Table, part: Mapping[str, Any]) -> None:
+def _join(reply: Table, part: Mapping[str, Any]) -> None:
     """Add a part to a reply: lists (tool calls, chunks) grow, texts follow one another."""
     for name, value in part.items():
-        if name in told and isinstance(value, list):
-            told[name] = [*told[name], *value]
-        elif name == "text" and "text" in told:
-            told[name] = told[name] + value
-        elif name in told:
-            raise TypeError(f"A reply says {name} once: {json.dumps(told[name])}, and {json.dumps(value)}")
+        if name in reply and isinstance(value, list):
+            reply[name] = [*reply[name], *value]
+        elif name == "text" and "text" in reply:
+            reply[name] = reply[name] + value
+        elif name in reply:
+            raise TypeError(f"A reply says {name} once: {json.dumps(reply[name])}, and {json.dumps(value)}")
         else:
-            told[name] = value
+            reply[name] = value
 
 
 def _pattern(pattern: Any) -> str:

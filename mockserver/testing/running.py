@@ -56,12 +56,12 @@ def _variables(server: MockServer) -> dict[str, str]:
     """The variables by which clients, and whoever asks the admin API, find the server."""
     settings = server.settings
     place = server.in_namespace("", settings.dialect)
-    told = place.environment()
+    variables = place.environment()
     if not isinstance(settings.auth, str):
         # Where only some keys are accepted, clients are given the first of them.
-        told = {name: settings.auth[0] if value == place.api_key else value for name, value in told.items()}
+        variables = {name: settings.auth[0] if value == place.api_key else value for name, value in variables.items()}
     token = {"MOCKSERVER_ADMIN_TOKEN": settings.admin_token} if settings.admin_token else {}
-    return {**sparing_loopback(), **told, "MOCKSERVER_URL": server.url, **token}
+    return {**sparing_loopback(), **variables, "MOCKSERVER_URL": server.url, **token}
 
 
 def _exit_code(command: Sequence[str], environment: Mapping[str, str], say: Say) -> int:
@@ -121,15 +121,15 @@ def _was_a_key() -> bool:
 
 def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
     """Whether the clients of every namespace behaved well, and what there is to say of them."""
-    told = []
+    verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
     for place in handles:
         verdict = place.verify.verdict(declared.handles, declared.outcome, patience=declared.patience)
         name = f"[{place.namespace}] " if place.namespace else ""
-        told.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
-    if not told:
+        verdicts.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
+    if not verdicts:
         return True, _silence(server)
-    return all(clean for clean, _ in told), "\n".join(words for _, words in told)
+    return all(clean for clean, _ in verdicts), "\n".join(words for _, words in verdicts)
 
 
 def _silence(server: Handle) -> str:

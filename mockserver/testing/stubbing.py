@@ -9,7 +9,7 @@ from typing import Any, Self
 from mockserver.control.stubs.values import StubError
 from mockserver.control.verify.subjects import PLACES, asked_for
 from mockserver.testing.links import Link
-from mockserver.testing.notation import told_match, told_reply, told_step
+from mockserver.testing.notation import match_table, reply_value, step_value
 
 # What goes before everything that is said without a number of uses.
 NEXT = 1_000_000_000
@@ -27,7 +27,7 @@ class Stubbing:
         self._link = link
         self._match = match
         self._is_in_force = False
-        self._table: dict[str, Any] = {"match": _meant(told_match(match)), **settings}
+        self._table: dict[str, Any] = {"match": _meant(match_table(match)), **settings}
         self._unfinished = unfinished
         self._unfinished.append(self)
 
@@ -66,18 +66,18 @@ class Stubbing:
 
         Without any of it the answer is generated. Settings are a reply's: `finish_reason`, `usage`, `headers`, ...
         """
-        return self._put(reply=told_reply(*parts, **settings))
+        return self._put(reply=reply_value(*parts, **settings))
 
     def replies(self, *replies: Any) -> Self:
         """Answer with these replies, one after the other; the last one stays."""
-        return self._put(replies=[told_step(reply) for reply in replies])
+        return self._put(replies=[step_value(reply) for reply in replies])
 
     def script(self, steps: Iterable[Any]) -> Self:
         """Answer with these steps, one after the other, each of them once."""
         if isinstance(steps, str | Mapping):
             # Either can be gone through: by its letters, or by its keys.
             raise StubError(f"script: {steps!r} is no list of steps; a single one is [{steps!r}]")
-        return self._put(script=[told_step(step) for step in steps])
+        return self._put(script=[step_value(step) for step in steps])
 
     def error(self, kind: str, **settings: Any) -> Self:
         """Answer with the vendor's own error: "rate_limit", "overloaded", ...; `retry_after` is in seconds."""
@@ -127,12 +127,12 @@ def _meant(match: dict[str, Any]) -> dict[str, Any]:
     Clients ask for lists of models and the like of their own accord, by GET. And an answer to what the user said last
     is meant for the user, not for what comes after a tool has been run: an agent would go round in circles.
     """
-    told = dict(match)
+    whole = dict(match)
     if not any(place in match for place in PLACES):
-        told["method"] = "POST"
+        whole["method"] = "POST"
     if "last_user" in match and not any(turn in match for turn in _TURNS):
-        told["tool_result"] = {"exists": False}
-    return told
+        whole["tool_result"] = {"exists": False}
+    return whole
 
 
 def complaint_of(stubbing: Stubbing) -> str:

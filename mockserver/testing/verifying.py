@@ -18,7 +18,7 @@ from mockserver.control.verify.wanted import (
     read_whole,
 )
 from mockserver.testing.links import Link
-from mockserver.testing.notation import told_match, told_matcher
+from mockserver.testing.notation import match_table, matcher_value
 
 # How long a check waits for answers that are still open, because clients leave without a word, in seconds.
 _SETTLING = 0.5
@@ -41,14 +41,14 @@ class Verify:
         """So many requests that match; without a number at least one."""
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "calls")
-        found = self._subject.narrowed(told_match(match), ("at_least", "at_most"))
+        found = self._subject.narrowed(match_table(match), ("at_least", "at_most"))
         _raise(expectations.calls(found.sifted(), bounds))
         return Verify(self._link, self._declared, found)
 
     def never(self, **match: Any) -> Self:
         """No request that matches."""
         __tracebackhide__ = True
-        _raise(expectations.never(self._subject.narrowed(told_match(match)).sifted()))
+        _raise(expectations.never(self._subject.narrowed(match_table(match)).sifted()))
         return self
 
     def spaced_at_least(self, seconds: float) -> Self:
@@ -64,7 +64,7 @@ class Verify:
         __tracebackhide__ = True
         if not matches:
             raise TypeError("In which order? Say matches, such as {'turn': 1}, {'turn': 2}")
-        groups = [self._subject.narrowed(told_match(match)) for match in read_matches(matches, "in_order")]
+        groups = [self._subject.narrowed(match_table(match)) for match in read_matches(matches, "in_order")]
         _raise(expectations.in_order([group.sifted() for group in groups], self._subject.sifted()))
         return self
 
@@ -90,14 +90,14 @@ class Verify:
     def tool_called(self, name: str, **arguments: Any) -> Self:
         """An answer that calls a tool with these arguments (values or matchers), and maybe others."""
         __tracebackhide__ = True
-        told = {key: told_matcher(value) for key, value in arguments.items()}
-        _raise(expectations.tool_called(self._subject.sifted(), name, told))
+        wanted = {key: matcher_value(value) for key, value in arguments.items()}
+        _raise(expectations.tool_called(self._subject.sifted(), name, wanted))
         return self
 
     def tool_answered(self, name: str, result: Any = None) -> Self:
         """A request that brings the result of a tool: any, or one that is equal or matches."""
         __tracebackhide__ = True
-        _raise(expectations.tool_answered(self._subject.sifted(), name, told_matcher(result)))
+        _raise(expectations.tool_answered(self._subject.sifted(), name, matcher_value(result)))
         return self
 
     def schema(self, schema: Mapping[str, Any] | None = None) -> Self:
@@ -142,8 +142,8 @@ class Verify:
         __tracebackhide__ = True
         verdict = self.verdict(handles, outcome, **limits)
         if not verdict.is_proven:
-            told = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.sifted().matching)]
-            _raise("\n".join(told))
+            lines = [verdict.as_text(), "The exchanges:", *journal_lines(self._subject.sifted().matching)]
+            _raise("\n".join(lines))
         return verdict
 
     def verdict(
@@ -154,10 +154,10 @@ class Verify:
     ) -> Verdict:
         """The same verdict, which raises nothing."""
         said: Any = "error" if isinstance(outcome, BaseException) else outcome
-        told = {name: value for name, value in (("handles", handles), ("outcome", said)) if value is not None}
-        declared = declared_by(self._declared | told | limits)
+        words = {name: value for name, value in (("handles", handles), ("outcome", said)) if value is not None}
+        declared = declared_by(self._declared | words | limits)
         # What was declared once holds for the report too.
-        self._declared |= {**told, **limits}
+        self._declared |= {**words, **limits}
         self._link.wait(_SETTLING)
         found, clock = self._subject.sifted(), self._link.clock()
         return judge(found.matching, declared, now=clock.now, ahead=clock.ahead, forgotten=found.forgotten)
@@ -169,8 +169,8 @@ def _bounds(count: int | None, least: int | None, most: int | None, place: str) 
         if least is not None or most is not None:
             raise TypeError("Say a number, or at_least and at_most, not both")
         return read_bounds(count, place)
-    told = {name: bound for name, bound in (("at_least", least), ("at_most", most)) if bound is not None}
-    return read_bounds(told or {"at_least": 1}, place)
+    bounds = {name: bound for name, bound in (("at_least", least), ("at_most", most)) if bound is not None}
+    return read_bounds(bounds or {"at_least": 1}, place)
 
 
 def _raise(problem: str | None) -> None:

@@ -53,10 +53,10 @@ class Asked(NamedTuple):
 
     def is_set(self, name: str) -> bool:
         """Whether the query has a word that is either said or not, as `1`."""
-        told = self.query.get(name, "0")
-        if told not in ("0", "1"):
-            raise BadRequestError(f"{name}: {told[:40]!r} is neither 1 nor 0")
-        return told == "1"
+        value = self.query.get(name, "0")
+        if value not in ("0", "1"):
+            raise BadRequestError(f"{name}: {value[:40]!r} is neither 1 nor 0")
+        return value == "1"
 
     def variable(self, name: str) -> str:
         """What stands in the path for a variable of it."""

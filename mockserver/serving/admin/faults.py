@@ -109,13 +109,13 @@ def _listener(asked: Asked) -> Door:
     return asked.door
 
 
-def _named(told: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
+def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
     """The faults of a JSON object (a scenario has several), and their name: the one that it gives, else its kind."""
     try:
-        faults = read_table({key: value for key, value in told.items() if key != "name"})
+        faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
         raise BadRequestError(f"A fault is a JSON object such as {_EXAMPLE}: {error}") from None
-    return str(told.get("name") or told.get("scenario") or told["kind"]), faults
+    return str(table.get("name") or table.get("scenario") or table["kind"]), faults
 
 
 def _shown(name: str, fault: Fault, count: Count) -> Mapping[str, object]:

@@ -173,5 +173,5 @@ def _resident_bytes() -> int | None:
     """The memory of this process, where the system tells."""
     if not sys.platform.startswith("linux"):
         return None
-    with open("/proc/self/statm", encoding="ascii") as told:
-        return int(told.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

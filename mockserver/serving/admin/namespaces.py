@@ -26,11 +26,11 @@ async def _clock(asked: Asked) -> Response:
 
 
 async def _advance(asked: Asked) -> Response:
-    told = await asked.json("The body", '{"advance": 60}')
-    for name in told.keys() - {"advance"}:
+    body = await asked.json("The body", '{"advance": 60}')
+    for name in body.keys() - {"advance"}:
         raise BadRequestError(unknown("key", name, ("advance",)))
     try:
-        return admin_json({"ahead": asked.simulator.advance(asked.namespace, told.get("advance", inf))})
+        return admin_json({"ahead": asked.simulator.advance(asked.namespace, body.get("advance", inf))})
     except ValueError as error:
         raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
 

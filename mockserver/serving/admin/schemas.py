@@ -113,7 +113,7 @@ _DECISION = table(
     {
         "kind": said(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
-        "struck": said(rows(_STRUCK), "of an exchange told whole: the same faults as they would be written"),
+        "struck": said(rows(_STRUCK), "in a whole exchange: the same faults as they would be written"),
         "rule": said(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
         "unmatched": said(FLAG, "whether there were stubs, and none matched"),

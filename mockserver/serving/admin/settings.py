@@ -38,16 +38,16 @@ async def _in_force(asked: Asked) -> Response:
 
 
 async def _change(asked: Asked) -> Response:
-    told = await asked.json("The body", '{"seed": 7, "latency": "slow"}')
-    for name in told:
+    changes = await asked.json("The body", '{"seed": 7, "latency": "slow"}')
+    for name in changes:
         if name not in LIVE:
             raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. {_NOT_LIVE}")
     settings = asked.simulator.setup.settings
     try:
-        asked.simulator.adopt(replace(settings, **from_texts(told, "settings:", settings.traces)))
+        asked.simulator.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    return admin_json({"changed": list(told)})
+    return admin_json({"changed": list(changes)})
 
 
 async def _own(asked: Asked) -> Response:
@@ -55,11 +55,11 @@ async def _own(asked: Asked) -> Response:
 
 
 async def _settle(asked: Asked) -> Response:
-    told = await asked.json("The settings", '{"seed": 7, "latency": "off"}')
+    wanted = await asked.json("The settings", '{"seed": 7, "latency": "off"}')
     simulator, space = asked.simulator, asked.namespace
     kept = space.own if asked.is_set("merge") else {}
     try:
-        space.own = {**kept, **read_own(told, simulator.dialects, simulator.setup.settings.traces)}
+        space.own = {**kept, **read_own(wanted, simulator.dialects, simulator.setup.settings.traces)}
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
     return await _own(asked)

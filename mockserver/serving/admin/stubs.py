@@ -39,9 +39,9 @@ async def _put_all(asked: Asked) -> Response:
 
 
 async def _put(asked: Asked) -> Response:
-    told = await asked.json("A stub", _EXAMPLE)
+    table = await asked.json("A stub", _EXAMPLE)
     book = asked.namespace.stubs
-    return admin_json({"added": [book.add(_read(asked, {**told, "name": asked.variable("stub")}))]})
+    return admin_json({"added": [book.add(_read(asked, {**table, "name": asked.variable("stub")}))]})
 
 
 async def _remove_all(asked: Asked) -> Response:
@@ -111,19 +111,19 @@ STUBS = (
 
 async def _several(asked: Asked) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
-    told = await asked.json("A stub", _EXAMPLE)
-    key = next(iter(told)) if len(told) == 1 else ""
+    table = await asked.json("A stub", _EXAMPLE)
+    key = next(iter(table)) if len(table) == 1 else ""
     # `stub` is what it is called in a file.
     if key not in ("stubs", "stub"):
-        return (_read(asked, told),)
-    if not isinstance(told[key], list):
+        return (_read(asked, table),)
+    if not isinstance(table[key], list):
         raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-    return tuple(_read(asked, each, f"{key}[{number}]") for number, each in enumerate(told[key]))
+    return tuple(_read(asked, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
 
 
-def _read(asked: Asked, told: object, place: str = "stub") -> Stub:
+def _read(asked: Asked, table: object, place: str = "stub") -> Stub:
     try:
-        stub = read_stub(told, place)
+        stub = read_stub(table, place)
         check_names(stub, asked.simulator.operations, "" if stub.name else place)
     except StubError as error:
         raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
@@ -134,5 +134,5 @@ def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
     """A stub as JSON: where it comes from, how often it was used, and the table that it was read from."""
     # In Python a table may hold functions, and TOML has dates: both are shown as Python writes them.
     written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
-    told = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
-    return {**told, "origin": stub.origin or "added", "used_up": stub.step(used) is None}
+    row = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
+    return {**row, "origin": stub.origin or "added", "used_up": stub.step(used) is None}

@@ -47,13 +47,13 @@ async def _wait(asked: Asked) -> Response:
 
 
 async def _verify(asked: Asked) -> Response:
-    told = await asked.json("The body", _EXAMPLE)
+    body = await asked.json("The body", _EXAMPLE)
     space = asked.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
     find = partial(sift, exchanges, operations=asked.simulator.operations, before=forgotten.questions)
     evidence = Evidence(await _views(exchanges), find, stubs, asked.now, space.shift, forgotten)
     try:
-        results = await asyncio.to_thread(run_checks, told.get("checks"), evidence)
+        results = await asyncio.to_thread(run_checks, body.get("checks"), evidence)
     except (CheckError, CriteriaError, DeclarationError) as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     passed = all(result["passed"] for result in results)
