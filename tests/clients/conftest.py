@@ -1,8 +1,16 @@
-"""Keeps a developer's own keys, base URLs and proxies out of the clients' tests."""
+"""A vendor's client for each test, and a developer's own keys, base URLs and proxies kept out of it.
+
+A module that says how its client is `connected` to an edition of the server gets it by the fixtures `client` (both
+editions, one after the other), `documented` and `observed`.
+"""
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+
+from .questions import EDITIONS, Server
 
 VENDORS = ("CEREBRAS_", "FRIENDLI_", "OPENAI_", "QSTASH_", "UPSTASH_", "YC_")
 
@@ -13,3 +21,21 @@ def _nothing_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
         if name.startswith(VENDORS) or name.lower().endswith("_proxy"):
             monkeypatch.delenv(name)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1,localhost")
+
+
+@pytest.fixture(params=EDITIONS)
+def client(server: Server, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with request.module.connected(server, request.param) as client:
+        yield client
+
+
+@pytest.fixture
+def documented(server: Server, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with request.module.connected(server, "documented") as client:
+        yield client
+
+
+@pytest.fixture
+def observed(server: Server, request: pytest.FixtureRequest) -> Iterator[Any]:
+    with request.module.connected(server, "observed") as client:
+        yield client

@@ -1,6 +1,6 @@
 """What every client here is asked, and the headers by which a request says which edition or fault it wants."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 PROMPT = "Write a few sentences about the harbour of a small town in autumn."
 EDITIONS = ("documented", "observed")
@@ -24,3 +24,14 @@ def middle_of(text: str) -> str:
 def before(text: str, stop: str) -> str:
     """What is left of a text that ends where `stop` begins."""
     return text[: text.index(stop)]
+
+
+def check_logprobs(choice: Any, tokens: int, alternatives: int) -> None:
+    """The log-probabilities of a chat's choice, in OpenAI's shape, are those of so many tokens, which are its text."""
+    found = choice.logprobs.content
+    assert "".join(token.token for token in found) == choice.message.content
+    assert len(found) == tokens
+    for token in found:
+        assert token.logprob <= 0
+        assert token.bytes == list(token.token.encode())
+        assert len(token.top_logprobs) == alternatives

@@ -5,7 +5,6 @@ The edition is chosen by `default_headers`. `max_retries=0` keeps one call one r
 
 import asyncio
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 
 import cerebras.cloud.sdk as cerebras
@@ -17,7 +16,7 @@ from cerebras.cloud.sdk.types.completion import Completion, CompletionResponse
 from cerebras.cloud.sdk.types.model_list_response import ModelMetadataList
 from cerebras.cloud.sdk.types.model_retrieve_response import ModelMetadata
 
-from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
+from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "llama3.1-8b"
 
@@ -30,24 +29,6 @@ def connected(server: Server, edition: str) -> Cerebras:
         timeout=TIMEOUT,
         max_retries=0,
     )
-
-
-@pytest.fixture(params=EDITIONS)
-def client(server: Server, request: pytest.FixtureRequest) -> Iterator[Cerebras]:
-    with connected(server, request.param) as client:
-        yield client
-
-
-@pytest.fixture
-def documented(server: Server) -> Iterator[Cerebras]:
-    with connected(server, "documented") as client:
-        yield client
-
-
-@pytest.fixture
-def observed(server: Server) -> Iterator[Cerebras]:
-    with connected(server, "observed") as client:
-        yield client
 
 
 Answer = Completion | Stream[Completion] | AsyncStream[Completion]  # what the SDK says that any call may return

@@ -4,14 +4,14 @@ The edition is chosen by `default_headers`. The server has no `id` in its answer
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import openai
 import pytest
 from openai import AsyncOpenAI, OpenAI
 from openai.types import Completion
 
-from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
+from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "llama3"
 GRAPH = (
@@ -28,24 +28,6 @@ def connected(server: Server, edition: str) -> OpenAI:
         timeout=TIMEOUT,
         max_retries=0,
     )
-
-
-@pytest.fixture(params=EDITIONS)
-def client(server: Server, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connected(server, request.param) as client:
-        yield client
-
-
-@pytest.fixture
-def documented(server: Server) -> Iterator[OpenAI]:
-    with connected(server, "documented") as client:
-        yield client
-
-
-@pytest.fixture
-def observed(server: Server) -> Iterator[OpenAI]:
-    with connected(server, "observed") as client:
-        yield client
 
 
 def text_of(chunks: list[Completion]) -> str:

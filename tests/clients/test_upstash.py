@@ -18,7 +18,7 @@ from qstash.asyncio.chat import AsyncChatCompletionChunkStream
 from qstash.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionChunkStream, ChatCompletionMessage
 from qstash.errors import ChatRateLimitExceededError, QStashError
 
-from .questions import PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
+from .questions import PROMPT, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of
 
 MODEL = "meta-llama/Meta-Llama-3-8B-Instruct"
 MESSAGES: list[ChatCompletionMessage] = [{"role": "user", "content": PROMPT}]
@@ -107,14 +107,7 @@ def test_a_stop_string_ends_the_answer_and_is_not_part_of_it(client: QStash, man
 def test_logprobs_describe_each_token_of_the_text(client: QStash) -> None:
     answer = plain(client.chat.create(messages=MESSAGES, model=MODEL, logprobs=True, top_logprobs=2, max_tokens=12))
     (choice,) = answer.choices
-    assert choice.logprobs
-    assert choice.logprobs.content
-    assert "".join(token.token for token in choice.logprobs.content) == choice.message.content
-    assert len(choice.logprobs.content) == 12
-    for token in choice.logprobs.content:
-        assert token.logprob <= 0
-        assert token.bytes == list(token.token.encode())
-        assert len(token.top_logprobs) == 2
+    check_logprobs(choice, tokens=12, alternatives=2)
 
 
 def test_a_stream_carries_the_logprobs_of_the_tokens_in_it(client: QStash) -> None:

@@ -6,7 +6,6 @@ The edition is chosen by `default_headers`; the model chooses the backend: D1 (`
 import asyncio
 import json
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 import httpx
@@ -25,7 +24,7 @@ from yandex_ai_studio_sdk._chat.completions.model import ChatModel
 from yandex_ai_studio_sdk._chat.completions.result import FinishReason
 from yandex_ai_studio_sdk._types.schemas import JsonVal
 
-from .questions import EDITION, EDITIONS, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
+from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of
 
 # Yandex' SDK still calls what Python 3.12 deprecates.
 pytestmark = pytest.mark.filterwarnings("ignore:datetime.datetime.utcfromtimestamp:DeprecationWarning")
@@ -67,24 +66,6 @@ def connected(server: Server, edition: str) -> OpenAI:
         timeout=TIMEOUT,
         max_retries=0,
     )
-
-
-@pytest.fixture(params=EDITIONS)
-def client(server: Server, request: pytest.FixtureRequest) -> Iterator[OpenAI]:
-    with connected(server, request.param) as client:
-        yield client
-
-
-@pytest.fixture
-def documented(server: Server) -> Iterator[OpenAI]:
-    with connected(server, "documented") as client:
-        yield client
-
-
-@pytest.fixture
-def observed(server: Server) -> Iterator[OpenAI]:
-    with connected(server, "observed") as client:
-        yield client
 
 
 def text_of(chunks: list[ChatCompletionChunk]) -> str:
@@ -176,14 +157,7 @@ def test_stop_is_not_supported_and_changes_nothing(client: OpenAI, model: str) -
 def test_logprobs_describe_each_token_of_the_text(client: OpenAI) -> None:
     answer = client.chat.completions.create(model=D2, messages=MESSAGES, logprobs=True, top_logprobs=2, max_tokens=12)
     (choice,) = answer.choices
-    assert choice.logprobs
-    assert choice.logprobs.content
-    assert "".join(token.token for token in choice.logprobs.content) == choice.message.content
-    assert len(choice.logprobs.content) == 12
-    for token in choice.logprobs.content:
-        assert token.logprob <= 0
-        assert token.bytes == list(token.token.encode())
-        assert len(token.top_logprobs) == 2
+    check_logprobs(choice, tokens=12, alternatives=2)
 
 
 def test_n_adds_choices_after_the_one_that_is_always_given(client: OpenAI) -> None:
