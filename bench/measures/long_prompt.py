@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Mapping
 from statistics import median
 
 from bench import questions, words
@@ -45,6 +46,10 @@ def measure(effort: Effort) -> Section:
 
         taken = alternate({_QUIET: alone, _BESIDE: beside}, effort.rounds)
         error = _count_error(server.address, effort)
+    return _section(taken, error, effort)
+
+
+def _section(taken: Mapping[str, list[Precision]], error: float, effort: Effort) -> Section:
     longest = {name: [one.longest for one in rounds] for name, rounds in taken.items()}
     return Section(
         title=f"A prompt of {effort.long_prompt:,} characters beside {_STREAMS} streams",

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,12 +68,10 @@ def names_of(certificate: Path) -> set[str]:
 
 
 def _check_library() -> None:
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
+    if find_spec("cryptography") is None:
         raise ConfigError(
             "certs: making certificates needs the library cryptography: pip install 'llm-mockserver[tls]'"
-        ) from None
+        )
 
 
 def _are_good(bundle: Bundle, names: Iterable[str]) -> bool:

@@ -11,6 +11,9 @@ from mockserver.control.journal.transcripts import headers_of, masked_headers, s
 from mockserver.core.calls import Call
 from mockserver.core.version import __version__
 
+# What every request and every response of an archive says.
+_SHARED = {"httpVersion": "HTTP/1.1", "cookies": (), "headersSize": -1}
+
 
 def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """An archive of entries made by `har_entry`."""
@@ -20,50 +23,48 @@ def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def har_entry(exchange: Exchange) -> dict[str, Any]:
     """An exchange as an entry of an HTTP Archive."""
-    call, record, plan = exchange.call, exchange.record, exchange.plan
-    status = plan.timeline.status if plan is not None else exchange.denial.status if exchange.denial else 0
-    answered = plan.timeline.headers if plan is not None else ()
-    body = b"".join(data for run in plan.timeline.runs for data in run.data) if plan is not None else b""
+    record = exchange.record
     first = record.seconds if record.first_write is None else record.first_write
-    ending = plan.timeline.ending if plan is not None else None
-    # As browsers say that a connection has failed in the middle of an answer.
-    broken = {"_error": ending.how} if ending is not None else {}
-    shared = {"httpVersion": "HTTP/1.1", "cookies": [], "headersSize": -1}
     return {
-        "startedDateTime": datetime.fromtimestamp(call.received_at, UTC).isoformat(),
+        "startedDateTime": datetime.fromtimestamp(exchange.call.received_at, UTC).isoformat(),
         "time": record.seconds * 1000,
-        "request": shared
-        | {
-            "method": call.method,
-            "url": _url(exchange, call),
-            "headers": _pairs(masked_headers(call.headers)),
-            "queryString": [
-                {"name": name, "value": value}
-                for name, value in parse_qsl(masked_query(call.query), keep_blank_values=True)
-            ],
-            "bodySize": len(call.body),
-            "postData": {
-                "mimeType": call.headers.get("content-type") or "",
-                "text": call.body.decode(errors="replace"),
-            },
-        },
-        "response": shared
-        | broken
-        | {
-            "status": status,
-            "statusText": "",
-            "headers": _pairs(headers_of(answered)),
-            "redirectURL": "",
-            "bodySize": len(body),
-            "content": {
-                "size": len(body),
-                "mimeType": headers_of(answered).get("content-type", ""),
-                "text": body.decode(errors="replace"),
-            },
-        },
+        "request": {**_SHARED, **_request(exchange)},
+        "response": {**_SHARED, **_response(exchange)},
         "cache": {},
         "timings": {"send": 0, "wait": first * 1000, "receive": (record.seconds - first) * 1000},
         "_mockserver": summary_of(exchange),
+    }
+
+
+def _request(exchange: Exchange) -> dict[str, Any]:
+    call = exchange.call
+    query = parse_qsl(masked_query(call.query), keep_blank_values=True)
+    return {
+        "method": call.method,
+        "url": _url(exchange, call),
+        "headers": _pairs(masked_headers(call.headers)),
+        "queryString": [{"name": name, "value": value} for name, value in query],
+        "bodySize": len(call.body),
+        "postData": {"mimeType": call.headers.get("content-type") or "", "text": call.body.decode(errors="replace")},
+    }
+
+
+def _response(exchange: Exchange) -> dict[str, Any]:
+    """The answer as it was planned; of an answer of our own only the status."""
+    timeline, denial = exchange.plan.timeline if exchange.plan is not None else None, exchange.denial
+    status = timeline.status if timeline is not None else denial.status if denial is not None else 0
+    headers = headers_of(timeline.headers if timeline is not None else ())
+    body = b"".join(data for run in timeline.runs for data in run.data) if timeline is not None else b""
+    # As browsers say that a connection has failed in the middle of an answer.
+    broken = {"_error": timeline.ending.how} if timeline is not None and timeline.ending is not None else {}
+    content_type = headers.get("content-type", "")
+    return broken | {
+        "status": status,
+        "statusText": "",
+        "headers": _pairs(headers),
+        "redirectURL": "",
+        "bodySize": len(body),
+        "content": {"size": len(body), "mimeType": content_type, "text": body.decode(errors="replace")},
     }
 
 

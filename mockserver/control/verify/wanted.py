@@ -5,7 +5,7 @@ A reader gets the value and its place, which its complaint names; CheckError say
 
 from collections.abc import Mapping, Sequence
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from mockserver.core.naming import unknown
 
@@ -55,14 +55,14 @@ def read_amount(value: object, place: str) -> float:
     """A number from 0 on."""
     if not _is_amount(value):
         raise _strange(value, place, "a number from 0 on")
-    return value  # type: ignore[return-value]
+    return value
 
 
 def read_seconds(value: object, place: str) -> float:
     """A number of seconds."""
     if not _is_amount(value):
         raise CheckError(f"{place}: {value!r} is no number of seconds, from 0 on")
-    return value  # type: ignore[return-value]
+    return value
 
 
 def read_prices(value: object, place: str) -> Mapping[str, tuple[float, float]]:
@@ -107,7 +107,7 @@ def _bound(value: object, place: str) -> int:
     return value
 
 
-def _is_amount(value: object) -> bool:
+def _is_amount(value: object) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < inf
 
 

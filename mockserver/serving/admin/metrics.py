@@ -5,6 +5,7 @@ import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from starlette.responses import Response
 
@@ -66,25 +67,25 @@ def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
 def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
     """What has been answered."""
     rows = [
-        ({"dialect": it.dialect, "operation": it.operation, "status": str(it.status)}, it)
-        for it in sorted(tallies, key=lambda it: (it.dialect, it.operation, it.status))
+        ({"dialect": tally.dialect, "operation": tally.operation, "status": str(tally.status)}, tally)
+        for tally in sorted(tallies, key=attrgetter("dialect", "operation", "status"))
     ]
     yield Family(
         "mockserver_requests_total",
         "counter",
         "Exchanges that have ended, by dialect, operation and status; without a dialect those that nobody serves.",
-        [Sample(labels, it.requests) for labels, it in rows],
+        [Sample(labels, tally.requests) for labels, tally in rows],
     )
     yield Family(
         "mockserver_clients_left_total",
         "counter",
         "Exchanges whose client left before the end.",
-        [Sample(labels, it.left) for labels, it in rows],
+        [Sample(labels, tally.left) for labels, tally in rows],
     )
     yield histogram(
         "mockserver_request_seconds",
         "From the arrival of a request to the end of its answer.",
-        ((labels, it.seconds) for labels, it in rows),
+        ((labels, tally.seconds) for labels, tally in rows),
     )
     yield Family(
         "mockserver_errors_total",
@@ -95,17 +96,18 @@ def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
     yield Family(
         "mockserver_faults_total", "counter", "Faults that have struck an answer, by kind.", _by_kind(metrics.faults)
     )
+    used = "Tokens of prompts and of answers, as in their usage."
+    yield Family("mockserver_tokens_total", "counter", used, _by_kind(_tokens(tallies)))
+
+
+def _tokens(tallies: Iterable[Tally]) -> Counter[tuple[str, str]]:
+    """The tokens that each dialect's prompts and answers have had, where it had any."""
     tokens: Counter[tuple[str, str]] = Counter()
-    for it in tallies:
-        if it.prompt_tokens or it.completion_tokens:
-            tokens[it.dialect, "prompt"] += it.prompt_tokens
-            tokens[it.dialect, "completion"] += it.completion_tokens
-    yield Family(
-        "mockserver_tokens_total",
-        "counter",
-        "Tokens of prompts and of answers, as in their usage.",
-        _by_kind(tokens),
-    )
+    for tally in tallies:
+        if tally.prompt_tokens or tally.completion_tokens:
+            tokens[tally.dialect, "prompt"] += tally.prompt_tokens
+            tokens[tally.dialect, "completion"] += tally.completion_tokens
+    return tokens
 
 
 def _by_kind(counted: Counter[tuple[str, str]]) -> list[Sample]:
