@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from mockserver.core.dialects import EDITIONS, Edition
 from mockserver.core.failures import Violation
 from mockserver.core.package_data import read_data
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 Components = Mapping[str, Any]
+# A dialect's contract, by edition.
+Editions = Mapping[Edition, Callable[[], Components]]
 
 
 def components(package: str, name: str) -> Callable[[], Components]:
@@ -29,6 +32,11 @@ def components(package: str, name: str) -> Callable[[], Components]:
         return orjson.loads(read_data(package, f"contract/{name}.json"))["components"]  # type: ignore[no-any-return]
 
     return load
+
+
+def editions(package: str) -> Editions:
+    """The contract of a dialect's package: `contract/documented.json` and `contract/observed.json`."""
+    return {edition: components(package, edition) for edition in EDITIONS}
 
 
 # Nobody reads more, and a body may have one for each of a hundred thousand tokens.
@@ -62,6 +70,11 @@ class Contract:
         errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
         return tuple(violation for error in found for violation in _violations(error))
+
+
+def by_edition(contract: Editions, name: str) -> Mapping[Edition, Contract]:
+    """The schema of that name in each edition."""
+    return {edition: Contract(load, name) for edition, load in contract.items()}
 
 
 @cache

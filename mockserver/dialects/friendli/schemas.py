@@ -1,19 +1,12 @@
 """The contract in `contract/`: the page's fields with the ranges of its prose, and those of the service today."""
 
-from collections.abc import Callable, Mapping
 from functools import cache
 
 from mockserver.core.dialects import Edition
-from mockserver.dialects.contracts import Components, Contract, components
+from mockserver.dialects.contracts import Contract, by_edition, editions
 
-CONTRACT: Mapping[Edition, Callable[[], Components]] = {
-    "documented": components(__package__, "documented"),
-    "observed": components(__package__, "observed"),
-}
-REQUEST: Mapping[Edition, Contract] = {
-    "documented": Contract(CONTRACT["documented"], "CompletionRequest"),
-    "observed": Contract(CONTRACT["observed"], "CompletionRequest"),
-}
+CONTRACT = editions(__package__)
+REQUEST = by_edition(CONTRACT, "CompletionRequest")
 # The hosted endpoints cannot tell without `model` what is asked.
 HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
 

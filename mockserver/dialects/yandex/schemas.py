@@ -1,18 +1,10 @@
 """The contract in `contract/`: what the page allows and promises; the editions differ in a tool call's fragments."""
 
-from collections.abc import Callable
-
 from mockserver.core.dialects import Edition
-from mockserver.dialects.contracts import Components, Contract, components
+from mockserver.dialects.contracts import by_edition, editions
 
-CONTRACT: dict[Edition, Callable[[], Components]] = {
-    "documented": components(__package__, "documented"),
-    "observed": components(__package__, "observed"),
-}
-REQUEST: dict[Edition, Contract] = {
-    "documented": Contract(CONTRACT["documented"], "ChatCompletionRequest"),
-    "observed": Contract(CONTRACT["observed"], "ChatCompletionRequest"),
-}
+CONTRACT = editions(__package__)
+REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 
 
 def request_fields(edition: Edition) -> tuple[str, ...]:
