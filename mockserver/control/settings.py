@@ -34,17 +34,23 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that can be set of a server. `created` freezes the clock of the answers, in Unix seconds.
+    """All that can be set of a server; `options` says what each means to whoever sets it.
 
-    `speed` divides the times of every latency, whoever asks for it; `traces` are recordings that latencies may name.
-
-    `auth` is "any", "off" or the accepted keys; `cors` "on" (pages of any origin may read the answers) or "vendor";
-    `ids` "derived" (from the request) or "unique" (per call); `writes` "joined" (events due at the same instant leave
-    together) or "single"; `journal` how many exchanges each namespace keeps; `models` closes a dialect's catalogue; of
-    the rules of `quota` the first that is for a request counts;
-    `stubs` is a folder of stub files, and `stub` those of the config file; a request that no stub matches is answered
-    as `unmatched` says: "generate" or "refuse";
-    `pinned` names what the command line or the environment has said, which no route of a config file undoes.
+    - `speed` divides the times of every latency, whoever asks for it.
+    - `auth`: "any" key, "off", or the accepted keys.
+    - `dialect`: the one that has the root, None for none.
+    - `cors`: "on" (pages of any origin may read the answers) or "vendor".
+    - `strict`: leave out the headers that the vendor does not send.
+    - `created` freezes the clock of the answers, in Unix seconds.
+    - `ids`: "derived" from the request, or "unique" per call.
+    - `writes`: "joined" (events due at the same instant leave together) or "single".
+    - `max_body`: in bytes; `journal`: how many exchanges each namespace keeps.
+    - `bare`: the dialect of a bare path; `models` closes a dialect's catalogue; `routes` are the user's own.
+    - `fault`: rules for every request; `quota`: rules of which the first that is for a request counts.
+    - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
+      answer to a request that none of them matches.
+    - `traces`: the recordings that latencies may name.
+    - `pinned`: the settings of the command line and the environment, which no route of a config file undoes.
     """
 
     host: str = "127.0.0.1"

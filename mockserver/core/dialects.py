@@ -81,10 +81,12 @@ class Schemas(NamedTuple):
 class Operation(NamedTuple):
     """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
 
-    The first of `paths` is the one that documents it; `{name}` in a path stands for anything, slashes included.
-    `edition` fixes the edition where the path itself decides it. An edition that serves some of them or none says
-    in `served` which; how it refuses at the others is the operation's own to say. `secured` operations want the
-    vendor's credentials. Those that know tools say so by `calls_tools`.
+    - `paths`: the first documents it; `{name}` in a path stands for anything, slashes included.
+    - `schemas`: its schemas in the dialect's contract.
+    - `edition`: set where the path itself decides it.
+    - `secured`: whether it wants the vendor's credentials; `calls_tools`: whether it knows tools.
+    - `served`: the paths that an edition serves, where it does not serve all; how it refuses at the others is the
+      operation's own to say.
     """
 
     name: str
@@ -106,11 +108,14 @@ class Operation(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """A row of an error table: the HTTP status, the wording when the rejection brings none, and the body's shape.
+    """A row of an error table.
 
-    `body` gives a JSON value, or bytes that go out as they are under `content_type`. `streamed` is the row for a
-    request that asked for a stream, where the vendor answers that one otherwise; `amid` the wording within a stream
-    that has begun, where it is another. `resets` are headers that state a Unix time, so many seconds from now.
+    - `message`: the wording when the rejection brings none; `amid` the one within a stream that has begun, where it is
+      another.
+    - `body`: makes the answer's body of the rejection and the wording: a JSON value, or bytes that go out as they are
+      under `content_type`.
+    - `streamed`: the row for a request that asked for a stream, where the vendor answers that one otherwise.
+    - `resets`: headers that state a Unix time, so many seconds from now.
     """
 
     status: int

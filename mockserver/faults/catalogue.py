@@ -24,18 +24,18 @@ _ANYWHERE = tuple(PLACE_KEYS)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of fault: what it makes of a timeline, or else (`says`) of a choice before it is written.
+    """A kind of fault: a function over timelines (`apply`), or one over what the model says (`says`), or none.
 
-    Kinds that need `streams` strike these alone, those that say what they `need` only the timelines that have it, and
-    those of `calls` only answers that call a tool. `places` are the keys by which one can be told where to strike; it
-    strikes only where its place is `within` the answer, which is for most kinds where anything comes after it, and for
-    those that add an end of their own where the answer comes so far. A kind that `listens` strikes no answer: it is the
-    listener that fails, for everybody.
-
-    A kind that `ends` an answer lets nothing of it out after its place: without a place nothing at all. One that
-    strikes the `head` can be seen there, whatever becomes of the events.
-
-    `harm` is what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
+    - `settings`: the keys of its own in a fault's table.
+    - `places`: the keys by which it can be told where in the answer to strike.
+    - `within`: whether a place is within an answer, None where it always is. For most kinds it is where anything comes
+      after it; for those that add an end of their own, where the answer comes so far.
+    - `streams`: it strikes streams alone; `calls`: only answers that call a tool; `needs`: only timelines for which
+      this holds.
+    - `listens`: it strikes no answer but the listener, which fails for everybody.
+    - `ends`: nothing of the answer goes out after its place; without a place nothing at all.
+    - `head`: it changes the answer's head, and so can be seen whatever becomes of the events.
+    - `harm`: what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
     """
 
     apply: Callable[[Timeline, Fault, Words], Timeline] | None
