@@ -56,7 +56,7 @@ class Engines:
         self._known: OrderedDict[tuple[str, str], Engine] = OrderedDict()
 
     def slots(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Slots | None:
-        """The slots of a request's engine, as it finds them; None where there is no end of them."""
+        """The slots of a request's engine, as it finds them; None where their number is unlimited."""
         if profile is None or profile.slots is None:
             return None
         key = (dialect, request.model)

@@ -27,7 +27,7 @@ _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"
 _MOST_NAMESPACES = 4096
-# Journals that hold too much together are left with a part of so many free: some dozens of exchanges.
+# When journals hold too much together, one part in so many of the budget is freed: some dozens of exchanges.
 _ROOM = 128
 
 
@@ -54,7 +54,7 @@ class Namespace:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nobody has added to it what could change an answer: no fault is armed, and no stub is there.
+        """Whether nothing was added at run time that could change an answer: no fault is armed, and no stub was added.
 
         Quotas charge and engines are asked for all the same, where the settings want that.
         """

@@ -13,8 +13,8 @@ Origin = Literal["armed", "settings", "route", "stub", "header"]
 
 @dataclass(slots=True)
 class Count:
-    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those of which nobody
-    knows whether they match, since a search was given up, are neither.
+    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those whose match is
+    `undecided`, since a search was given up, are neither.
     """
 
     matched: int = 0

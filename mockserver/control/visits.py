@@ -108,7 +108,7 @@ def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) 
 
 
 def check_wishes(headers: Headers) -> None:
-    """Raise WishError for a header of our own that means nothing: whoever misspells a wish would wait for it."""
+    """Raise WishError for an unknown `X-Mockserver-...` header: a misspelt one would silently do nothing."""
     for name, _ in headers.raw:
         if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_WISHES, *_SAID):
             wanted = name.decode("latin-1")

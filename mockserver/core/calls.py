@@ -23,7 +23,7 @@ class Headers:
 
 
 def masked_key(key: str) -> str:
-    """An API key as people know it again, without what would open a door elsewhere."""
+    """An API key, masked: its last four characters stay, by which its owner recognises it, and none of a short one."""
     return f"****{key[-4:] if len(key) > 8 else ''}"
 
 

@@ -3,8 +3,8 @@
 A criterion looks at one field of a request (its model, its last message, a header, a place in its body) with a
 matcher (`matchers.py`, which is imported with the first criterion that somebody states).
 
-A search for a regular expression may have to be given up, and then nobody knows whether it holds, nor whether its
-contrary does. What is not known does not count as met: neither the criterion nor its `not`.
+A decision has three values: True, False, or None where a search for a regular expression had to be given up. None
+does not count as met, neither for the criterion nor for its `not`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from mockserver.core.regexes import PATIENCE
 if TYPE_CHECKING:
     from mockserver.core.matchers import Matcher
 
-# Why nobody knows whether a value is as it was wanted.
+# The reason for a decision that is None.
 GIVEN_UP = f"the search in that was given up after {PATIENCE:g} s"
 
 

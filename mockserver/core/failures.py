@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class FailureKind(StrEnum):
-    """Why a request is refused, in words that no vendor owns."""
+    """Why a request is refused, by names that no vendor uses: each dialect's error table translates them."""
 
     MALFORMED_JSON = "malformed_json"
     NOT_AN_OBJECT = "not_an_object"
@@ -48,7 +48,7 @@ class Violation(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A refusal, still in no vendor's words.
+    """A refusal before a dialect's error table has made an answer of it.
 
     An empty `message` leaves the wording to the dialect's error table; `param` names the field to blame,
     `key` the credentials that came; `status` overrides the table's HTTP status where one kind has several on the wire.

@@ -1,4 +1,4 @@
-"""What is asked of a model, and what it says: requests and generations in no vendor's words."""
+"""What is asked of a model, and what it says: requests and generations, independent of any vendor's format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -2,8 +2,9 @@
 
 from collections.abc import Hashable, Iterable, Iterator
 
-# No deeper does anything nest that is meant, in levels; and up to how many bytes brackets are counted.
+# The most levels to which a value may nest.
 DEEPEST = 100
+# Bodies of up to so many bytes have their brackets counted; of longer ones they are looked for one by one.
 _COUNTED = 65_536
 _CONTAINERS = (dict, list)
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
@@ -26,7 +27,7 @@ def among(value: object, values: Iterable[object]) -> bool:
 
 
 def identity(value: object) -> Hashable:
-    """What values have in common that are the same, and no others."""
+    """A key that is equal for values that are the same (see `same`), and for no others."""
     if isinstance(value, bool):
         return bool, value
     if isinstance(value, dict):
@@ -62,7 +63,7 @@ class Values:
         return len(self._listed)
 
     def add(self, value: object) -> None:
-        """Let a value be among them."""
+        """Add a value, unless it is among them."""
         key = identity(value)
         if key not in self._known:
             self._known.add(key)
@@ -96,7 +97,7 @@ def may_nest_deeper(body: bytes, levels: int) -> bool:
 
 
 def is_shallow(value: object) -> bool:
-    """Whether a value nests no deeper than anything that is meant, so that it may be walked through recursively."""
+    """Whether a value nests no deeper than DEEPEST levels, so that it can be walked through recursively."""
     level = [value]
     for _ in range(DEEPEST):
         held = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, _CONTAINERS)]

@@ -1,13 +1,13 @@
-"""What to say of a name that nothing has, and of values."""
+"""Messages for names that are not known, and values in messages."""
 
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-# Names are near from this much on, 1 being equal: `rst` is to `reset`, and `server` is not to `seed`.
+# The least similarity of near names, 1 being equal: `rst` is near to `reset`, and `server` is not to `seed`.
 _NEAR = 0.7
-# So many letters are enough for the beginning of a longer name: `after` is near to `after_event`.
-_TELLING = 3
+# The beginning of a longer name is near to it from so many letters on: `after` is near to `after_event`.
+_PREFIX = 3
 # No more of a value than this many characters is shown.
 _MOST_SHOWN = 160
 # The words that a name begins with.
@@ -43,6 +43,6 @@ def _nearest(name: str, names: Sequence[str]) -> str | None:
     shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
     wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in lowered)
     near = close_matches(wanted, rest, 1, _NEAR)
-    longer = (each for each in rest if len(wanted) >= _TELLING and each.startswith(wanted))
+    longer = (each for each in rest if len(wanted) >= _PREFIX and each.startswith(wanted))
     found = near[0] if near else next(longer, None)
     return None if found is None else names[rest.index(found)]

@@ -15,7 +15,7 @@ Measure = Literal["requests", "tokens"]
 PERIODS: Mapping[str, int] = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 _PERIOD_OF = {seconds: name for name, seconds in PERIODS.items()}
 
-# Whoever waits as long as was stated is let in, though sums of fractions are a little more or less than they should be.
+# Tolerance for rounding, in seconds: whoever waits exactly as long as was stated is let in.
 _GRACE = 1e-6
 
 
@@ -91,7 +91,7 @@ def tightest(standings: tuple[Standing, ...], measure: Measure, periods: tuple[s
 
 
 class Refused(NamedTuple):
-    """What a quota has against a request, still in no vendor's words.
+    """Why a quota refuses a request, independent of any vendor's format.
 
     Either the standings of its limits, one of which makes it wait; or `crowd`, the generations that may run at once.
     """

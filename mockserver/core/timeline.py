@@ -26,7 +26,7 @@ OPENING = -1
 class Wrapped(Sequence[bytes]):
     """Frames that have all but one text in common: `before`, the text, `after`.
 
-    A frame costs little until somebody looks at it alone; `joined` tells many of them at once, at a fraction of the
+    Single frames are made when somebody looks at one; `joined` gives many of them as one piece, at a fraction of that
     price.
     """
 
@@ -132,9 +132,9 @@ class Pace(NamedTuple):
 class Ending(NamedTuple):
     """How an answer ends when it does not end well.
 
-    After its frames the bytes `raw` go out behind the back of HTTP; then the connection is reset, closed, held without
-    another word, or dead without the client's knowing (`half_open`: whatever it sends is answered by a reset). With
-    `head` the answer's head goes out even when none of its frames does.
+    After its frames the bytes `raw` go out as they are, outside of HTTP framing; then the connection is reset, closed,
+    kept open in silence (`hang`), or dead without the client's knowing (`half_open`: whatever it sends is answered by a
+    reset). With `head` the answer's head goes out even when none of its frames does.
     """
 
     how: Literal["reset", "close", "hang", "half_open"]

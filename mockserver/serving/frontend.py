@@ -15,7 +15,7 @@ from mockserver.serving.addresses import ADMIN
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """How a framework is led to the mock: the packages by which it is known, and a text; `<url>` is the server's."""
+    """How to point a framework at a server: the packages that show its use, and a text with `<url>` for its URL."""
 
     name: str
     packages: tuple[str, ...]

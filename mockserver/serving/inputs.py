@@ -1,4 +1,4 @@
-"""What a command is given to read: a file, or what comes over the standard input."""
+"""The inputs of commands: files, and the standard input."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from mockserver.control.settings import ConfigError
 
 
 def bytes_of(source: str) -> bytes:
-    """What is in a file, or comes over the standard input where it is called `-`. Raises ConfigError."""
+    """The content of a file, or of the standard input for `-`. Raises ConfigError."""
     try:
         return sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:

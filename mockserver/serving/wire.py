@@ -33,7 +33,7 @@ _READING_TIME = 0.02
 
 
 class Wire:
-    """The connection of one request, behind the back of HTTP."""
+    """The connection of one request, below HTTP."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""The environment variables by which clients find a server: the vendors' own, and the openai client's."""
+"""The environment variables that point clients at a server: the vendors' own, and the openai client's."""
 
 import os
 from collections.abc import Iterator, Mapping

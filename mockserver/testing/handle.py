@@ -184,7 +184,7 @@ class Handle:
         return self.verify.verdict()
 
     def problems(self, *, strict: bool = False) -> list[str]:
-        """What went wrong behind the test's back: functions of its own that have failed, stubs that answer nothing.
+        """What went wrong and raised nothing in the test: functions of its own that failed, stubs that answer nothing.
 
         Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
         """

@@ -30,9 +30,13 @@ _LONG_ANSWER = 2_048
 
 
 class Decision(NamedTuple):
-    """What a namespace has in store for a request: what its quotas make of it, the faults that are to strike it, the
-    engine that it waits for, and what is chosen for it. A `ticket` of the quotas has to leave again when the answer has
-    ended, and the strikes that came to nothing have to be taken back.
+    """All that the state of a namespace decides about a request.
+
+    - `heard`: the question as its quotas let it in, or the plan of a refusal.
+    - `strikes`: the faults that are to strike it; those that came to nothing have to be taken back.
+    - `slots`: those of the engine that it waits for, None where there is no limit.
+    - `ticket`: its quotas' ticket, which has to leave when the answer has ended.
+    - `chosen`: the answer that is prepared for it, or why there is none; None for what the quotas refuse.
     """
 
     heard: Question | Plan

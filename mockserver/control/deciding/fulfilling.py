@@ -106,7 +106,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
 
 
 def _asked(handler: Handler, chosen: Chosen) -> Prepared:
-    """What a function says of a request."""
+    """The answer that a function of the user's returns for a request. Raises HandlerError."""
     try:
         value = handler(chosen.facts)
     except Exception as error:
