@@ -29,7 +29,7 @@ from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.speech import said_otherwise, say_the_same
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
-from mockserver.generation.refusals import in_words
+from mockserver.generation.refusals import word_refusals
 from mockserver.generation.subject import brief
 from mockserver.generation.unseen import foreseen_anew
 from mockserver.generation.voice import is_plain
@@ -163,7 +163,7 @@ def answer(
     else:
         generation = memory.generated(request, seed) if question.kept else generate(request, seed)
     generation, struck = _struck(generation, strikes) if strikes else (generation, ())
-    generation = in_words(generation)
+    generation = word_refusals(generation)
     key = derive(seed, "pace", generation.fingerprint)
     unseen = generation.usage.unseen
     thinking = unseen.reasoning if unseen is not None else 0

@@ -39,13 +39,13 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, in the language of the prompt."""
     about = brief(prompt.topic)
-    return _told(write_instance(schema, key, about.language, about.subject))
+    return _then_blanks(write_instance(schema, key, about.language, about.subject))
 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """The same with every property that the schema names, as far as it may have them all."""
     about = brief(prompt.topic)
-    return _told(write_instance(schema, key, about.language, about.subject, complete=True))
+    return _then_blanks(write_instance(schema, key, about.language, about.subject, complete=True))
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -64,10 +64,10 @@ def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None
     """An instance of a schema, as models write JSON for people."""
     about = brief(prompt.topic)
     text = write_instance(schema, key, about.language, about.subject)
-    return _told(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
+    return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
 
-def _told(text: str) -> Iterator[Phrase | None]:
+def _then_blanks(text: str) -> Iterator[Phrase | None]:
     """A text, its natural end, and white space for those who may not stop there."""
     for start in range(0, len(text), _PIECE):
         ids = tuple(tokens.encode(text[start : start + _PIECE]))

@@ -52,8 +52,8 @@ def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
     """The generation in which every choice for every prompt says the same."""
     key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
     # The older form knows one function and no more.
-    told = speech.calls[:1] if request.tool_choice.legacy else speech.calls
-    calls = tuple(_call(name, arguments) for name, arguments in told)
+    called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
+    calls = tuple(_call(name, arguments) for name, arguments in called)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), speech, calls, request)
@@ -65,7 +65,7 @@ def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
 def _choice(
     number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
 ) -> Choice:
-    ids, texts = _told(speech, streamed=request.output.stream)
+    ids, texts = _tokens_of(speech, streamed=request.output.stream)
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -84,7 +84,7 @@ def _choice(
     )
 
 
-def _told(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
+def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
     """The tokens of the text; of a stream in pieces one for each, under the id of its first."""
     if streamed and speech.pieces:
         return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces

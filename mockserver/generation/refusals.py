@@ -10,7 +10,7 @@ from mockserver.generation.logprobs import asked_positions
 from mockserver.generation.subject import brief
 
 
-def in_words(generation: Generation) -> Generation:
+def word_refusals(generation: Generation) -> Generation:
     """The generation in which every choice that refuses, and has no words for it yet, has some."""
     if not any(_is_silent(choice) for choice in generation.choices):
         return generation

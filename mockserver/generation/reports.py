@@ -9,10 +9,10 @@ from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 
-# The gist of a result has at most so many values, or so many characters.
-_VALUES = 6
-_CHARACTERS = 160
-_TOLD = 4
+# A report has at most so many results; the gist of each at most so many values, or so many characters.
+_MOST_RESULTS = 4
+_MOST_VALUES = 6
+_MOST_CHARACTERS = 160
 
 
 def results(messages: Sequence[Message]) -> list[Message]:
@@ -28,7 +28,7 @@ def results(messages: Sequence[Message]) -> list[Message]:
 
 def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[Phrase]:
     """A sentence that says what the tools have found."""
-    said = "; ".join(text for answer in answers[-_TOLD:] if (text := gist(answer.text)))
+    said = "; ".join(text for answer in answers[-_MOST_RESULTS:] if (text := gist(answer.text)))
     before, _, after = draws.pick(corpus.language(language)["reports"]).partition("{result}")
     # The blank before a slot goes with what fills it, as in its tokens.
     blank = " " if before.endswith(" ") else ""
@@ -44,7 +44,7 @@ def gist(text: str) -> str:
     except ValueError:
         value = text
     if isinstance(value, Mapping):
-        return _shortened(", ".join(list(_values(value))[:_VALUES]))
+        return _shortened(", ".join(list(_values(value))[:_MOST_VALUES]))
     return _shortened(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -60,6 +60,6 @@ def _values(value: Mapping[str, Any]) -> Iterator[str]:
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split()).rstrip(".。")
-    if len(line) <= _CHARACTERS:
+    if len(line) <= _MOST_CHARACTERS:
         return line
-    return line[:_CHARACTERS].rsplit(" ", 1)[0] + "…"
+    return line[:_MOST_CHARACTERS].rsplit(" ", 1)[0] + "…"

@@ -131,8 +131,8 @@ def _value(tokens: _Tokens, depth: int) -> dict[str, Any] | None:
     if tokens.next == "[":
         # `list[str]`, `string[]`
         array = _array(tokens, depth)
-        return array if _LIST.search(words.lower()) else array and _array_of(_told(words))
-    return _told(words)
+        return array if _LIST.search(words.lower()) else array and _array_of(_schema_of_value(words))
+    return _schema_of_value(words)
 
 
 def _array(tokens: _Tokens, depth: int) -> dict[str, Any] | None:
@@ -151,7 +151,7 @@ def _array_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-def _told(said: str) -> dict[str, Any]:
+def _schema_of_value(said: str) -> dict[str, Any]:
     """The schema of what stands for a value: a text like those of an example, texts between bars, or words."""
     choices = _QUOTED_CHOICES.findall(said)
     if len(choices) > 1:

@@ -134,8 +134,8 @@ def explain(violations: Sequence[Violation]) -> Rejection:
     """All faults of a body in one message, a line each, as the service words them."""
     mistyped = {violation.path for violation in violations if violation.rule == "type"}
     # What is of a wrong type breaks an enumeration too, and is one fault all the same.
-    told = (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
-    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, told)))
+    kept = (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
+    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, kept)))
 
 
 def _line(violation: Violation) -> str:

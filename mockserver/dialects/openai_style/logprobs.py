@@ -33,12 +33,12 @@ def chat_logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> li
     """Log-probabilities as chats have them: one object per token of a stretch, with its bytes and rivals."""
     kept = slice(start, stop)
     return [
-        {**_chat_logprob(token, text, _told(position)), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
+        {**_chat_logprob(token, text, _stated(position)), "top_logprobs": [_chat_logprob(*row) for row in position.top]}
         for token, text, position in zip(choice.ids[kept], choice.texts[kept], choice.positions[kept], strict=True)
     ]
 
 
-def _told(position: Position) -> float:
+def _stated(position: Position) -> float:
     """The log-probability "if it is within the top 20 most likely tokens. Otherwise, the value -9999.0"."""
     return position.logprob if position.rank < _RANKS else _UNLIKELY
 
