@@ -103,7 +103,7 @@ def test_a_stub_of_the_same_name_takes_the_place_of_the_older_one_and_counts_ane
 def test_stubs_of_the_settings_come_after_those_that_were_added_and_survive_a_reset() -> None:
     standing = read_stubs([{"reply": "file", "times": 1}, {"name": "b", "reply": "b"}], "stub", origin="a.toml")
     book = space({"reply": "added", "times": 1}).stubs
-    found = [book.find(Given(), standing) for _ in range(4)]
+    found = [book.take(Given(), standing) for _ in range(4)]
     assert [each and each.stub.name for each in found] == ["stub-1", "a.toml-1", "b", "b"]
     book.reset()
     assert [(stub.name, used) for stub, used in book.listed(standing)] == [("a.toml-1", 0), ("b", 0)]
@@ -112,7 +112,7 @@ def test_stubs_of_the_settings_come_after_those_that_were_added_and_survive_a_re
 def test_a_stub_of_the_name_of_one_in_the_settings_stands_instead_of_it() -> None:
     standing = read_stubs([{"name": "a", "reply": "file"}], "stub", origin="a.toml")
     book = space({"name": "a", "match": {"model": "x"}, "reply": "added"}).stubs
-    assert book.find(Given(model="y"), standing) is None
+    assert book.take(Given(model="y"), standing) is None
     assert [stub.origin for stub, _ in book.listed(standing)] == [""]
 
 
@@ -160,7 +160,7 @@ def test_threads_share_a_bounded_stub_without_a_use_too_many() -> None:
     found: list[object] = []
 
     def use() -> None:
-        found.extend(book.find(Given()) for _ in range(50))
+        found.extend(book.take(Given()) for _ in range(50))
 
     threads = [Thread(target=use) for _ in range(8)]
     for thread in threads:

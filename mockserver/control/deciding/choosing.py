@@ -77,7 +77,7 @@ def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, st
         # Where only stubs may answer, none at all matches nothing either.
         return Chosen(facts, nearest=() if asks and heard.visit.settings.unmatched == "refuse" else None)
     try:
-        found = book.find(facts, standing, None if asks else _fits_body)
+        found = book.take(facts, standing, None if asks else _fits_body)
         if found is not None:
             return Chosen(facts, found.stub.name, found.prepared)
         return Chosen(facts, nearest=book.explain(facts, standing) if asks else None)

@@ -181,10 +181,10 @@ class StubBook:
         """Whether there is no stub at all."""
         return not self._added and not standing
 
-    def find(
+    def take(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Callable[[Prepared], bool] | None = None
     ) -> Found | None:
-        """The answer to a request, which is used from now on: that of the first stub which matches and is not used up.
+        """The answer to a request, counted as used: that of the first stub which matches and is not used up.
 
         What does not fit is passed over. Raises HandlerError when a function of the user's fails.
         """
