@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -334,7 +335,7 @@ def _document() -> Mapping[str, Any]:
 
 def metrics() -> str:
     """The figures, as a server tells them of itself that has been asked this and that."""
-    text = _told_metrics()
+    text = _metrics_served()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (\S+) (.+)$", text, re.MULTILINE))
     rows = ((code(name), kind, codes(_labels(text, name)), helps[name]) for name, kind in kinds.items())
@@ -342,12 +343,12 @@ def metrics() -> str:
 
 
 def _labels(text: str, name: str) -> list[str]:
-    told = re.findall(rf"^{name}(?:_bucket|_sum|_count)?{{(.*?)}} ", text, re.MULTILINE)
-    return sorted({label for each in told for label in re.findall(r'(\w+)="', each)} - {"le"})
+    found = re.findall(rf"^{name}(?:_bucket|_sum|_count)?{{(.*?)}} ", text, re.MULTILINE)
+    return sorted({label for each in found for label in re.findall(r'(\w+)="', each)} - {"le"})
 
 
 @cache
-def _told_metrics() -> str:
+def _metrics_served() -> str:
     with MockServer(quota="concurrent=9", latency="ttft=1ms, slots=4") as server:
         for more in ({"stream": True}, {"stream": False}, {"prompt": 7}):
             _ask(server, {"model": "llama3.1-8b", "prompt": "hi", "max_tokens": 3, **more})
@@ -363,8 +364,8 @@ def _told_metrics() -> str:
             )
             server.wait_for_requests(5)
             with urlopen(f"{server.url}/_mockserver/metrics") as answer:
-                told: str = answer.read().decode()
-                return told
+                text: str = answer.read().decode()
+                return text
 
 
 def _ask(server: MockServer, body: Mapping[str, object]) -> None:
@@ -372,8 +373,8 @@ def _ask(server: MockServer, body: Mapping[str, object]) -> None:
     request = Request(f"{server.url}/cerebras/v1/completions", json.dumps(body).encode(), headers)
     try:
         urlopen(request).read()
-    except OSError as refusal:
-        refusal.close()  # type: ignore[attr-defined]
+    except HTTPError as refusal:
+        refusal.close()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

@@ -1,10 +1,10 @@
 """What each vendor says of its quotas, over a scripted hour, beside a token bucket in exact arithmetic."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -18,6 +18,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
+from tests.support.asking import Answer
 from tests.support.buckets import Tanks
 from tests.support.conformity import faults
 
@@ -26,18 +27,10 @@ EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
 
 @dataclass(frozen=True)
-class Counted:
-    """An answer under a quota: what it says, what it cost, and what keeps its place while it runs."""
+class Counted(Answer):
+    """An answer under a quota, and what keeps its place while it runs."""
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-    plan: Plan
     ticket: Ticket | None
-
-    def json(self) -> Any:
-        """The body as JSON."""
-        return json.loads(self.body)
 
 
 class Client:
