@@ -11,10 +11,10 @@ written in JSON too. A mistake raises `FaultError`, which names the key.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from mockserver.core.criteria import Criteria, CriteriaError
+from mockserver.core.criteria import ANYTHING, Criteria, CriteriaError, in_words
 from mockserver.core.naming import unknown
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, Kind
@@ -23,6 +23,9 @@ from mockserver.faults.scenarios import SCENARIOS, acts
 from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Setting, ValueType
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
+# The fields of a chance that a table calls otherwise, and how people are told them.
+_FIELDS = {"from": "start", "for": "seconds"}
+_WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
 # Another word for a failure, as its status is called.
 _OTHER_WORDS = {"not_found": "unknown_model"}
 # How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
@@ -95,6 +98,15 @@ def table_of(fault: Fault) -> dict[str, Any]:
     return {"kind": fault.kind, **said, **place}
 
 
+def fault_in_words(fault: Fault) -> str:
+    """A fault in a line: its kind, its settings and place, and whatever is unusual about its chance and match."""
+    usual = asdict(Chance())
+    chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
+    known = {**fault.settings, **asdict(fault.place), **chance}
+    match = f" where {in_words(fault.match)}" if fault.match != ANYTHING else ""
+    return fault.kind + "".join(f", {key}={value}" for key, value in known.items() if value is not None) + match
+
+
 def _named(name: str) -> dict[str, str]:
     if "=" in name:
         raise FaultError(f'{name!r} is no name: whoever tells more writes a table, {{ kind = "cut", after_event = 5 }}')
@@ -154,12 +166,9 @@ def _check_encoding(name: str, encoding: str) -> None:
 
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
     given = _typed(name, table, _CHANCE_KEYS)
-    for word, field_name in (("from", "start"), ("for", "seconds")):
-        if word in given:
-            given[field_name] = given.pop(word)
     if given.get("every", 1) < 1:
         raise FaultError(f"{name}.every: is a whole number from 1 on")
-    return Chance(**given, **_share(name, table))
+    return Chance(**{_FIELDS.get(word, word): value for word, value in given.items()}, **_share(name, table))
 
 
 def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,21 +1,17 @@
 """What a server says when it starts: where it is, and whatever is not as it would be by itself."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from mockserver.control.quotas.rules import Quota
+from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import Settings
-from mockserver.core.criteria import ANYTHING, in_words
 from mockserver.core.version import __version__
-from mockserver.faults.rules import Chance, Fault
+from mockserver.faults.notation import fault_in_words
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 
-# The words of the config for a chance's fields that are called otherwise.
-_WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
 _WORKERS = (
     "{} processes serve this port. Each has a state of its own: journal, metrics, stubs and faults set at run time, "
     "counters, quotas, engines, clock; a request, one of the admin API too, reaches any of them. They share the "
@@ -80,29 +76,8 @@ class Greeting:
             yield _WORKERS.format(settings.workers)
 
 
-def fault_in_words(fault: Fault) -> str:
-    """A fault in a line: its kind, and whatever is said of it."""
-    usual = asdict(Chance())
-    chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
-    own = {key: value for key, value in (*fault.settings.items(), *asdict(fault.place).items()) if value is not None}
-    match = f" where {in_words(fault.match)}" if fault.match != ANYTHING else ""
-    return fault.kind + "".join(f", {part}" for part in _pairs({**own, **chance})) + match
-
-
-def quota_in_words(quota: Quota) -> str:
-    """A rule of quotas in a line; of a key nothing is shown."""
-    limits = [f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits]
-    rest = {name: getattr(quota, name) for name in ("concurrent", "dialect", "model")}
-    parts = [quota.tier, *limits, *_pairs(rest), "for one key" if quota.key is not None else None]
-    return ", ".join(part for part in parts if part)
-
-
 def _faults(settings: Settings) -> Iterator[str]:
     """The faults that are armed from the start, those of the routes with their paths."""
     yield from map(fault_in_words, settings.fault)
     for route in settings.routes:
         yield from (f"{fault_in_words(fault)} at {route.path}" for fault in route.faults)
-
-
-def _pairs(values: Mapping[str, Any]) -> list[str]:
-    return [f"{key}={value}" for key, value in values.items() if value is not None]

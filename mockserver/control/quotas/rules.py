@@ -93,6 +93,15 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
             raise QuotaError(f"tier: {unknown('tier', quota.tier, known)}")
 
 
+def quota_in_words(quota: Quota) -> str:
+    """A rule in a line; of a key nothing is shown."""
+    limits = (f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits)
+    whom = {"concurrent": quota.concurrent, "dialect": quota.dialect, "model": quota.model}
+    pairs = (f"{name}={value}" for name, value in whom.items() if value is not None)
+    parts = (quota.tier, *limits, *pairs, "for one key" if quota.key is not None else None)
+    return ", ".join(part for part in parts if part)
+
+
 def read_quotas(value: object) -> tuple[Quota, ...]:
     """The rules of an option's text, or of a config file's table or list of tables. `off` alone is no rule at all."""
     items = value if isinstance(value, list | tuple) else [value]

@@ -8,14 +8,15 @@ from starlette.responses import Response
 
 from mockserver.control.options import LIVE, from_texts
 from mockserver.control.own_settings import read_own
+from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
+from mockserver.faults.notation import fault_in_words
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
-from mockserver.serving.greeting import fault_in_words, quota_in_words
 
 _NOT_LIVE = (
     "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
