@@ -16,8 +16,7 @@ from mockserver.core.dialects import Edition
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
-from mockserver.latency.notation import FASTEST, NotationError, read_profile
-from mockserver.latency.presets import OFF, REALISTIC
+from mockserver.latency.notation import FASTEST, read_latency
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 # The first second that has no date with a year of four digits.
@@ -113,13 +112,7 @@ def _auth(value: Any) -> str | tuple[str, ...]:
 
 
 def _latency(value: Any, traces: Tracing) -> str:
-    text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, dict) else _text(value)
-    if text not in (OFF, REALISTIC):
-        try:
-            read_profile(text, "fast", traces)
-        except NotationError as error:
-            raise ValueError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
-    return text
+    return read_latency(value if isinstance(value, dict) else _text(value), traces)
 
 
 def _faults(value: Any) -> tuple[Fault, ...]:

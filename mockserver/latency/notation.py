@@ -15,7 +15,7 @@ from typing import NamedTuple
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.durations import UNITS, seconds_of
-from mockserver.latency.presets import REALISTIC, presets
+from mockserver.latency.presets import OFF, REALISTIC, presets
 from mockserver.latency.profiles import NOTHING, Profile
 from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Tracing
 
@@ -72,6 +72,18 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
     if (profile.stall == NOTHING) != (profile.stall_share == 0):
         raise whole.fault("stall and stall_share belong together")
     return profile
+
+
+def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES) -> str:
+    """A latency as settings keep it, from its text or a table of settings. Raises NotationError, which quotes it."""
+    text = value if isinstance(value, str) else ", ".join(f"{key}={item}" for key, item in value.items())
+    if text not in (OFF, REALISTIC):
+        try:
+            # Whichever preset is realistic, what can be said is the same.
+            read_profile(text, "fast", traces)
+        except NotationError as error:
+            raise NotationError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+    return text
 
 
 @cache

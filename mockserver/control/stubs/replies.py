@@ -30,8 +30,7 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
 from mockserver.generation.prepared import Counts, Speech
-from mockserver.latency.notation import NotationError, read_profile
-from mockserver.latency.presets import OFF, REALISTIC
+from mockserver.latency.notation import NotationError, read_latency
 
 SHARED = ("error", "faults", "latency", "seed", "headers")
 _SAID = ("text", "chunks", "json", "refusal")
@@ -124,14 +123,10 @@ def _check_faults(prepared: Prepared, place: str) -> None:
 
 
 def _latency(value: object, place: str) -> str:
-    text = ", ".join(f"{key}={item}" for key, item in value.items()) if isinstance(value, Mapping) else value
-    if text in (OFF, REALISTIC):
-        return str(text)
     try:
-        read_profile(text_of(text, place), realistic="fast")
+        return read_latency(value if isinstance(value, Mapping) else text_of(value, place))
     except NotationError as error:
-        raise StubError(f"{place}: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
-    return str(text)
+        raise StubError(f"{place}: {error}") from None
 
 
 def _headers(value: object, place: str) -> RawHeaders:
