@@ -6,6 +6,7 @@ dialect's own words for a failure are given to them; all others know no vendor.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, get_args
 
 from mockserver.core.failures import FailureKind
@@ -60,6 +61,10 @@ _FAILURE = {
     "message": Setting(TEXT, "", "other words than the vendor's"),
 }
 
+# Kinds that strike a stream where anything comes after their place; and those that break an answer off there.
+_at_an_event = partial(Kind, streams=True, places=_ANYWHERE, within=goes_on)
+_broken_off = partial(Kind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
+
 FAULTS: dict[str, Kind] = {
     "error": Kind(
         answers.error,
@@ -104,32 +109,14 @@ FAULTS: dict[str, Kind] = {
         ends=True,
         harm="spoils",
     ),
-    "cut": Kind(
-        streams.cut,
-        "a stream that ends without its terminator",
-        streams=True,
-        places=_ANYWHERE,
-        ends=True,
-        harm="truncates",
-        within=goes_on,
-    ),
-    "half_event": Kind(
+    "cut": _at_an_event(streams.cut, "a stream that ends without its terminator", ends=True, harm="truncates"),
+    "half_event": _at_an_event(
         streams.over(streams.half_event),
         "a stream that ends within an event",
-        streams=True,
-        places=_ANYWHERE,
         ends=True,
         harm="truncates",
-        within=goes_on,
     ),
-    "malformed": Kind(
-        streams.over(streams.malformed),
-        "an event that is no JSON",
-        streams=True,
-        places=_ANYWHERE,
-        harm="spoils",
-        within=goes_on,
-    ),
+    "malformed": _at_an_event(streams.over(streams.malformed), "an event that is no JSON", harm="spoils"),
     "no_finish": Kind(
         fields.no_finish,
         "a stream that never says why it ended",
@@ -140,22 +127,11 @@ FAULTS: dict[str, Kind] = {
     "no_usage": Kind(
         fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
     ),
-    "drop": Kind(
-        streams.over(streams.drop), "an event is missing", streams=True, places=_ANYWHERE, harm="none", within=goes_on
-    ),
-    "duplicate": Kind(
-        streams.over(streams.duplicate),
-        "an event comes twice",
-        streams=True,
-        places=_ANYWHERE,
-        harm="none",
-        within=goes_on,
-    ),
-    "swap": Kind(
+    "drop": _at_an_event(streams.over(streams.drop), "an event is missing", harm="none"),
+    "duplicate": _at_an_event(streams.over(streams.duplicate), "an event comes twice", harm="none"),
+    "swap": _at_an_event(
         streams.over(streams.swap),
         "two events come in the wrong order",
-        streams=True,
-        places=_ANYWHERE,
         harm="none",
         within=goes_on_twice,
     ),
@@ -167,7 +143,7 @@ FAULTS: dict[str, Kind] = {
         harm="none",
         within=goes_on,
     ),
-    "keep_alive": Kind(
+    "keep_alive": _at_an_event(
         streams.over(streams.keep_alive),
         "nothing but comment lines for a while",
         {
@@ -175,10 +151,7 @@ FAULTS: dict[str, Kind] = {
             "count": Setting(WHOLE, 3, "how many of them", least=1),
             "text": Setting(TEXT, "keep-alive", "the comment"),
         },
-        streams=True,
-        places=_ANYWHERE,
         harm="none",
-        within=goes_on,
     ),
     "burst": Kind(
         streams.over(streams.burst),
@@ -220,55 +193,18 @@ FAULTS: dict[str, Kind] = {
         harm="none",
     ),
     "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True, harm="none"),
-    "reset": Kind(
-        connections.broken_off("reset"),
-        "the connection is reset (RST)",
-        places=_ANYWHERE,
-        within=reaches,
-        harm="truncates",
-        ends=True,
-    ),
-    "close": Kind(
-        connections.broken_off("close"),
-        "the connection is closed too early (FIN)",
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="truncates",
-    ),
-    "hang": Kind(
-        connections.broken_off("hang"),
-        "nothing more comes, and the connection stays open",
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="truncates",
-    ),
-    "bad_chunk": Kind(
+    "reset": _broken_off(connections.broken_off("reset"), "the connection is reset (RST)"),
+    "close": _broken_off(connections.broken_off("close"), "the connection is closed too early (FIN)"),
+    "hang": _broken_off(connections.broken_off("hang"), "nothing more comes, and the connection stays open"),
+    "bad_chunk": _broken_off(
         connections.broken_off("close", b"XYZ\r\n"),
         "a chunk whose size is no number",
         streams=True,
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="truncates",
     ),
-    "half_chunk": Kind(
-        connections.half_chunk,
-        "a connection that is closed within a chunk",
-        streams=True,
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="truncates",
-    ),
-    "half_open": Kind(
+    "half_chunk": _broken_off(connections.half_chunk, "a connection that is closed within a chunk", streams=True),
+    "half_open": _broken_off(
         connections.broken_off("half_open"),
         "the server is gone without a word: silence, and a reset for whoever sends on",
-        places=_ANYWHERE,
-        within=reaches,
-        ends=True,
-        harm="truncates",
     ),
     "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", ends=True, harm="spoils"),
     "bad_status": Kind(
