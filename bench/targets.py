@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A bound on a fact: at least or at most. `form` says how the fact is written, after `factor`."""
+    """A bound on a fact: at least or at most. Values are written in the `unit`, of which a fact's own has `factor`."""
 
     what: str
     fact: str

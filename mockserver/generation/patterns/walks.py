@@ -43,8 +43,9 @@ class _DeadEndError(Exception):
 class Walk:
     """One walk through a tree: the text that it writes, and the conditions that it meets.
 
-    `slack` is what the text still lacks to be long enough, `room` what it may have beyond the shortest; every
-    character above what its node needs at least is taken from both. `extras` bounds the copies that nobody asked for.
+    The text has from `least` to `most` characters. `_slack` is what it still lacks to be long enough, `_room` what it
+    may have beyond the shortest; every character above what its node needs at least is taken from both. `extras` bounds
+    the copies that nobody asked for.
     """
 
     def __init__(self, tree: Tree, draws: Draws, extras: int, least: int, most: int) -> None:
