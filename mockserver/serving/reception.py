@@ -24,6 +24,7 @@ from mockserver.control.strikes import take_back
 from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.core.seeding import fingerprinting
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.generation.readings import is_short, read_ahead
@@ -37,11 +38,14 @@ from mockserver.serving.simulator import Setup, Simulator
 from mockserver.serving.turns import in_turns
 
 # What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, one of
-# so many in a thread, and an answer that takes long is planned in one.
+# so many in a thread, and an answer that takes long is planned in one. What nobody can see from outside to take long,
+# such as a small schema that is hard to meet, is found out in haste, and then done in a thread too.
 _LARGE_BODY = 32_768
 _HUGE_BODY = 1_500_000
-# So many messages, tools, parts of schemas and the like take some milliseconds, however short each is.
-_MANY_PARTS = 2_000
+# So many messages, tools, prompts and their parts take some milliseconds, however short each is; and where there are
+# so many commas, there may be as many of those.
+_MANY_PARTS = 1_000
+_MANY_COMMAS = 500
 # Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
 _LARGE_DENSE_BODY = 4_096
 _LARGE_PACKED_BODY = 2_048
@@ -152,12 +156,30 @@ class Reception:
         known = recall(call, landing, visitor.setup.settings, visitor.namespace)
         if known is not None:
             return self._noted(visitor, call, known)
-        decision = self._decided(visitor, landing, call)
+        try:
+            hearing = self._hearing(visitor, landing, call)
+            heard = in_haste(hearing)
+        except TakesLongError:
+            return self._receive_slowly(visitor, landing, hearing)
+        except Exception as error:
+            return self._failed(visitor, landing, error)
+        decision = self._decided(visitor, landing, heard)
         if isinstance(decision, Staged):
             return decision
-        if decision.takes_long:
-            return self._respond_slowly(visitor, landing, decision)
         return self._responded(visitor, landing, decision)
+
+    async def _receive_slowly(
+        self, visitor: _Visitor, landing: Landing, hearing: Callable[[], Question | Plan]
+    ) -> Staged:
+        """The same for a call that takes long to be heard."""
+        try:
+            heard = await asyncio.to_thread(hearing)
+        except Exception as error:
+            return self._failed(visitor, landing, error)
+        decision = self._decided(visitor, landing, heard)
+        if isinstance(decision, Staged):
+            return decision
+        return await self._respond_slowly(visitor, landing, decision)
 
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
         """The same for a large body, by turns with everybody else."""
@@ -165,31 +187,35 @@ class Reception:
         try:
             call = call._replace(digest=await _digest(call.body))
             read = landing.operation is None or await _read_ahead(call.body)
-            huge = len(call.body) > _HUGE_BODY or not read
-            heard = await asyncio.to_thread(self._hearing(visitor, landing, call)) if huge else None
+            hearing = self._hearing(visitor, landing, call)
+            if len(call.body) > _HUGE_BODY or not read:
+                return await self._receive_slowly(visitor, landing, hearing)
+            heard = in_haste(hearing)
+        except TakesLongError:
+            return await self._receive_slowly(visitor, landing, hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        decision = self._decided(visitor, landing, call, heard)
+        decision = self._decided(visitor, landing, heard)
         if isinstance(decision, Staged):
             return decision
-        if huge or decision.takes_long:
-            return await self._respond_slowly(visitor, landing, decision)
         await asyncio.sleep(0)
-        return self._responded(visitor, landing, decision)
+        responded = self._responded(visitor, landing, decision)
+        return responded if isinstance(responded, Staged) else await responded
 
-    def _decided(
-        self, visitor: _Visitor, landing: Landing, call: Call, heard: Question | Plan | None = None
-    ) -> Decision | Staged:
-        """What is decided about a call, which may have been heard before; or the exchange of its failure."""
+    def _decided(self, visitor: _Visitor, landing: Landing, heard: Question | Plan) -> Decision | Staged:
+        """What is decided about what was heard, or the exchange of its failure."""
         try:
-            heard = heard or self._hearing(visitor, landing, call)()
             return decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
 
-    def _responded(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
+    def _responded(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged | Awaitable[Staged]:
+        if decision.takes_long:
+            return self._respond_slowly(visitor, landing, decision)
         try:
-            return self._staged(visitor, respond(decision), decision)
+            return self._staged(visitor, in_haste(partial(respond, decision)), decision)
+        except TakesLongError:
+            return self._respond_slowly(visitor, landing, decision)
         except Exception as error:
             return self._failed(visitor, landing, error, decision)
 
@@ -297,7 +323,9 @@ def _is_large(incoming: Incoming) -> bool:
         return False
     if len(body) > _LARGE_BODY or incoming.headers.get("content-encoding"):
         return True
-    return len(body) > _LARGE_DENSE_BODY and (not body.isascii() or b"\\u" in body)
+    if len(body) <= _LARGE_DENSE_BODY:
+        return False
+    return not body.isascii() or b"\\u" in body or body.count(b",") > _MANY_COMMAS
 
 
 async def _read_ahead(body: bytes) -> bool:
@@ -314,7 +342,7 @@ async def _read_ahead(body: bytes) -> bool:
     parts = 0
     while waiting:
         part = waiting.pop()
-        parts += isinstance(part, dict | list)
+        parts += isinstance(part, dict | list | str)
         if isinstance(part, dict):
             waiting += part.values()
         elif isinstance(part, list):

@@ -3,6 +3,8 @@
 import re
 from functools import lru_cache
 
+from mockserver.core.haste import take_time
+
 # The pieces of a pattern that mean something of their own: an escape, a class as a whole, a look around, an anchor.
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[\^$]", re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
@@ -16,6 +18,7 @@ def fault_of(pattern: str) -> str:
     # Loaded with the first pattern: most servers never see one.
     from mockserver.generation.patterns import PatternError, fault_in, read_pattern
 
+    take_time()
     pieces = _PIECE.findall(pattern)
     if _LOOKS.intersection(pieces):
         return "lookaheads, lookbehinds and anchors are not supported in a regex"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Row
 from functools import lru_cache
 
+from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws
 from mockserver.generation.corpus import Phrase, fresh_phrase
 from mockserver.generation.patterns.characters import NONE, WORD, members
@@ -42,6 +43,8 @@ LONGEST = 16_384
 _WALKS = 6
 _MOST_EFFORT = 50_000
 _MOST_REMEMBERED = 8_000
+# To write what a pattern of so many characters asks for takes some milliseconds.
+_LONG_PATTERN = 1_000
 _PIECE = 12
 # Where a text must be none of so many others, it is searched for so many times without a thought of them: what leaves
 # them out is the dearer the more they are.
@@ -85,6 +88,7 @@ def find_match(
 @lru_cache(maxsize=256)
 def fault_in(pattern: str) -> str:
     """Why no text that is wholly this pattern can be written; empty where one can, whatever the draws."""
+    take_time()
     try:
         write_match(pattern, Draws(0), whole=True)
     except PatternError as error:
@@ -115,7 +119,12 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
 
     Raises PatternError where `fault_in` finds a fault in the pattern.
     """
-    draws = Draws(key)
+    if len(pattern) > _LONG_PATTERN:
+        take_time()
+    return _told(pattern, Draws(key))
+
+
+def _told(pattern: str, draws: Draws) -> Iterator[Phrase | None]:
     text = write_match(pattern, draws, whole=True)
     yield fresh_phrase(text)
     yield None

@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
@@ -25,6 +26,8 @@ _NATURAL, _NATURAL_EACH = 250, 3
 _SEARCHES = (True, True, False, False)
 # No instance is longer than this, in characters.
 _LONGEST = 1_000_000
+# A search of so much effort takes some milliseconds, and so does whatever else is done with so many parts of a schema.
+_LONG_EFFORT, _MANY_PARTS = 100, 500
 _written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -34,6 +37,8 @@ class _Compiled:
     def __init__(self, schema: Any) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
         self.witness: str | None = None
+        # What the dearest search for an instance has cost until now: the next one may cost as much.
+        self._effort = 0
         try:
             self._document = Document(schema)
             self.witness = self.search(0, "en", "")
@@ -51,6 +56,11 @@ class _Compiled:
             raise InvalidSchemaError(str(self.fault))
         return self._document.is_recursive
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a search for an instance takes more than some milliseconds."""
+        return self._effort > _LONG_EFFORT or self._document.size > _MANY_PARTS
+
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
         """An instance, as JSON; None when none is found."""
         document, fallback, tired = self._document, None, False
@@ -66,6 +76,8 @@ class _Compiled:
                     break
                 tired = True
                 continue
+            finally:
+                self._effort = max(self._effort, solver.effort)
             if value is NOTHING:
                 continue
             # Mostly the formats are right too, and nothing more is to be asked.
@@ -110,6 +122,8 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     if compiled.witness is None:
         check_schema(schema)
         raise AssertionError("a schema without a witness has a fault")
+    if compiled.is_long:
+        take_time()
     return compiled.search(key, language, subject, complete=complete) or compiled.witness
 
 
@@ -125,6 +139,7 @@ def _compiled(schema: object) -> _Compiled:
         if found is not None:
             _kept[name] = found
     if found is None:
+        take_time()
         found = _Compiled(schema)
         with _keeping:
             _kept[name] = found

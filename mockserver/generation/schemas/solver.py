@@ -64,6 +64,11 @@ class Solver:
         self._open: dict[int, int] = {}
         self._failed: dict[tuple[int, ...], int] = {}
 
+    @property
+    def effort(self) -> int:
+        """What the search has cost so far: the steps that were in vain, and the values that were made."""
+        return self._cost.steps - self._steps + self._made
+
     def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
         """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
         self.spend()

@@ -1,0 +1,123 @@
+"""What takes long though it looks small: it is worked out beside the loop, with the same bytes, and holds up nobody."""
+
+import json
+import select
+from collections.abc import Callable
+from itertools import pairwise
+from threading import get_ident
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.control.deciding.decision import respond
+from mockserver.control.plan import hear
+from mockserver.core.haste import TakesLongError, in_haste, take_time
+from mockserver.serving import reception
+from tests.serving.test_wire import connected, post
+from tests.support.asking import ask
+from tests.support.http import exchange
+
+NAMES = [f"p{number}" for number in range(600)]
+# A schema of a few bytes whose instances are hundreds of different numbers.
+NUMBERS = {"type": "array", "items": {"type": "integer"}, "minItems": 500, "uniqueItems": True}
+CHAIN = {"allOf": [{"if": {"required": [one]}, "then": {"required": [other]}} for one, other in pairwise(NAMES[:400])]}
+WIDE = {"type": "object", "properties": {name: {"type": "string"} for name in NAMES}}
+PATTERNS = {"patternProperties": {f"^{name}$": {"type": "string"} for name in NAMES[:100]}, "minProperties": 9}
+
+
+def chat(**fields: Any) -> tuple[str, str, dict[str, Any]]:
+    said = [{"role": "user", "content": "Hello"}]
+    body = {"model": "gpt://f/qwen3/latest", "messages": said, "max_tokens": 8, **fields}
+    return "yandex", "/v1/chat/completions", body
+
+
+def formed(schema: object) -> tuple[str, str, dict[str, Any]]:
+    return chat(response_format={"type": "json_schema", "json_schema": {"name": "it", "schema": schema}})
+
+
+def called(schema: object) -> tuple[str, str, dict[str, Any]]:
+    function = {"name": "it", "parameters": {"type": "object", "properties": {"it": schema}, "required": ["it"]}}
+    return chat(tools=[{"type": "function", "function": function}], tool_choice="required")
+
+
+def told(schema: object) -> tuple[str, str, dict[str, Any]]:
+    prompt = f"Hello, give JSON of {json.dumps({'properties': {'it': schema}, 'required': ['it']})}"
+    return chat(messages=[{"role": "user", "content": prompt}], response_format={"type": "json_object"})
+
+
+def pattern(text: str) -> tuple[str, str, dict[str, Any]]:
+    form = {"type": "regex", "schema": text}
+    return "friendli", "/v1/completions", {"model": "m", "prompt": "Hello", "max_tokens": 8, "response_format": form}
+
+
+HARD = {
+    "numbers": formed(NUMBERS),
+    "chain": formed({"required": ["p0"], **CHAIN}),
+    "wide": formed(WIDE),
+    "patterns": formed({"type": "object", **PATTERNS}),
+    "a tool's": called({**NUMBERS, "minItems": 501}),
+    "the prompt's": told({**NUMBERS, "minItems": 502}),
+    "pattern": pattern("(a|b|c)*" * 1000),
+}
+
+
+@pytest.fixture
+def threads(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
+    """The threads in which requests are heard and answered, in order, those of attempts in haste included."""
+    noted: dict[str, list[int]] = {"hear": [], "respond": []}
+
+    def noting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def work_noted(*given: Any) -> Any:
+            noted[name].append(get_ident())
+            return work(*given)
+
+        return work_noted
+
+    monkeypatch.setattr(reception, "hear", noting("hear", hear))
+    monkeypatch.setattr(reception, "respond", noting("respond", respond))
+    return noted
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_what_is_hard_to_meet_is_met_beside_the_loop_with_the_same_bytes(
+    frozen_server: MockServer, threads: dict[str, list[int]], name: str
+) -> None:
+    dialect, path, body = HARD[name]
+    for greeting in ("Hello", "Hello again"):
+        # Another prompt asks for another story, of a schema that is known by then.
+        asked = json.dumps(body).replace("Hello", greeting).encode()
+        answer = exchange(frozen_server.url, "POST", f"/{dialect}{path}", asked)
+        assert answer.body == ask(dialect, asked, path=path).body
+        loop = frozen_server._thread.call(get_ident)
+        assert threads["respond"][-1] != loop
+        for idents in threads.values():
+            idents.clear()
+
+
+def test_a_schema_that_is_easy_and_known_is_met_in_the_loop(
+    frozen_server: MockServer, threads: dict[str, list[int]]
+) -> None:
+    dialect, path, body = formed({"type": "object", "properties": {"easily": {"type": "string"}}})
+    for greeting in ("Hello", "Hello again"):
+        asked = json.dumps(body).replace("Hello", greeting).encode()
+        assert exchange(frozen_server.url, "POST", f"/{dialect}{path}", asked).status == 200
+    loop = frozen_server._thread.call(get_ident)
+    assert [ident == loop for ident in threads["hear"]] == [True, False, True]
+    assert threads["respond"][-1] == loop
+
+
+def test_who_asks_for_something_easy_does_not_wait_for_what_is_hard(frozen_server: MockServer) -> None:
+    _, path, body = formed({"required": ["p0"], "title": "others wait", **CHAIN})
+    with connected(frozen_server) as hard:
+        hard.sendall(post(f"/yandex{path}", body))
+        assert exchange(frozen_server.url, "GET", "/cerebras/v1/models").status == 200
+        assert select.select([hard], [], [], 0)[0] == []
+        assert hard.recv(12) == b"HTTP/1.1 200"
+
+
+def test_only_who_is_in_haste_is_told_that_something_takes_long() -> None:
+    with pytest.raises(TakesLongError):
+        in_haste(take_time)
+    take_time()
+    assert in_haste(lambda: 7) == 7
