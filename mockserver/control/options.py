@@ -174,7 +174,12 @@ OPTIONS: tuple[Option, ...] = (
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
     Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
     Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
-    Option("max_body", _whole(1, 2**40), "largest request body, in bytes", "BYTES"),
+    Option(
+        "max_body",
+        _whole(1, 2**40),
+        "largest request body, in bytes; one of half a million values or more is too large too",
+        "BYTES",
+    ),
     Option("journal", _whole(0, 1_000_000), "how many exchanges each namespace keeps", "NUMBER"),
     Option("tls_cert", _text, "serve HTTPS with this certificate, a PEM file", "FILE"),
     Option("tls_key", _text, "the certificate's key, a PEM file; left out where the certificate's file has it", "FILE"),

@@ -25,6 +25,7 @@ from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
+from mockserver.core.json_sizes import has_more_values
 from mockserver.core.seeding import fingerprinting
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.generation.readings import is_short, read_ahead
@@ -49,8 +50,12 @@ _MANY_COMMAS = 500
 # Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
 _LARGE_DENSE_BODY = 4_096
 _LARGE_PACKED_BODY = 2_048
-# So many bytes are hashed in a fraction of a millisecond.
+# So many values are parsed in some milliseconds, and looked through by turns, so many of them in one.
+_MANY_VALUES = 50_000
+_LOOKED_AT = 500
+# So many bytes are hashed in a fraction of a millisecond, and looked at for the values in them in one.
 _HASHED = 131_072
+_LOOKED_THROUGH = 131_072
 
 
 class Incoming(NamedTuple):
@@ -185,6 +190,8 @@ class Reception:
         """The same for a large body, by turns with everybody else."""
         call = visitor.call(landing.path)
         try:
+            if landing.operation is not None and await _has_more_values(call.body):
+                return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
             call = call._replace(digest=await _digest(call.body))
             read = landing.operation is None or await _read_ahead(call.body)
             hearing = self._hearing(visitor, landing, call)
@@ -309,6 +316,13 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
 
 
+async def _has_more_values(body: bytes, *most: int) -> bool:
+    """Whether a body has more values than any that is meant, or than so many: of a long one found out in a thread."""
+    if len(body) <= _LOOKED_THROUGH:
+        return has_more_values(body, *most)
+    return await asyncio.to_thread(has_more_values, body, *most)
+
+
 async def _digest(body: bytes) -> str:
     """The fingerprint of a body, worked out by turns with everybody else."""
     digest = fingerprinting()
@@ -334,14 +348,19 @@ async def _read_ahead(body: bytes) -> bool:
     False where the rest takes long too, since it has many parts, or where nobody knows, since it is no JSON: it may be
     packed.
     """
+    if await _has_more_values(body, _MANY_VALUES):
+        return False
     try:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
         return False
     await asyncio.sleep(0)
-    parts = 0
+    parts = looked_at = 0
     while waiting:
         part = waiting.pop()
+        looked_at += 1
+        if looked_at % _LOOKED_AT == 0:
+            await asyncio.sleep(0)
         parts += isinstance(part, dict | list | str)
         if isinstance(part, dict):
             waiting += part.values()

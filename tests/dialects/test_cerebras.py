@@ -344,6 +344,23 @@ def test_no_other_message_pack_is_a_request(data: bytes) -> None:
     assert (answer.status, answer.json()["error"]["message"]) == (400, message)
 
 
+@pytest.mark.parametrize(
+    "data, kind",
+    [
+        pytest.param(b'{"prompt":[%b1]}' % (b"[]," * 300_000), "application/json", id="JSON"),
+        pytest.param(b"\x81\xa6prompt\xdd\x00\x09\x27\xc0" + b"\x90" * 600_000, "application/vnd.msgpack", id="wide"),
+        pytest.param(
+            b"\x81\xa6prompt\xdd\x00\x04\x93\xe0" + b"\x91\xc0" * 300_000, "application/vnd.msgpack", id="deeper"
+        ),
+    ],
+)
+def test_a_pack_of_more_values_than_anybody_means_is_too_large(data: bytes, kind: str) -> None:
+    packed = gzip.compress(data, mtime=0)
+    assert len(packed) < 10_000
+    answer = ask("cerebras", packed, headers={"content-encoding": "gzip", "content-type": kind})
+    assert answer.status == 413
+
+
 # --- times -------------------------------------------------------------------------------------------------------
 
 

@@ -175,6 +175,28 @@ def test_a_body_beyond_the_bound_gets_the_vendors_413() -> None:
     assert (answer.status, json.loads(answer.body)["error"]["code"]) == (413, "request_too_large")
 
 
+@pytest.mark.parametrize("padding", [0, 200_000])
+def test_a_body_of_more_values_than_anybody_means_is_too_large(server: MockServer, padding: int) -> None:
+    text = "one, two, three [and] more {}" * 30_000
+    for values, status in (("[]," * 249_000, 200), ("[]," * 251_000, 413)):
+        body = b'{"model":"m","prompt":"a\\"","max_tokens":1,"x":[%b1],"%b":"%b"}' % (
+            values.encode(),
+            b" " * padding,
+            text.encode(),
+        )
+        assert exchange(server.url, "POST", "/cerebras/v1/completions", body).status == status
+
+
+def test_a_body_to_the_admin_api_has_the_same_bounds() -> None:
+    with MockServer(Settings(port=0, latency="off", max_body=2_000_000, log_level="warning")) as server:
+        answers = [
+            exchange(server.url, "POST", "/_mockserver/stubs", body).body
+            for body in (b'{"name":"%b"}' % (b"x" * 2_000_000), b'{"name":[%b1]}' % (b"[]," * 300_000))
+        ]
+    assert b"A stub has more than 2000000 bytes (--max-body)" in answers[0]
+    assert b"A stub has more than 500000 values" in answers[1]
+
+
 def test_who_asks_before_sending_too_much_is_told_at_once() -> None:
     with MockServer(Settings(port=0, latency="off", max_body=1000)) as server, connected(server) as client:
         lines = ("POST /cerebras/v1/completions HTTP/1.1", "host: localhost", "content-length: 99999999999")

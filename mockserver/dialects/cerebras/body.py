@@ -8,6 +8,7 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.dialects.openai_style.fields import json_object
 
 _MESSAGE_PACK = "application/vnd.msgpack"
@@ -24,7 +25,11 @@ def sent_object(call: Call) -> dict[str, Any] | Rejection:
     if isinstance(data, Rejection):
         return data
     kind = (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
-    return _message_pack_object(data) if kind == _MESSAGE_PACK else json_object(data)
+    if kind == _MESSAGE_PACK:
+        return _message_pack_object(data)
+    # What was not packed has been looked at as it came in.
+    is_too_large = data is not call.body and has_more_values(data)
+    return Rejection(FailureKind.BODY_TOO_LARGE) if is_too_large else json_object(data)
 
 
 def _unpacked(call: Call) -> bytes | Rejection:
@@ -47,14 +52,38 @@ def _inflated(data: bytes) -> bytes | Rejection:
     return body if len(body) <= _LONGEST_BODY else Rejection(FailureKind.BODY_TOO_LARGE)
 
 
+class _TooManyError(Exception):
+    """There are more values than any request has."""
+
+
+class _Counted:
+    """Counts the values of what is unpacked. Raises _TooManyError."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def __call__(self, value: Any) -> Any:
+        self._count += len(value) + 1
+        if self._count > MOST_VALUES:
+            raise _TooManyError
+        return value
+
+
 def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
     from msgpack import unpackb  # few clients pack their bodies
 
+    counted = _Counted()
     try:
-        value = unpackb(data)
+        value = unpackb(
+            data, list_hook=counted, object_hook=counted, max_array_len=MOST_VALUES, max_map_len=MOST_VALUES
+        )
         # NaN and infinity, which MessagePack can say, are an error here; orjson would make null of them.
         json.dumps(value, allow_nan=False)
         return json_object(orjson.dumps(value))
-    except (ValueError, TypeError, RecursionError):
+    except _TooManyError:
+        return Rejection(FailureKind.BODY_TOO_LARGE)
+    except (ValueError, TypeError, RecursionError) as error:
+        if "exceeds max_" in str(error) and len(data) > MOST_VALUES:
+            return Rejection(FailureKind.BODY_TOO_LARGE)
         # No MessagePack, or something in it that JSON does not have.
         return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")

@@ -7,6 +7,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
+from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.serving.door import Door
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.wire import DOOR
@@ -65,7 +66,7 @@ class Asked(NamedTuple):
     async def json(self, what: str, example: str) -> dict[str, Any]:
         """The JSON object of the body; where there is none, the error says `what` is wanted, and shows an example."""
         try:
-            value = orjson.loads(await self.request.body())
+            value = orjson.loads(await self._body(what))
         except ClientDisconnect:
             raise BadRequestError(f"{what} has not come to its end") from None
         except orjson.JSONDecodeError as error:
@@ -73,3 +74,14 @@ class Asked(NamedTuple):
         if not isinstance(value, dict):
             raise BadRequestError(f"{what} is a JSON object such as {example}")
         return value
+
+    async def _body(self, what: str) -> bytes:
+        most = self.simulator.setup.settings.max_body
+        body = bytearray()
+        async for part in self.request.stream():
+            body += part
+            if len(body) > most:
+                raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
+        if has_more_values(bytes(body)):
+            raise BadRequestError(f"{what} has more than {MOST_VALUES} values")
+        return bytes(body)

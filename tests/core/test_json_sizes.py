@@ -1,0 +1,37 @@
+"""How many values a JSON text has, told without parsing it."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mockserver.core.json_sizes import has_more_values
+
+VALUES = st.recursive(
+    st.none() | st.integers() | st.text('a\\",[{\n é', max_size=8),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text('b\\",[', max_size=4), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+def starts(value: Any) -> int:
+    """Commas and opening brackets, counted in the value itself."""
+    if not isinstance(value, dict | list):
+        return 0
+    within = value.values() if isinstance(value, dict) else value
+    return 1 + max(len(value) - 1, 0) + sum(map(starts, within))
+
+
+@given(VALUES, st.booleans())
+def test_values_are_counted_whatever_their_strings_hold(value: Any, ascii: bool) -> None:
+    text = json.dumps(value, ensure_ascii=ascii).encode()
+    count = starts(value)
+    assert not has_more_values(text, count)
+    assert count == 0 or has_more_values(text, count - 1)
+
+
+@pytest.mark.parametrize("text", [b'"', b'"\\', b'["', b'[",,,,', b'[,"\\"', b"\\" * 9 + b'"'])
+def test_what_is_broken_off_is_counted_as_far_as_it_goes(text: bytes) -> None:
+    assert not has_more_values(text, 2)
