@@ -4,6 +4,7 @@ import gc
 import json
 import tracemalloc
 from collections.abc import Iterator
+from time import process_time
 from typing import Any
 
 import pytest
@@ -100,10 +101,36 @@ def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_op
     journal.open("mine", "/nowhere", Call("GET", "/nowhere", Headers()), denial=Denial(404, "no_route", ""))
     assert (journal.opened, journal.asked, journal.forgotten) == (3, 3, (2, 2))
     [last] = journal.exchanges()
-    last.record.closed_by = second.record.closed_by = "server"
-    assert not journal.is_idle
-    first.record.closed_by = "server"
+    for ended in (last, second, first):
+        assert not journal.is_idle
+        ended.record.closed_by = "server"
+        journal.tell(ended)
     assert journal.is_idle
+
+
+def test_an_exchange_is_found_by_its_number_however_many_there_are() -> None:
+    journal = Journal(most=50)
+    for _ in range(70):
+        journal.open("mine", "/nowhere", Call("GET", "/nowhere", Headers()), denial=Denial(404, "no_route", ""))
+    looked_at = [journal.find(number) for number in range(-80, 120)]
+    assert [each.number for each in looked_at if each is not None] == [*range(21, 71)]
+    journal.clear()
+    assert journal.find(1) is None
+
+
+def test_to_ask_a_long_journal_costs_no_more_than_a_short_one() -> None:
+    lengths: dict[int, float] = {}
+    for length in (10, 100_000):
+        journal = Journal(most=length, budget=Budget(most=10**12))
+        call, denial = Call("GET", "/nowhere", Headers()), Denial(404, "no_route", "")
+        for _ in range(length):
+            exchange = journal.open("mine", "/nowhere", call, denial=denial)
+        began = process_time()
+        for _ in range(2_000):
+            assert not journal.is_idle
+            assert journal.find(length) is exchange
+        lengths[length] = process_time() - began
+    assert lengths[100_000] < 20 * lengths[10]
 
 
 @pytest.mark.parametrize("rivals", [None, 0, 5, 20])

@@ -14,6 +14,7 @@ from mockserver import MockServer
 from mockserver.control.journal import transcripts
 from mockserver.control.settings import Settings
 from mockserver.core.timeline import Record, Timeline
+from tests.serving.test_wire import chunks_of, connected, read_all
 from tests.support.http import exchange
 
 PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 4}
@@ -102,6 +103,27 @@ def test_a_file_of_the_journal_has_all_exchanges_that_it_keeps() -> None:
         assert len(told(long, "/journal.har")["log"]["entries"]) == 1010
         assert len(told(long, "/journal.har?limit=5")["log"]["entries"]) == 5
         assert len(told(long, "/journal")["exchanges"]) == 1000
+
+
+def rows(whole: Any) -> Any:
+    """The exchanges of a journal, however they were told."""
+    return whole if isinstance(whole, list) else whole.get("exchanges") or whole["log"]["entries"]
+
+
+def test_a_journal_is_told_piece_by_piece() -> None:
+    """Nobody holds the whole of it in memory, and whoever reads it has the first of it at once."""
+    with MockServer(journal=500) as long:
+        for _ in range(200):
+            asked(long, "pieces", "/nowhere")
+        for path in ("journal", "journal?full=1", "journal.jsonl", "journal.har"):
+            with connected(long) as client:
+                client.sendall(f"GET /_mockserver/ns/pieces/{path} HTTP/1.1\r\nhost: localhost\r\n\r\n".encode())
+                pieces = chunks_of(read_all(client))
+            assert len(pieces) >= 4, path
+            lines = path == "journal.jsonl"
+            text = b"".join(pieces)
+            whole = [json.loads(line) for line in text.splitlines()] if lines else json.loads(text)
+            assert len(rows(whole)) == 200
 
 
 def test_a_reset_forgets_exchanges_faults_and_counts_of_its_namespace_alone(server: MockServer) -> None:

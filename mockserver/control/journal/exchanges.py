@@ -6,6 +6,7 @@ only when somebody asks. What is forgotten is counted, so that nobody takes the 
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -116,7 +117,7 @@ class Journal:
         self._opened = self._asked = 0
         # How many exchanges had to give way to later ones.
         self.forgotten = NOTHING
-        # Those that were forgotten before their answers had ended.
+        # Those whose answers have not ended, be they forgotten or not.
         self._unended: set[Exchange] = set()
 
     @property
@@ -137,7 +138,7 @@ class Journal:
     @property
     def is_idle(self) -> bool:
         """Whether every answer has ended, those of forgotten exchanges included."""
-        return all(each.record.closed_by is not None for each in (*self._unended, *self.exchanges()))
+        return not self._unended
 
     def exchanges(self) -> list[Exchange]:
         """The exchanges that are kept, oldest first."""
@@ -145,6 +146,12 @@ class Journal:
 
     def find(self, number: int) -> Exchange | None:
         """The exchange of that number, if it is kept."""
+        # Numbers have no gaps; the last one may be forgotten meanwhile, in another thread.
+        with suppress(IndexError):
+            place = number - self._exchanges[0].number
+            found = self._exchanges[place] if place >= 0 else None
+            if found is None or found.number == number:
+                return found
         return next((exchange for exchange in self.exchanges() if exchange.number == number), None)
 
     def open(
@@ -162,6 +169,7 @@ class Journal:
         self._opened += 1
         exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
         self._asked += exchange.is_question
+        self._unended.add(exchange)
         self._keep(exchange, exchange.weight)
         if len(self._exchanges) > self._most:
             self.forget_oldest()
@@ -177,8 +185,6 @@ class Journal:
         self._budget.held -= weight
         exchanges, questions = self.forgotten
         self.forgotten = Forgotten(exchanges + 1, questions + exchange.is_question)
-        if exchange.record.closed_by is None:
-            self._unended.add(exchange)
         return True
 
     def clear(self) -> None:

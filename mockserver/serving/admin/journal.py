@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -49,32 +49,45 @@ _SIFTED = table(
 async def _listed(asked: Asked) -> Response:
     write = _whole if asked.is_set("full") else partial(in_turns, _line)
     journal = asked.namespace.journal
-    opened, forgotten, exchanges = journal.opened, journal.forgotten, _slice(asked, _LISTED)
-    lines = b",\n".join(await write(exchanges))
-    body = b'{"opened":%d,"forgotten":%b,"exchanges":[%b]}' % (opened, orjson.dumps(forgotten._asdict()), lines)
-    return Response(body, media_type="application/json")
+    head = b'{"opened":%d,"forgotten":%b,"exchanges":[' % (journal.opened, orjson.dumps(journal.forgotten._asdict()))
+    pieces = _pieces(_slice(asked, _LISTED), write, head, b",\n", b"]}")
+    return StreamingResponse(pieces, media_type="application/json")
 
 
 async def _lines(asked: Asked) -> Response:
-    return StreamingResponse(_jsonl(_slice(asked)), media_type="application/x-ndjson")
-
-
-async def _jsonl(exchanges: Sequence[Exchange]) -> AsyncIterator[bytes]:
-    """The exchanges as lines, some at a time: those of a long journal take more memory than the journal itself."""
-    for start in range(0, len(exchanges), _BATCH):
-        yield b"".join(await _whole(exchanges[start : start + _BATCH], exact_transcript_of, orjson.OPT_APPEND_NEWLINE))
+    write = partial(_whole, write=exact_transcript_of, option=orjson.OPT_APPEND_NEWLINE)
+    return StreamingResponse(_pieces(_slice(asked), write), media_type="application/x-ndjson")
 
 
 async def _archive(asked: Asked) -> Response:
-    entries = b",".join(await _whole(_slice(asked), har_entry))
     before, _, after = orjson.dumps(har([])).partition(b"[]")
-    return Response(b"%b[%b]%b" % (before, entries, after), media_type="application/json")
+    entries = _pieces(_slice(asked), partial(_whole, write=har_entry), before + b"[", b",", b"]" + after)
+    return StreamingResponse(entries, media_type="application/json")
+
+
+async def _pieces(
+    exchanges: Sequence[Exchange],
+    write: Callable[[Sequence[Exchange]], Awaitable[list[bytes]]],
+    before: bytes = b"",
+    between: bytes = b"",
+    after: bytes = b"",
+) -> AsyncIterator[bytes]:
+    """The exchanges, with what comes before all, between any two, and after all of them.
+
+    They are written some at a time: those of a long journal take more memory than the journal itself.
+    """
+    yield before
+    for start in range(0, len(exchanges), _BATCH):
+        written = between.join(await write(exchanges[start : start + _BATCH]))
+        yield between + written if start else written
+    yield after
 
 
 async def _unmatched(asked: Asked) -> Response:
     exchanges = asked.namespace.journal.exchanges()
     missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
-    return admin_json({"exchanges": await in_turns(summary_of, missed)})
+    pieces = _pieces(missed, partial(in_turns, _line), b'{"exchanges":[', b",\n", b"]}")
+    return StreamingResponse(pieces, media_type="application/json")
 
 
 async def _one(asked: Asked) -> Response:

@@ -69,8 +69,7 @@ async def _report(asked: Asked) -> Response:
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
     judged = partial(judge, seen, declared, now=asked.now, ahead=space.shift, forgotten=forgotten)
-    verdict = await asyncio.to_thread(judged)
-    return admin_json(verdict.as_json())
+    return admin_json(await asyncio.to_thread(lambda: judged().as_json()))
 
 
 VERIFICATION = (
