@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mockserver.core.matchers import Matcher
 
 # The reason for a decision that is None.
-GIVEN_UP = f"the search in that was given up after {PATIENCE:g} s"
+GIVEN_UP = f"the search in that was given up: all searches for a request have {PATIENCE:g} s together"
 
 
 class CriteriaError(ValueError):

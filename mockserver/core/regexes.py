@@ -2,17 +2,21 @@
 
 What may be written is for Python's own `re` to say, which also words what is wrong. But a search of `re` cannot be
 stopped, and a pattern such as `(a|aa)+$` would hold the server for ever. So the search is one of the `regex` package,
-which gives up in time. That package has a syntax of its own beside Python's, which is escaped, and it writes out what
-has to come several times, so that the length of that is bounded.
+which gives up in time: all searches for one request have so much time together, however many there are. That package
+has a syntax of its own beside Python's, which is escaped, and it writes out what has to come several times, so that the
+length of that is bounded.
 """
 
 import re
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
-# A search is given up after so many seconds of the processor's time.
+# A search is given up after so many seconds of the processor's time; those for the same request that come after one
+# which was given up, after so many.
 PATIENCE = 0.1
+_REST = 0.002
 # No more pieces than this may stand one after the other, once the package has written them out: some 100 MB. A group
 # costs it as much time as so many pieces.
 _MOST_PIECES = 200_000
@@ -38,6 +42,20 @@ _SIGNS_OF_SETS = frozenset("[-&~|")
 _VERBOSE = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-wyzA-Z]+\))*+\(\?[a-wyzA-Z]*+x[a-zA-Z]*+\)")
 
 
+class _Budget(threading.local):
+    """What a thread has left for the searches of a request."""
+
+    left = PATIENCE
+
+
+_budget = _Budget()
+
+
+def renew_patience() -> None:
+    """What this thread searches from now on is for another request."""
+    _budget.left = PATIENCE
+
+
 class RegexError(ValueError):
     """A text that is no regular expression, or one that asks for too much; the text says why."""
 
@@ -54,22 +72,25 @@ class Regex:
             self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
         except (regex.error, RecursionError, OverflowError) as error:
             raise RegexError(str(error)) from None
-        self._given_up: dict[bytes, None] = {}
+        self._given_up: dict[bytes, float] = {}
 
     def search(self, text: str) -> bool | None:
         """Whether something is found in a text; None where that took too long to tell."""
-        if self._given_up and _digest(text) in self._given_up:
-            return None
-        try:
-            return self._search(text, timeout=PATIENCE) is not None
-        except (TimeoutError, MemoryError):
-            self._give_up(text)
-            return None
+        patience = _budget.left
+        known = bool(self._given_up) and self._given_up.get(_digest(text), 0.0) >= patience
+        if not known:
+            try:
+                return self._search(text, timeout=patience) is not None
+            except (TimeoutError, MemoryError):
+                self._give_up(text, patience)
+        # Also what was given up for an earlier request counts for this one: its answer does not depend on others.
+        _budget.left = _REST
+        return None
 
-    def _give_up(self, text: str) -> None:
+    def _give_up(self, text: str, patience: float = PATIENCE) -> None:
         if len(self._given_up) >= _REMEMBERED:
             self._given_up.clear()
-        self._given_up[_digest(text)] = None
+        self._given_up[_digest(text)] = patience
 
 
 @lru_cache(maxsize=1024)

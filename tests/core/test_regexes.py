@@ -3,12 +3,13 @@
 import re
 import subprocess
 import sys
+from time import process_time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.regexes import Regex, RegexError, read_regex
+from mockserver.core.regexes import PATIENCE, Regex, RegexError, read_regex, renew_patience
 
 HOSTILE = "a" * 5000 + "!"
 
@@ -91,6 +92,30 @@ def test_a_search_that_would_not_end_is_given_up_and_not_begun_again(pattern: st
     assert [compiled.search(HOSTILE), compiled.search(HOSTILE)] == [None, None]
     del compiled._search  # whoever searched again would fail
     assert compiled.search(HOSTILE) is None
+
+
+def test_all_searches_for_a_request_have_the_time_of_one_together() -> None:
+    patterns = [Regex(f"(a|aa|{number})+$") for number in range(20)]
+    spent: list[float] = []
+    for _ in range(2):
+        renew_patience()
+        began = process_time()
+        assert [pattern.search(HOSTILE) for pattern in patterns] == [None] * 20
+        spent.append(process_time() - began)
+    assert spent[0] < 10 * PATIENCE
+    # What was given up is not begun again, by whichever of them a request is first searched with.
+    assert spent[1] < PATIENCE / 2
+    assert Regex("ab+c").search("a" * 5000 + "abbc") is True
+
+
+def test_what_had_less_time_in_one_request_has_all_of_it_in_another() -> None:
+    slow, slower = Regex("(a|aa)+$"), Regex("(a|aa|b)+$")
+    renew_patience()
+    assert (slow.search(HOSTILE), slower.search(HOSTILE)) == (None, None)
+    assert [*slower._given_up.values()] < [PATIENCE]
+    renew_patience()
+    assert slower.search(HOSTILE) is None
+    assert [*slower._given_up.values()] == [PATIENCE]
 
 
 def test_a_text_that_is_no_unicode_is_searched_and_given_up_like_any_other() -> None:

@@ -107,7 +107,8 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
     )
     [line] = admin("GET", "/journal/unmatched")[1]["exchanges"]
     found = (
-        f"'{'a' * 159}... (5003 characters): the search in that was given up after 0.1 s, so this does not count as met"
+        f"'{'a' * 159}... (5003 characters): the search in that was given up: all searches for a request have 0.1 s "
+        "together, so this does not count as met"
     )
     assert (line["number"], line["decision"]["nearest"]) == (
         2,

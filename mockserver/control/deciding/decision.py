@@ -23,6 +23,7 @@ from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Stub
 from mockserver.control.visits import WishError
 from mockserver.core.calls import Call
+from mockserver.core.regexes import renew_patience
 from mockserver.core.timeline import Lazy
 
 # An answer of so many tokens takes some milliseconds.
@@ -68,6 +69,7 @@ def decide(
 
     `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
     """
+    renew_patience()
     facts = facts_of(heard, namespace)
     # A wish that cannot be obeyed costs no quota and uses up no fault; nor does what the quotas refuse use up any.
     wishes = tuple(Strike(fault, "header") for fault in wished(heard))

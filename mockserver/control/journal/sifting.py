@@ -7,6 +7,7 @@ from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, strange_name
 from mockserver.core.criteria_notation import read_criteria
+from mockserver.core.regexes import renew_patience
 
 
 def sift(
@@ -28,6 +29,7 @@ def sift(
     for exchange in exchanges:
         asked += exchange.is_question
         if exchange.plan is not None:
+            renew_patience()
             facts = RequestFacts(exchange.plan, asked, exchange.plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:

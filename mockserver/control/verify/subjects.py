@@ -15,6 +15,7 @@ from mockserver.core.criteria_notation import read_matcher
 from mockserver.core.generation import FinishReason
 from mockserver.core.matchers import Matcher
 from mockserver.core.naming import unknown
+from mockserver.core.regexes import renew_patience
 from mockserver.faults.catalogue import FAULTS
 
 # What singles out requests by where they go: without any of it only questions to a model are meant.
@@ -127,6 +128,7 @@ def matcher_text(value: Any) -> str:
 
 def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
     """Whether a matcher holds. Raises CriteriaError where nobody knows: a check that guesses would prove nothing."""
+    renew_patience()
     decision = matcher.holds(values)
     if decision is None:
         shown = short(", ".join(map(str, values)))
