@@ -11,6 +11,7 @@ from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Message, Prompt
 from mockserver.core.json_paths import Path, values_at
+from mockserver.core.json_values import nests_absurdly
 
 _SYSTEM = ("system", "developer")
 
@@ -76,9 +77,10 @@ class RequestFacts:
 
     @cached_property
     def body(self) -> Any:
-        """The body as JSON, whatever it was packed in; None where it is none."""
+        """The body as JSON, whatever it was packed in; None where it is none, or nests absurdly deep."""
         try:
-            return orjson.loads(self.call.body)
+            value = orjson.loads(self.call.body)
+            return None if nests_absurdly(self.call.body, value) else value
         except orjson.JSONDecodeError:
             unpacked = self._landing.dialect.unpacked
             value = unpacked(self.call) if unpacked is not None else None

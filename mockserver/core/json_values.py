@@ -96,6 +96,11 @@ def may_nest_deeper(body: bytes, levels: int) -> bool:
     return False
 
 
+def nests_absurdly(text: bytes, value: object) -> bool:
+    """Whether a JSON text, which says a value, nests deeper than anything that is meant."""
+    return may_nest_deeper(text, DEEPEST) and not is_shallow(value)
+
+
 def is_shallow(value: object) -> bool:
     """Whether a value nests no deeper than DEEPEST levels, so that it can be walked through recursively."""
     level = [value]

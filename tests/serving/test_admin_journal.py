@@ -105,6 +105,19 @@ def test_a_file_of_the_journal_has_all_exchanges_that_it_keeps() -> None:
         assert len(told(long, "/journal")["exchanges"]) == 1000
 
 
+@pytest.mark.parametrize("levels", [90, 110, 300, 1000])
+def test_a_body_that_nests_absurdly_deep_spoils_no_journal(server: MockServer, levels: int) -> None:
+    body = b'{"model":"m","prompt":"Hi","user":%b1%b}' % (b"[" * levels, b"]" * levels)
+    assert exchange(server.url, "POST", "/_mockserver/ns/deep/reset").status == 200
+    told(server, "/ns/deep/stubs", "POST", {"match": {"body": {"$.user": [1]}}, "reply": "x"})
+    assert exchange(server.url, "POST", "/ns/deep/cerebras/v1/completions", body).status in (200, 400)
+    for path in ("journal", "journal?full=1", "journal.har", "journal/unmatched", "journal/1", "report"):
+        told(server, f"/ns/deep/{path}")
+    [line] = exchange(server.url, "GET", "/_mockserver/ns/deep/journal.jsonl").body.splitlines()
+    said = json.loads(line)["request"]["body"]
+    assert said == (json.loads(body) if levels < 100 else body.decode())
+
+
 def rows(whole: Any) -> Any:
     """The exchanges of a journal, however they were told."""
     return whole if isinstance(whole, list) else whole.get("exchanges") or whole["log"]["entries"]

@@ -18,6 +18,7 @@ from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
 from mockserver.core.criteria import Difference
+from mockserver.core.json_values import nests_absurdly
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.faults.notation import table_of
 
@@ -221,12 +222,15 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 def _body(key: str, data: bytes) -> dict[str, Any]:
     """Bytes under a key: as a JSON value where they are one, else as text, else in base64 under `<key>_base64`.
 
-    JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came.
+    JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came. What
+    nests absurdly deep, so that hardly anybody could write or read it again, is told as text.
     """
     try:
         if data[:1] not in (b"{", b"["):
             return {key: data.decode()}
         value = orjson.loads(data)
+        if nests_absurdly(data, value):
+            return {key: data.decode()}
         return {key: value, f"{key}_text": data.decode()} if _might_be_rounded(data) else {key: value}
     except orjson.JSONDecodeError:
         return {key: data.decode(errors="replace")}

@@ -8,7 +8,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Prompt
-from mockserver.core.json_values import DEEPEST, is_shallow, may_nest_deeper
+from mockserver.core.json_values import nests_absurdly
 from mockserver.generation import tokens
 from mockserver.generation.readings import token_count
 
@@ -21,7 +21,7 @@ def json_object(body: bytes) -> dict[str, Any] | Rejection:
         return Rejection(FailureKind.MALFORMED_JSON)
     if not isinstance(value, dict):
         return Rejection(FailureKind.NOT_AN_OBJECT)
-    if may_nest_deeper(body, DEEPEST) and not is_shallow(value):
+    if nests_absurdly(body, value):
         return Rejection(FailureKind.MALFORMED_JSON)
     return value
 
