@@ -25,6 +25,13 @@ else:
 # The ASGI extension that is the server's `Door`: where it is, listeners can fail.
 DOOR = "mockserver.door"
 
+# A head that has not come to its end after so many bytes never will: no client that is meant sends so much.
+_LONGEST_HEAD = 262_144
+_HEAD_TOO_LONG = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: 34\r\nconnection: close\r\n\r\nThe head of the request is endless"
+)
+
 # "Linger, for no time at all": closing a socket then resets the connection.
 _NO_LINGER = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 _DRAIN_POLL = 0.001
@@ -118,6 +125,8 @@ class WireProtocol(IdleProtocol):
 
     # The head of the request that comes with an offer, without it, until that is parsed.
     _reduced_head = b""
+    # How much has come of a head that has not ended; None between heads.
+    _head_size: int | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Remember the wire of the connection."""
@@ -133,6 +142,8 @@ class WireProtocol(IdleProtocol):
         while True:
             try:
                 self.parser.feed_data(data)
+                if self._head_size is not None:
+                    self._measure_head(len(data))
                 return
             except httptools.HttpParserUpgrade as offer:
                 if not self._reduced_head:
@@ -144,8 +155,22 @@ class WireProtocol(IdleProtocol):
                 self.send_400_response(said)
                 return
 
+    def on_message_begin(self) -> None:
+        """A head begins."""
+        super().on_message_begin()
+        self._head_size = 0
+
+    def _measure_head(self, size: int) -> None:
+        """Note that so many bytes have come, and a head has not ended with them."""
+        assert self._head_size is not None, "a head has begun"
+        self._head_size += size
+        if self._head_size > _LONGEST_HEAD:
+            self.transport.write(_HEAD_TOO_LONG)
+            self.transport.close()
+
     def is_offer(self) -> bool:
         """Whether the request whose head has come offers another protocol: it will come again, as if it did not."""
+        self._head_size = None
         parser = self.parser
         # Whoever wants a tunnel has nothing else to say.
         if not parser.should_upgrade() or parser.get_method() == b"CONNECT":

@@ -6,7 +6,7 @@ import queue
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -392,6 +392,25 @@ def test_who_wants_a_tunnel_or_speaks_no_http_is_refused(own_server: MockServer,
     with connected(own_server) as client:
         client.sendall(junk)
         assert client.recv(65_536).split()[1] in (b"400", b"404")
+
+
+@pytest.mark.parametrize("path", ["/cerebras/v1/models", "/_mockserver/version"])
+@pytest.mark.parametrize("endless", [b"x-long: " + b"a" * 2_000_000, b"x-more: a\r\n" * 200_000], ids=["long", "many"])
+def test_a_head_without_end_is_refused_before_its_end(own_server: MockServer, path: str, endless: bytes) -> None:
+    start = f"GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer k\r\n".encode()
+    with connected(own_server) as client:
+        client.sendall(start + b"x-long: " + b"a" * 100_000 + b"\r\n\r\n")
+        assert client.recv(12) == b"HTTP/1.1 200"
+    with connected(own_server) as client:
+        # The server stops reading long before all of it has come.
+        with suppress(ConnectionError):
+            client.sendall(start + endless)
+        try:
+            answer = client.recv(65_536)
+        except ConnectionResetError:
+            return
+        assert answer.startswith(b"HTTP/1.1 431 ")
+        assert answer.endswith(b"endless")
 
 
 def test_a_stream_to_a_client_of_http_1_0_is_not_chunked_and_ends_with_the_connection(server: MockServer) -> None:
