@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shlex
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -136,6 +138,39 @@ def test_serve_prints_its_address_and_ends_cleanly_when_told_to() -> None:
         process.send_signal(signal.SIGTERM)
         _, errors = process.communicate(timeout=10)
     assert (process.returncode in (0, -signal.SIGTERM), errors) == (True, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="there is no /dev/full, and one process alone serves")
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("output", ["| head -1", ">&-", ">/dev/full", "2>&-", "2>/dev/full"])
+def test_serve_serves_on_where_nobody_reads_what_it_says(output: str, workers: str, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    told = [sys.executable, "-u", "-m", "mockserver", "serve", "--port", str(port), "--workers", workers]
+    pid = tmp_path / "pid"
+    script = f"(echo $BASHPID >{pid}; exec {shlex.join(told)}) {output}"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as shell:
+        try:
+            for _ in range(20):
+                assert _is_well(port)
+        finally:
+            os.kill(int(pid.read_text()), signal.SIGTERM)
+        told_on_errors = shell.communicate(timeout=20)[1]
+    assert "Traceback" not in told_on_errors
+    assert shell.returncode == 0
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port))
+
+
+def _is_well(port: int) -> bool:
+    """Whether a server answers, once it has come up."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return exchange(f"http://127.0.0.1:{port}", "GET", "/_mockserver/health").status == 200
+        except ConnectionError:
+            if time.monotonic() > deadline:
+                raise
 
 
 def test_ready_is_more_than_health(server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

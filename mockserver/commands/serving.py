@@ -4,13 +4,12 @@ import argparse
 import gc
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from mockserver.commands.command import Command, argument, complain
+from mockserver.commands.command import Command, announce, argument, complain, flush_outputs
 from mockserver.commands.judging import DECLARED, declared_by
 from mockserver.commands.settled import config_path, settings_of
 from mockserver.control.options import strange_variables
@@ -22,7 +21,7 @@ def _dev(options: argparse.Namespace) -> int:
     from mockserver.serving.frontend import examples_for, open_page, page_url
 
     def beside(url: str) -> None:
-        print(f"\n{examples_for(Path.cwd(), url)}\n\nThe page: {page_url(url)}", flush=True)
+        announce(f"\n{examples_for(Path.cwd(), url)}\n\nThe page: {page_url(url)}")
         if not options.no_open:
             open_page(url)
 
@@ -57,7 +56,7 @@ def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]
     greeting = Greeting(
         url, settings, list(app.simulator.dialects), config_path(options), len(app.simulator.setup.stubs)
     )
-    print(greeting.json() if settings.log_format == "json" else greeting.text(), flush=True)
+    announce(greeting.json() if settings.log_format == "json" else greeting.text())
     beside(url)
     gc.freeze()
     # Answers leave no cycles behind: what the collector looks through so often is the journal, in vain.
@@ -99,7 +98,7 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
     Nobody else would see to it where this is the first process, as in a container: the system shields that one from
     signals that it does not expect.
     """
-    sys.stdout.flush()
+    flush_outputs()
     os._exit(0)
 
 

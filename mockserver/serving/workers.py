@@ -116,8 +116,10 @@ class Crew:
         except BaseException:
             log.exception("worker %d has failed", number)
         finally:
-            sys.stdout.flush()
-            sys.stderr.flush()
+            # There may be none of them, or nobody who reads it.
+            for output in filter(None, (sys.stdout, sys.stderr)):
+                with suppress(OSError):
+                    output.flush()
             os._exit(code)
 
     def _replace_the_dead(self) -> bool:
