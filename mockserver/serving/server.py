@@ -232,6 +232,8 @@ class ServerThread:
 
     def start(self) -> None:
         """Start serving. The socket listens already: a client that comes first waits in its queue."""
+        if self._loop is not None or self._listener.fileno() < 0:
+            raise RuntimeError("A server is started once, and not again after its end: make another MockServer().")
         self._loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
         self._thread.start()
 

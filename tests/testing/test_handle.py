@@ -576,6 +576,21 @@ def test_a_server_that_is_not_running_says_so() -> None:
     server.stop()
 
 
+def test_a_server_is_started_once_and_whoever_tries_again_does_it_no_harm() -> None:
+    server = MockServer()
+    server.start()
+    with pytest.raises(RuntimeError, match="started once"):
+        server.start()
+    assert ask(server.url, "cerebras") == 200
+    server.stop()
+    assert ask(server.url, "cerebras") == 0
+    unused = MockServer()
+    unused.stop()
+    for ended in (server, unused):
+        with pytest.raises(RuntimeError, match="make another"):
+            ended.start()
+
+
 def test_a_server_takes_settings_by_name_and_can_be_used_in_a_loop() -> None:
     async def main() -> bytes:
         with MockServer(seed=3, dialect="friendli") as server:
