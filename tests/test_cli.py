@@ -10,9 +10,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -160,6 +161,33 @@ def test_serve_serves_on_where_nobody_reads_what_it_says(output: str, workers: s
     assert shell.returncode == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limits of another process are to be read on Linux alone")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_serve_takes_more_connections_than_a_shell_lets_it_at_first(workers: str) -> None:
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def lower() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--workers", workers]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=lower) as it:
+        try:
+            assert it.stdout is not None
+            url = it.stdout.readline().split()[3]
+            with ExitStack() as crowd:
+                for _ in range(300):
+                    address = (urlsplit(url).hostname, urlsplit(url).port)
+                    crowd.enter_context(socket.create_connection(address, timeout=5))
+                answers = {exchange(url, "GET", "/cerebras/v1/models").status for _ in range(10)}
+        finally:
+            it.send_signal(signal.SIGTERM)
+            _, errors = it.communicate(timeout=10)
+    assert answers == {200}
+    assert "Too many" not in errors
 
 
 def _is_well(port: int) -> bool:

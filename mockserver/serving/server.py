@@ -35,6 +35,8 @@ _SHORT_GRACE = 0.03
 # How often a stopping server looks whether all have left, and how long it waits for those whom it has thrown out.
 _LOOK = 0.002
 _LAST_WORDS = 1.0
+# No server has more files and connections open than this.
+_MOST_FILES = 65_536
 # How long anything that is asked of the server's thread may take, in seconds.
 _DEADLINE = 10.0
 
@@ -199,9 +201,27 @@ def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int 
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: those give way to the loop within half a millisecond, not five.
     sys.setswitchinterval(0.000_5)
+    _lift_limit_of_files()
     server = uvicorn_server(app, loop)
     server.lifeline = lifeline
     server.run(sockets=[listener])
+
+
+def _lift_limit_of_files() -> None:
+    """Let the process have as many connections as the system lets it ask for: what it has got is often 1,024 or 256.
+
+    Once there are too many, uvloop closes whoever comes, and a file that is read when it is first needed is not found.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        # Some systems have a limit beyond that, which they do not tell.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class ServerThread:
