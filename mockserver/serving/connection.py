@@ -267,20 +267,15 @@ class DirectProtocol(WireProtocol):
     # The answer whose turn it is: what the transport tells is for it, whatever has come since.
     _current: Answer | None = None
 
-    def on_message_begin(self) -> None:
-        """Begin to hear a request."""
-        self.url = b""
-        self.headers = []
-        self.expect_100_continue = False
-
     def on_headers_complete(self) -> None:
         """Begin an answer of our own, or leave the request to uvicorn."""
+        self._head_size = None
         if self.is_offer():
             return
         app = self.config.loaded_app
         answer = self._answer(app)
         if answer is None:
-            self._leave_to_uvicorn()
+            super().on_headers_complete()
             return
         previous, self.cycle = self.cycle, answer
         if previous is not None and not previous.response_complete:
@@ -348,14 +343,6 @@ class DirectProtocol(WireProtocol):
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
-
-    def _leave_to_uvicorn(self) -> None:
-        """Have the request whose head has come answered over ASGI."""
-        url, headers, expects = self.url, self.headers, self.expect_100_continue
-        super().on_message_begin()
-        self.url, self.expect_100_continue = url, expects
-        self.headers += headers
-        super().on_headers_complete()
 
     def _answer(self, app: Any) -> Answer | None:
         """The answer to the request whose head has come, where the application takes it directly."""

@@ -156,8 +156,10 @@ class WireProtocol(IdleProtocol):
                 return
 
     def on_message_begin(self) -> None:
-        """A head begins."""
-        super().on_message_begin()
+        """A head begins. What uvicorn tells an application of it is made when the request goes to one."""
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
         self._head_size = 0
 
     def _measure_head(self, size: int) -> None:
@@ -170,7 +172,6 @@ class WireProtocol(IdleProtocol):
 
     def is_offer(self) -> bool:
         """Whether the request whose head has come offers another protocol: it will come again, as if it did not."""
-        self._head_size = None
         parser = self.parser
         # Whoever wants a tunnel has nothing else to say.
         if not parser.should_upgrade() or parser.get_method() == b"CONNECT":
@@ -180,7 +181,11 @@ class WireProtocol(IdleProtocol):
         return True
 
     def on_headers_complete(self) -> None:
-        """Put the door into the scope of a request that goes to the application over ASGI."""
+        """Have the application asked over ASGI; with the server's door in the scope."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
         extensions: dict[str, Any] = {DOOR: getattr(self.config, "door", None)}
         self.scope["extensions"] = extensions
         super().on_headers_complete()
