@@ -58,7 +58,7 @@ def test_openai_for_node_lists_models(server: Server) -> None:
 
 def test_qstash_for_node_gets_a_plain_answer(server: Server) -> None:
     answer = node("qstash", server.url, "plain")["answer"]
-    assert list(answer) == ["id", "object", "created", "model", "choices", "usage"]
+    assert list(answer) == ["id", "object", "created", "model", "system_fingerprint", "choices", "usage"]
     assert list(answer["choices"][0]) == ["index", "message", "logprobs", "finish_reason", "stop_reason"]
     assert content(answer)
     assert answer["usage"]["total_tokens"] == answer["usage"]["prompt_tokens"] + answer["usage"]["completion_tokens"]

@@ -58,6 +58,7 @@ def test_a_plain_answer_has_every_field_that_the_sdk_reads(client: QStash) -> No
     (choice,) = answer.choices
     assert re.fullmatch("cmpl-[0-9a-f]{32}", answer.id)
     assert (answer.object, answer.model) == ("chat.completion", MODEL)
+    assert re.fullmatch("fp_[0-9a-f]{10}", answer.system_fingerprint or "")
     assert (choice.index, choice.finish_reason, choice.logprobs) == (0, "stop", None)
     assert choice.message.role == "assistant"
     assert choice.message.content

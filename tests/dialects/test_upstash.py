@@ -1,6 +1,7 @@
 """Upstash QStash LLM: the page and its two examples, key by key (vendor note, part B)."""
 
 import json
+import re
 from collections.abc import Mapping
 from math import ceil
 from typing import Any
@@ -57,7 +58,7 @@ def test_a_plain_answer_has_the_keys_of_the_example_in_their_order() -> None:
         answer.body
         == (
             f'{{"id":"{body["id"]}","object":"chat.completion","created":1700000000,"model":"{LLAMA}",'
-            f'"choices":[{{"index":0,"message":{{"role":"assistant","content":{json.dumps(content(answer))}}},'
+            f'"system_fingerprint":"{body["system_fingerprint"]}","choices":[{{"index":0,"message":{{"role":"assistant","content":{json.dumps(content(answer))}}},'
             f'"logprobs":null,"finish_reason":"length","stop_reason":null}}],'
             f'"usage":{{"prompt_tokens":{usage["prompt_tokens"]},"total_tokens":{usage["prompt_tokens"] + 4},'
             f'"completion_tokens":4}}}}'
@@ -77,7 +78,7 @@ def test_a_stream_is_a_role_then_a_token_per_chunk_then_an_empty_text_with_usage
     plain, stream = chat(max_tokens=3).json(), chat(max_tokens=3, stream=True)
     head = (
         f'data: {{"id":"{stream.events()[0]["id"]}","object":"chat.completion.chunk","created":1700000000,'
-        f'"model":"{LLAMA}","choices":[{{"index":0,"delta":'
+        f'"model":"{LLAMA}","system_fingerprint":"{plain["system_fingerprint"]}","choices":[{{"index":0,"delta":'
     )
     tokens = [event["choices"][0]["delta"]["content"] for event in stream.events()[1:4]]
     assert "".join(tokens) == plain["choices"][0]["message"]["content"]
@@ -258,12 +259,41 @@ def test_mistral_is_not_refused_a_system_message() -> None:
     assert chat(model=MISTRAL, messages=messages).json()["model"] == MISTRAL
 
 
-@pytest.mark.parametrize("fields", [{}, {"stream": True}, {"temperature": 3}, {"messages": []}])
-def test_both_editions_are_the_same(fields: Mapping[str, Any]) -> None:
+@pytest.mark.parametrize("fields", [{"temperature": 3}, {"messages": []}])
+def test_both_editions_refuse_alike(fields: Mapping[str, Any]) -> None:
     documented, observed = (ask("upstash", {**BODY, **fields}, edition=edition) for edition in EDITIONS)
     assert (documented.status, documented.body) == (observed.status, observed.body)
-    assert CONTRACT["documented"]() == CONTRACT["observed"]()
     assert ERRORS["documented"] == ERRORS["observed"]
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"stream": True}, {"stream": True, "logprobs": True, "n": 2}], ids=["plain", "stream", "detailed"]
+)
+def test_the_observed_edition_lacks_the_system_fingerprint_and_nothing_else(fields: Mapping[str, Any]) -> None:
+    asked = {**BODY, **fields, "max_tokens": 3}
+    documented, observed = (ask("upstash", asked, edition=edition) for edition in EDITIONS)
+    fingerprints = set(re.findall(rb'"system_fingerprint":"(fp_[0-9a-f]{10})",', documented.body))
+    (fingerprint,) = fingerprints
+    assert observed.body == documented.body.replace(b'"system_fingerprint":"%s",' % fingerprint, b"")
+    assert b"system_fingerprint" not in observed.body
+    assert documented.body.count(fingerprint) == documented.body.count(b'"model":')
+
+
+def test_a_system_fingerprint_belongs_to_the_model_and_the_seed_of_the_server_not_to_the_request() -> None:
+    first, second, other = chat(), chat(max_tokens=3, seed=7), chat(model=MISTRAL)
+    reseeded = ask("upstash", BODY, settings=Settings(created=FROZEN, latency="off", seed=7))
+    assert first.json()["system_fingerprint"] == second.json()["system_fingerprint"]
+    assert first.json()["system_fingerprint"] not in (
+        other.json()["system_fingerprint"],
+        reseeded.json()["system_fingerprint"],
+    )
+
+
+def test_the_contracts_of_both_editions_differ_in_the_system_fingerprint_alone() -> None:
+    documented, observed = (CONTRACT[edition]()["schemas"] for edition in EDITIONS)
+    told = {name for name, schema in documented.items() if "system_fingerprint" in schema.get("properties", {})}
+    assert told == {"ChatCompletion", "ChatCompletionChunk"}
+    assert {name for name in documented if documented[name] != observed[name]} == told
 
 
 # --- refusals (the rest of them: refused/upstash.json) -----------------------------------------------------------

@@ -1,12 +1,13 @@
 """Generations in the format of `POST /llm/v1/chat/completions`: the page, and its two examples (vendor note B3).
 
-Keys on the wire: id, object, created, model, choices, usage; those of `usage`: prompt, total, completion. The examples
-have no `system_fingerprint`. A stream opens with a chunk of the role and closes with an empty text, finish reason and
-usage in one chunk; a key without a value is `null` in a choice, but there is no `usage` key before the last chunk.
+Keys on the wire: id, object, created, model, system_fingerprint, choices, usage; those of `usage`: prompt, total,
+completion. The examples have no `system_fingerprint`, and nor has the observed edition. A stream opens with a chunk of
+the role and closes with an empty text, finish reason and usage in one chunk; a key without a value is `null` in a
+choice, but there is no `usage` key before the last chunk.
 """
 
 from collections.abc import Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from mockserver.core.dialects import Site
@@ -43,13 +44,23 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 def _envelope(kind: str, choices: list[Any], generation: Generation, site: Site) -> dict[str, Any]:
-    return {
+    model = generation.request.model
+    envelope: dict[str, Any] = {
         "id": f"cmpl-{hex_digits(site.identity, 32, 'id')}",
         "object": kind,
         "created": int(site.now),
-        "model": generation.request.model,
-        "choices": choices,
+        "model": model,
     }
+    if site.edition == "documented":
+        # "you should refer to the system_fingerprint response parameter to monitor changes in the backend"
+        envelope["system_fingerprint"] = _system_fingerprint(site.seed, model)
+    envelope["choices"] = choices
+    return envelope
+
+
+@lru_cache(maxsize=256)
+def _system_fingerprint(seed: int, model: str) -> str:
+    return f"fp_{hex_digits(seed, 10, 'system', model)}"
 
 
 def _usage(usage: Usage) -> dict[str, int]:
