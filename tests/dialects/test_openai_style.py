@@ -1,8 +1,12 @@
 """What the dialects share, where no dialect shows it."""
 
+from typing import Any
+
 import pytest
 
+from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import may_nest_deeper
+from tests.support.asking import ask
 
 
 @pytest.mark.parametrize("text", [b"", b"x" * 100_000], ids=["short", "long"])
@@ -10,3 +14,27 @@ from mockserver.core.json_values import may_nest_deeper
 def test_only_what_has_more_brackets_than_levels_may_nest_deeper(brackets: bytes, text: bytes) -> None:
     body = text.join(bytes([bracket]) for bracket in brackets) + text
     assert [may_nest_deeper(body, levels) for levels in (1, 2, 3, 4)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    "dialect, asked",
+    [
+        ("cerebras", {"model": "llama3.1-8b", "prompt": ["Tell me about tides"] * 60}),
+        ("upstash", {"model": "m", "messages": [{"role": "user", "content": "Tell me about tides"}], "n": 60}),
+    ],
+)
+def test_a_stream_of_many_choices_asks_a_few_times_which_of_them_ends_last(
+    dialect: str, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_through: list[int] = []
+
+    def last_choice(generation: Generation) -> Choice:
+        looked_through.append(len(generation.choices))
+        return max(generation.choices, key=lambda choice: (choice.last_step, choice.index))
+
+    monkeypatch.setattr(Generation, "last_choice", property(last_choice))
+    answer = ask(dialect, {**asked, "max_tokens": 2, "stream": True})
+    assert answer.status == 200
+    # Once for each time that the stream is walked, and not for each choice, which took seconds for thousands.
+    assert set(looked_through) == {60}
+    assert len(looked_through) <= 3

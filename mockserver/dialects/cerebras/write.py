@@ -95,11 +95,11 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
 def _chunks(generation: Generation, pace: Pace, site: Site, id: str) -> Iterator[Frames]:
     envelope = partial(_envelope, id, generation=generation, site=site)
     closing = _closing(generation, pace, site)
-    choices = []
+    choices, last = [], generation.last_choice
     for choice in generation.choices:
         opening = _opening(choice, generation)
         ending = envelope([{"finish_reason": choice.finish_reason, "index": choice.index, "text": ""}])
-        if choice is generation.last_choice:
+        if choice is last:
             ending |= closing
         choices.append(_choice_chunks(choice, generation, event(envelope([opening])), event(ending), envelope))
     yield from weave(choices)

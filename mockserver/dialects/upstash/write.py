@@ -84,10 +84,10 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
 
 def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
     envelope = partial(_envelope, "chat.completion.chunk", generation=generation, site=site)
-    choices = []
+    choices, last = [], generation.last_choice
     for choice in generation.choices:
         closing = envelope([_ending(choice)])
-        if choice is generation.last_choice:
+        if choice is last:
             closing["usage"] = _usage(generation.usage)
         opening = envelope([_part(choice.index, {"role": "assistant"})])
         choices.append(_choice_chunks(choice, generation, event(opening), event(closing), envelope))
