@@ -9,7 +9,7 @@ from typing import Any
 # after how many words that announce one.
 _LENGTH = 4000
 _DEEPEST = 20
-_MOST_KEYS = 12
+_MOST_KEYS = 50
 _LINE = 1000
 _TRIED = 20
 
@@ -32,8 +32,12 @@ _MARKS = frozenset("{}[]:,;")
 # After what keys are listed. A single one says so: "the key points" of a matter are none.
 _CUE = re.compile(
     r"(?:\b(?:keys|fields|properties|attributes|ключ\w{0,3}|пол(?:е|я|ями|ей|ем)|свойств\w{0,3})\b|字段|键"
+    r"|\b(?:Feldern?|Schlüsseln?|Eigenschaften|champs|clés|propriétés|campos|claves|propiedades|chaves|campi|chiavi)\b"
     r"|\bwith (?:the|a|one|a single) (?:key|field|property|attribute)\b"
-    r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`]))"
+    r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`])"
+    # Where the line has a word for keys, these come after it.
+    r"|\b(?:JSON|objects?) (?:with|containing|that (?:has|contains))\b"
+    r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute)))"
     r"(?:\s|:|\b(?:called|named|are|is|be|must|should|exactly|only|the|these|following|such|as|like|follows)\b)*",
     re.IGNORECASE,
 )
@@ -43,13 +47,14 @@ _IDENTIFIER = r"[^\W\d][\w-]{0,40}"
 _QUOTED = re.compile(rf"""["'`]({_IDENTIFIER})["'`]([^"'`\n.]*)""")
 _QUOTED_BEFORE = re.compile(r"""["'`](?=\s+(?:keys?|fields?|propert(?:y|ies)|attributes?)\b)""", re.IGNORECASE)
 _QUOTED_LIST = re.compile(
-    rf"""(?:["'`]{_IDENTIFIER}["'`](?:\s*,\s*(?:and\s+)?|\s+and\s+)){{0,11}}["'`]{_IDENTIFIER}["'`]\Z"""
+    rf"""(?:["'`]{_IDENTIFIER}["'`](?:\s*,\s*(?:and\s+)?|\s+and\s+)){{0,{_MOST_KEYS - 1}}}["'`]{_IDENTIFIER}["'`]\Z"""
 )
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 _QUOTE = re.compile(r"""["'`]""")
 _BARE = re.compile(rf"({_IDENTIFIER})(?:\s*\(([^()\n]*)\)|\s*:\s*([^\n,;.]*))?")
-_NEXT = re.compile(r"\s*(?:[,;、，]\s*(?:(?:and|or|и)\s+)?|(?:and|or|и|&)\s+)")
-_BULLET = re.compile(rf"""\s*(?:[-*•]|\d+[.)])\s+[*"'`]*({_IDENTIFIER})[*"'`]*\s*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
+_AND = r"(?:and|or|и|und|et|y|e)"
+_NEXT = re.compile(rf"\s*(?:[,;、，]\s*(?:{_AND}\s+)?|(?:{_AND}|&)\s+)")
+_BULLET = re.compile(rf"""\s*(?:[-*•]|\d+[.)])\s+[*"'`]*({_IDENTIFIER})[*"'`]*[^\S\n]*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
 _NO_KEYS = frozenset((
     "and", "or", "the", "with", "a", "an", "of", "as", "in", "to", "is", "are", "that", "which", "for", "from",
     "should", "must", "value", "values", "nothing", "no", "not", "do", "please", "then", "where", "return", "only",

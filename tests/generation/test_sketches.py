@@ -41,6 +41,15 @@ def thing(**named: Schema) -> Schema:
             {"name": TEXT, "size": INTEGER, "tags": array(TEXT)},
         ),
         ("these fields:\n1. title\n2. director", {"title": TEXT, "director": TEXT}),
+        ("these keys:\n- name\n- age\n\n- city", {"name": TEXT, "age": NUMBER, "city": TEXT}),
+        ("a JSON object with `title` (string) and `ok` (bool)", {"title": TEXT, "ok": BOOLEAN}),
+        ("Return JSON with name, age and city.", {"name": TEXT, "age": NUMBER, "city": TEXT}),
+        ("an array of objects containing id and done (boolean)", {"id": TEXT, "done": BOOLEAN}),
+        ("Return JSON with exactly these keys: name, city", {"name": TEXT, "city": TEXT}),
+        ("mit den Feldern Name, Ort und Zahl", {"Name": TEXT, "Ort": TEXT, "Zahl": TEXT}),
+        ("avec les champs nom et ville.", {"nom": TEXT, "ville": TEXT}),
+        ("con los campos calle y casa", {"calle": TEXT, "casa": TEXT}),
+        ("keys: " + ", ".join(f"k{index}" for index in range(60)), {f"k{index}": TEXT for index in range(50)}),
         (
             "с полями: имя (строка), число (целое), доли (массив чисел)",
             {"имя": TEXT, "число": INTEGER, "доли": array(NUMBER)},
@@ -49,6 +58,9 @@ def thing(**named: Schema) -> Schema:
         ("fill in all fields that are missing", {}),
         ("All fields are required and must not be empty. Keys should be lowercase, without blanks.", {}),
         ("no word of it", {}),
+        ("valid JSON with no markdown, no code fences", {}),
+        ("JSON with details of the sea, and nothing else", {}),
+        ("JSON with proper formatting, and no blanks", {}),
     ],
 )
 def test_keys_are_taken_from_the_lists_that_people_write(text: str, named: dict[str, Schema]) -> None:
