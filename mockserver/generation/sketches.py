@@ -21,6 +21,13 @@ _TYPE_WORDS: Mapping[str, re.Pattern[str]] = {
 _TYPE_NAMES = re.compile(r"(?:str|string|text|int|integer|number|float|double|bool|boolean)", re.IGNORECASE)
 _LIST = re.compile(r"\b(?:list|array)s?\b|\b(?:список|массив)\b|\[[^\[\]]*\]")
 _CHOICES = re.compile(r"[\w-]+(?:\s*\|\s*[\w-]+)+")
+_ONE_OF = re.compile(r"""\bone of:?\s*[(\[]?((?:["'`]?[\w-]+["'`]?(?:\s*[,/|]\s*(?:or\s+)?|\s+or\s+))+["'`]?[\w-]+)""")
+_WORD = re.compile(r"[\w-]+")
+# The bounds of a number, and not how many there are of something.
+_RANGE = re.compile(
+    r"(-?\d{1,9}(?:\.\d{1,9})?)\s*(?:-|–|\.\.|to|and)\s*(-?\d{1,9}(?:\.\d{1,9})?)(?!\d|\.\d)"
+    r"(?!\s*(?:digit|decimal|char|letter|word|sentence|line|paragraph|item|element|entr|number|int|float|string|text))"
+)
 _QUOTED_CHOICES = re.compile(r"""["']([^"'|]+)["']""")
 _NUMBER_KEYS = re.compile(r"(?:^|_)(age|count|price|year|score|confidence|rating|quantity|population|total|amount)$")
 
@@ -37,7 +44,10 @@ _CUE = re.compile(
     r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`])"
     # Where the line has a word for keys, these come after it.
     r"|\b(?:JSON|objects?) (?:with|containing|that (?:has|contains))\b"
-    r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute)))"
+    r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute))"
+    # The list itself follows, and can be nothing else: a name with brackets behind it, or names in quotes.
+    r"|\bJSON(?: object| format)?:(?=\s*(?:[\"'`]|[^\W\d][\w-]{0,40} ?\([^()\n]*\)))"
+    r"|\b(?:structure|schema|format|shape):(?=\s*\n\s*(?:[-*•\"'`]|\d+[.)])))"
     r"(?:\s|:|\b(?:called|named|are|is|be|must|should|exactly|only|the|these|following|such|as|like|follows)\b)*",
     re.IGNORECASE,
 )
@@ -55,6 +65,7 @@ _BARE = re.compile(rf"({_IDENTIFIER})(?:\s*\(([^()\n]*)\)|\s*:\s*([^\n,;.]*))?")
 _AND = r"(?:and|or|и|und|et|y|e)"
 _NEXT = re.compile(rf"\s*(?:[,;、，]\s*(?:{_AND}\s+)?|(?:{_AND}|&)\s+)")
 _BULLET = re.compile(rf"""\s*(?:[-*•]|\d+[.)])\s+[*"'`]*({_IDENTIFIER})[*"'`]*[^\S\n]*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
+_QUOTED_LINE = re.compile(rf"""\s*["'`]({_IDENTIFIER})["'`][^\S\n]*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
 _NO_KEYS = frozenset((
     "and", "or", "the", "with", "a", "an", "of", "as", "in", "to", "is", "are", "that", "which", "for", "from",
     "should", "must", "value", "values", "nothing", "no", "not", "do", "please", "then", "where", "return", "only",
@@ -170,7 +181,19 @@ def _typed(note: str) -> dict[str, Any]:
     words = note.lower()
     if _LIST.search(words):
         return _array_of(_typed(_LIST.sub(" ", words)))
-    return {"type": next((name for name, said in _TYPE_WORDS.items() if said.search(words)), "string")}
+    if _RANGE.fullmatch(words.strip()):
+        return _bounded({"type": "number" if "." in words.replace("..", "") else "integer"}, words)
+    kind = next((name for name, said in _TYPE_WORDS.items() if said.search(words)), "string")
+    return _bounded({"type": kind}, words)
+
+
+def _bounded(schema: dict[str, Any], words: str) -> dict[str, Any]:
+    """The schema of a number with the bounds that the words set it."""
+    found = _RANGE.search(words) if schema["type"] in ("integer", "number") else None
+    if found is None:
+        return schema
+    least, most = (float(bound) if "." in bound else int(bound) for bound in found.groups())
+    return schema | {"minimum": least, "maximum": most} if least <= most else schema
 
 
 # --- lists of keys -----------------------------------------------------------------------------------------------
@@ -187,17 +210,19 @@ def _keys_after(cue: re.Match[str]) -> dict[str, Any]:
     """The keys that are listed after their cue: line by line, in quotes, or as bare words."""
     text, place = cue.string, cue.end()
     line_start = text.rfind("\n", 0, place) + 1
-    if not text[line_start:place].strip() and _BULLET.match(text, line_start):
-        return dict(_bulleted(text, line_start))
+    if not text[line_start:place].strip():
+        for line in (_BULLET, _QUOTED_LINE):
+            if line.match(text, line_start):
+                return dict(_by_lines(text, line_start, line))
     if text[place : place + 1] in ('"', "'", "`"):
         return dict(_quoted(text[place : place + _LINE].partition("\n")[0]))
     bare = dict(_bare(text, place))
     return bare if len(bare) > 1 or _ONE_WILL_DO.search(cue[0]) else {}
 
 
-def _bulleted(text: str, place: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _by_lines(text: str, place: int, line: re.Pattern[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     for _ in range(_MOST_KEYS):
-        found = _BULLET.match(text, place)
+        found = line.match(text, place)
         if found is None:
             return
         yield found[1], _noted(found[1], found[2] or "")
@@ -225,5 +250,12 @@ def _bare(text: str, place: int) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _noted(name: str, note: str) -> dict[str, Any]:
     """The schema of a key: by what is said of it, else by its name."""
+    choices = _ONE_OF.search(note)
+    if choices is not None:
+        return {"enum": [word for word in _WORD.findall(choices[1]) if word != "or"]}
+    if _CHOICES.fullmatch(note.strip()):
+        return like_text(note.strip())
     schema = _typed(note)
-    return {"type": "number"} if schema == {"type": "string"} and _NUMBER_KEYS.search(name.lower()) else schema
+    if schema == {"type": "string"} and _NUMBER_KEYS.search(name.lower()):
+        return _bounded({"type": "number"}, note.lower())
+    return schema

@@ -18,6 +18,10 @@ def array(items: Schema) -> Schema:
     return {"type": "array", "items": items, "minItems": 1}
 
 
+def between(least: float, most: float, kind: str = "integer") -> Schema:
+    return {"type": kind, "minimum": least, "maximum": most}
+
+
 def thing(**named: Schema) -> Schema:
     return {"type": "object", "properties": named, "required": list(named)}
 
@@ -58,6 +62,22 @@ def thing(**named: Schema) -> Schema:
         ("fill in all fields that are missing", {}),
         ("All fields are required and must not be empty. Keys should be lowercase, without blanks.", {}),
         ("no word of it", {}),
+        (
+            "JSON: name (string), ages (list of integers), part (float from 0 to 1 inclusive), stars (integer, 1-5)",
+            {"name": TEXT, "ages": array(INTEGER), "part": between(0, 1, "number"), "stars": between(1, 5)},
+        ),
+        (
+            "this structure:\n- mood: one of good, bad or mixed\n- size: small|large\n- stars: 1 to 5",
+            {"mood": {"enum": ["good", "bad", "mixed"]}, "size": {"enum": ["small", "large"]}, "stars": between(1, 5)},
+        ),
+        (
+            'these keys:\n  "summary": 2-3 sentences\n  "tags": list of tags\n  "score": from 0 to 10',
+            {"summary": TEXT, "tags": array(TEXT), "score": between(0, 10, "number")},
+        ),
+        ("keys: codes (list of 3-5 integers), pin (integer of 4-6 digits)", {"codes": array(INTEGER), "pin": INTEGER}),
+        ("as JSON: Paris, London and Rome", {}),
+        ('Return JSON: "Hello, world"', {}),
+        ("The structure: it has two floors.", {}),
         ("valid JSON with no markdown, no code fences", {}),
         ("JSON with details of the sea, and nothing else", {}),
         ("JSON with proper formatting, and no blanks", {}),
@@ -81,6 +101,10 @@ def test_keys_are_taken_from_the_lists_that_people_write(text: str, named: dict[
             thing(items=array(thing(id=INTEGER)), rest=array(thing(x=NUMBER))),
         ),
         ('{"a": [...], "b": {"c": ...}}', thing(a=array(TEXT), b=thing(c=TEXT))),
+        (
+            '{"stars": 1-5, "part": 0.0-1.0, "back": 5-1}',
+            thing(stars=between(1, 5), part=between(0, 1, "number"), back=INTEGER),
+        ),
     ],
 )
 def test_an_object_is_read_from_what_is_nearly_json(sketch: str, schema: Schema) -> None:
