@@ -94,7 +94,7 @@ class Question(NamedTuple):
     @property
     def weight(self) -> int:
         """How much there may be to say, in tokens, each of them counted once more for every rival that is shown, and
-        several times where controls of sampling touch the words; and with them the prompts that are repeated."""
+        several times where controls of sampling touch the words; those of an echoed prompt are said too."""
         request, limits = self.request, self.request.limits
         most = limits.max_tokens
         if most is None:
@@ -102,8 +102,9 @@ class Question(NamedTuple):
             most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words))
         choices = max(request.n, request.best_of) * len(request.prompts)
         care = 1 if is_plain(request.sampling) else _CARE
-        each = max(most, limits.min_tokens) + (request.prompt_tokens if request.output.echo else 0)
-        return each * choices * (care + (request.output.logprobs or 0))
+        rivals = request.output.logprobs or 0
+        echoed = request.prompt_tokens * request.n * (1 + rivals) if request.output.echo else 0
+        return max(most, limits.min_tokens) * choices * (care + rivals) + echoed
 
 
 # Calls heard lately, by all that may differ between equal ones but the time.

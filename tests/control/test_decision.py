@@ -1,4 +1,4 @@
-"""What is recalled: the plan of an equal call, and only where deciding anew could make no difference."""
+"""What is recalled: the plan of an equal call, where deciding anew could make no difference. And what takes long."""
 
 import json
 from collections.abc import Callable
@@ -122,3 +122,21 @@ def test_what_a_header_wishes_for_is_done_each_time(header: dict[str, str]) -> N
     space, call = Namespace(""), fresh_call(header)
     answered(call, space)
     assert recall(call, LANDING, QUIET, space) is None
+
+
+@pytest.mark.parametrize(
+    "fields, long",
+    [
+        ({}, False),
+        ({"max_tokens": 2_048}, True),
+        ({"max_tokens": 100, "logprobs": 20}, True),
+        ({"prompt": ["a"] * 300}, True),
+        # A prompt that is echoed is said too, and with it what is told of its tokens.
+        ({"prompt": [7] * 3_000}, False),
+        ({"prompt": [7] * 3_000, "echo": True}, True),
+        ({"prompt": [7] * 300, "echo": True}, False),
+        ({"prompt": [7] * 300, "echo": True, "logprobs": 10}, True),
+    ],
+)
+def test_a_long_answer_is_not_made_while_all_others_wait(fields: dict[str, object], long: bool) -> None:
+    assert decide(hear(fresh_call(None, **fields), LANDING, QUIET), Namespace(""), 0.0).takes_long is long
