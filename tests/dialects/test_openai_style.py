@@ -6,6 +6,7 @@ import pytest
 
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.json_values import may_nest_deeper
+from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from tests.support.asking import ask
 
 
@@ -38,3 +39,35 @@ def test_a_stream_of_many_choices_asks_a_few_times_which_of_them_ends_last(
     # Once for each time that the stream is walked, and not for each choice, which took seconds for thousands.
     assert set(looked_through) == {60}
     assert len(looked_through) <= 3
+
+
+@pytest.mark.parametrize("n", [1, 5])
+@pytest.mark.parametrize(
+    "dialect, module, model",
+    [
+        ("upstash", "upstash.write", "m"),
+        ("yandex", "yandex.chunks", "gpt://folder/qwen3/latest"),
+        ("yandex", "yandex.chunks", "gpt://folder/yandexgpt/latest"),
+    ],
+)
+def test_log_probabilities_of_a_stream_are_written_as_it_goes(
+    dialect: str, module: str, model: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows: list[Any] = []
+
+    def counted(*stretch: Any) -> list[dict[str, Any]]:
+        written = chat_logprobs(*stretch)
+        rows.extend(written)
+        return written
+
+    monkeypatch.setattr(f"mockserver.dialects.{module}.chat_logprobs", counted)
+    said = [{"role": "user", "content": "Write an essay of 500 words about tides"}]
+    asked = {"model": model, "messages": said, "n": n, "stream": True, "logprobs": True}
+    timeline = ask(dialect, asked).plan.timeline
+    runs, most = iter(timeline.runs), 0
+    rows.clear()
+    while next(runs, None) is not None:
+        most = max(most, len(rows))
+        rows.clear()
+    # A few chunks, of all choices together: hundreds of tokens with their rivals take many milliseconds.
+    assert 0 < most <= 200

@@ -90,13 +90,16 @@ def at_step(step: int, events: Sequence[bytes]) -> Frames:
     return Frames(tuple(events), (step,) * len(events), (0,) * len(events))
 
 
-def weave(choices: Sequence[Iterable[Frames]]) -> Iterator[Frames]:
-    """The frames of several choices as one stream: step after step, within a step choice after choice."""
+def weave(choices: Sequence[Iterable[Frames]], most: int = RUN_LENGTH) -> Iterator[Frames]:
+    """The frames of several choices as one stream: step after step, within a step choice after choice.
+
+    Runs have `most` frames, which is less where each of them takes long to write.
+    """
     if len(choices) == 1:
         yield from choices[0]
         return
     rows = merge(*map(_rows, choices), key=itemgetter(1))
-    while batch := list(islice(rows, RUN_LENGTH)):
+    while batch := list(islice(rows, most)):
         yield Frames(*zip(*batch, strict=True))
 
 

@@ -29,7 +29,8 @@ from mockserver.dialects.openai_style.events import (
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.upstash.headers import within_limits
 
-# Log-probabilities are written this many tokens at a time: twenty rivals each make half a megabyte of text.
+# Log-probabilities are written this many tokens at a time, of all choices together: twenty rivals each make half a
+# megabyte of text.
 _DETAILED_RUN = 64
 
 
@@ -91,7 +92,7 @@ def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
             closing["usage"] = _usage(generation.usage)
         opening = envelope([_part(choice.index, {"role": "assistant"})])
         choices.append(_choice_chunks(choice, generation, event(opening), event(closing), envelope))
-    yield from weave(choices)
+    yield from weave(choices) if generation.request.output.logprobs is None else weave(choices, _DETAILED_RUN)
     yield at_step(generation.last_step, (DONE,))
 
 
@@ -115,16 +116,16 @@ def _choice_chunks(
     if generation.request.output.logprobs is None:
         around = template(envelope([_part(choice.index, {"content": SLOT})]))
         return choice_frames(choice, around, (first,), (last,))
-    return _detailed_chunks(choice, first, last, envelope)
+    return _detailed_chunks(choice, max(_DETAILED_RUN // len(generation.choices), 1), first, last, envelope)
 
 
 def _detailed_chunks(
-    choice: Choice, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
+    choice: Choice, most: int, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
 ) -> Iterator[Frames]:
-    """Chunks that carry the log-probabilities of their token beside its text."""
+    """Chunks that carry the log-probabilities of their token beside its text, `most` of them at a time."""
     yield at_step(OPENING, (first,))
-    for start in range(0, len(choice.ids), _DETAILED_RUN):
-        stop = start + _DETAILED_RUN
+    for start in range(0, len(choice.ids), most):
+        stop = start + most
         data = [
             event(envelope([_part(choice.index, {"content": text}, {"content": [row]})]))
             for text, row in zip(choice.texts[start:stop], chat_logprobs(choice, start, stop), strict=True)

@@ -23,6 +23,8 @@ Chunks = Callable[[Choice, Envelope, CallForm, bool], Iterator[Frames]]
 _LONGEST_WORD = 5
 # "chunks of ~10-20 tokens"
 _SMALLEST, _LARGEST = 10, 20
+# With log-probabilities so many chunks are written at a time: one has those of twenty tokens, and of their rivals.
+DETAILED_RUN = 8
 
 
 def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
@@ -30,7 +32,7 @@ def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
     if choice.texts or not choice.calls:
         make = partial(_large_chunk, choice, envelope, detailed, template(_text_chunk(choice, envelope)))
         groups = token_groups(choice.texts, choice.seed)
-        while batch := tuple(islice(groups, RUN_LENGTH)):
+        while batch := tuple(islice(groups, 1 if detailed else RUN_LENGTH)):
             # A chunk leaves with the last of its tokens.
             steps = [max(group.stop - 1, 0) for group in batch]
             yield Frames([make(group) for group in batch], steps, [len(group) for group in batch])

@@ -16,7 +16,7 @@ from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.backends import D1, D2, Backend, backend_of
 from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.calls import CallForm, call_form, message_calls
-from mockserver.dialects.yandex.chunks import Chunks, large_chunks, token_chunks
+from mockserver.dialects.yandex.chunks import DETAILED_RUN, Chunks, large_chunks, token_chunks
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 _CHUNKS: dict[Backend, Chunks] = {D1: large_chunks, D2: token_chunks}
@@ -85,7 +85,8 @@ def _details(unseen: Unseen) -> dict[str, int]:
 def _frames(generation: Generation, form: CallForm, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
     output = generation.request.output
     chunks, detailed = _CHUNKS[form.backend], output.logprobs is not None
-    yield from weave([chunks(choice, envelope, form, detailed) for choice in generation.choices])
+    told = [chunks(choice, envelope, form, detailed) for choice in generation.choices]
+    yield from weave(told, DETAILED_RUN) if detailed else weave(told)
     usage = event(envelope([]) | {"usage": _usage(generation.usage)}) if output.include_usage else b""
     closing = (usage, DONE) if usage else (DONE,)
     yield at_step(generation.last_step, closing)
