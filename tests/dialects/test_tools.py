@@ -161,6 +161,15 @@ def test_a_custom_tool_is_called_with_free_text() -> None:
     assert (call["type"], call["custom"]) == ("custom", {"name": "pen", "input": "good morning"})
 
 
+@pytest.mark.parametrize("name", ["say it", "погода", "x" * 65])
+@pytest.mark.parametrize("kind", ["function", "custom"])
+def test_a_tool_may_have_a_name_that_the_older_form_refuses(kind: str, name: str) -> None:
+    tool = {"type": kind, kind: {"name": name}}
+    ((called, _),) = plain(chat(tools=[tool], tool_choice="required"))
+    assert called == name
+    assert "functions" in fault_of(chat(functions=[{"name": name}]))
+
+
 def test_a_custom_tool_with_a_pattern_is_called_with_a_text_that_matches_it() -> None:
     grammar = {"syntax": "regex", "definition": "[A-Z]{3}-[0-9]{2}"}
     plate = {"type": "custom", "custom": {"name": "plate", "format": {"type": "grammar", "grammar": grammar}}}
