@@ -1,4 +1,4 @@
-"""Commands that look at what would be: routes, check, plan, presets."""
+"""Commands that look at what would be: routes, check, plan, presets, schema."""
 
 import argparse
 from dataclasses import replace
@@ -8,6 +8,7 @@ from mockserver.commands.command import Command, argument
 from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.options import settle
 from mockserver.control.settings import ConfigError
+from mockserver.core.naming import unknown
 from mockserver.serving.config_files import read_config
 from mockserver.serving.trace_files import TraceFiles
 
@@ -25,6 +26,13 @@ def _routes(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
+    from mockserver.control.routing import operations_of
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.stub_files import stubs_at
+
+    if options.config.is_dir() or options.config.suffix == ".json":
+        print(f"{options.config}: fine, with {len(stubs_at(options.config, operations_of(load_dialects())))} stubs")
+        return 0
     settings = settle(read_config(options.config, TraceFiles(options.config.parent)))
     stubs = checked_names(settings)
     prepared = f" and {len(stubs)} stubs" if stubs else ""
@@ -94,9 +102,35 @@ def _presets(options: argparse.Namespace) -> int:
     return 0
 
 
+def _schema(options: argparse.Namespace) -> int:
+    import json
+
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.file_schemas import FILES
+
+    if options.file not in FILES:
+        raise ConfigError(f"schema: {unknown('file', options.file, FILES)}")
+    text = json.dumps(FILES[options.file](load_dialects()), indent=1, ensure_ascii=False)
+    if options.out is None:
+        print(text)
+        return 0
+    try:
+        options.out.write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{options.out}: {error.strerror}") from None
+    print(f"{options.out}: written. In a file beside it, in TOML the first line: #:schema ./{options.out.name}")
+    print(f'In JSON: "$schema": "./{options.out.name}"')
+    return 0
+
+
 LOOKING = (
     Command("routes", _routes, "list every route", takes_settings=True),
-    Command("check", _check, "check a config file", (argument("config", type=Path, metavar="FILE"),)),
+    Command(
+        "check",
+        _check,
+        "check a config file, a stub file, or a folder of them",
+        (argument("config", type=Path, metavar="FILE|DIR", help="a config or stub file, or a folder of stub files"),),
+    ),
     Command(
         "plan",
         _plan,
@@ -112,5 +146,16 @@ LOOKING = (
         _presets,
         "list the latency presets",
         (argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'"),),
+    ),
+    Command(
+        "schema",
+        _schema,
+        "print the JSON Schema of config or stub files, by which editors complete them",
+        (
+            argument("file", metavar="KIND", help="of which files: config, or stubs"),
+            argument("--out", type=Path, metavar="FILE", help="where it goes (default: the standard output)"),
+        ),
+        about="Save it beside the file and name it there: a first line #:schema ./mock.schema.json in TOML, a key "
+        "$schema in JSON. It knows the dialects that are installed; what goes together, mockserver check knows.",
     ),
 )

@@ -33,7 +33,7 @@ def from_toml(
     except TomlError as error:
         raise ConfigError(f"{name}: {error}") from None
     try:
-        settings = dict(_setting(key, value, files, traces) for key, value in document.items())
+        settings = dict(_setting(key, value, files, traces) for key, value in document.items() if key != "$schema")
     except ConfigError as error:
         raise ConfigError(located(str(error), text, name)) from None
     if "routes" in settings:

@@ -27,7 +27,8 @@ class Option(NamedTuple):
     """One setting that has a word on the command line: how its text is read, and what it means.
 
     A switch may stand alone, and then means true. One that is said `often` is said once more each time. One that may
-    name recorded traces is `traced`: it is read with what gives them.
+    name recorded traces is `traced`: it is read with what gives them. One that is a word out of a few has them as its
+    `choices`.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Option(NamedTuple):
     switch: bool = False
     often: bool = False
     traced: bool = False
+    choices: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -49,13 +51,15 @@ class Option(NamedTuple):
         return "--" + self.name.replace("_", "-")
 
 
-def _choice(*known: str) -> Callable[[Any], str]:
+def _choice(name: str, known: tuple[str, ...], help: str, metavar: str) -> Option:
+    """An option that is one of a few words."""
+
     def read(value: Any) -> str:
         if value not in known:
             raise ValueError(unknown("name", value, known))
         return str(value)
 
-    return read
+    return Option(name, read, help, metavar, choices=known)
 
 
 def _whole(least: int, most: int) -> Callable[[Any], int]:
@@ -132,7 +136,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("host", _text, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
     Option("dialect", _text, "give the root to this dialect", "NAME"),
-    Option("edition", _choice(*get_args(Edition)), "documented (the page) or observed (the service today)", "EDITION"),
+    _choice("edition", get_args(Edition), "documented (the page) or observed (the service today)", "EDITION"),
     Option("seed", _whole(SEEDS[0], SEEDS[-1]), "what every answer is derived from", "NUMBER"),
     Option(
         "latency",
@@ -157,23 +161,25 @@ OPTIONS: tuple[Option, ...] = (
         often=True,
     ),
     Option("stubs", _text, "a folder of stub files (*.toml, *.json)", "DIR"),
-    Option(
+    _choice(
         "unmatched",
-        _choice("generate", "refuse"),
-        "how a request is answered that no stub matches",
+        ("generate", "refuse"),
+        "what to do with a request that no stub matches: generate (an answer), or refuse (404, with the nearest stub)",
         "KIND",
     ),
     Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
-    Option(
+    _choice(
         "cors",
-        _choice("on", "vendor"),
-        "on (pages of any origin may read the answers), or as the vendor has it",
+        ("on", "vendor"),
+        "on (pages of any origin may read the answers), or vendor (as the vendor has it)",
         "KIND",
     ),
     Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
-    Option("ids", _choice("derived", "unique"), "ids derived from the request, or unique for every call", "KIND"),
-    Option("writes", _choice("joined", "single"), "join events due at once, or one write for each", "KIND"),
+    _choice(
+        "ids", ("derived", "unique"), "ids of answers: derived (from the request), or unique (for every call)", "KIND"
+    ),
+    _choice("writes", ("joined", "single"), "events due at the same instant: joined (in one write), or single", "KIND"),
     Option(
         "max_body",
         _whole(1, 2**40),
@@ -184,8 +190,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("tls_cert", _text, "serve HTTPS with this certificate, a PEM file", "FILE"),
     Option("tls_key", _text, "the certificate's key, a PEM file; left out where the certificate's file has it", "FILE"),
     Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
-    Option("log_level", _choice("debug", "info", "warning", "error"), "how much the server says", "LEVEL"),
-    Option("log_format", _choice("text", "json"), "how it says it: text for people, or a JSON object a line", "FORMAT"),
+    _choice(
+        "log_level",
+        ("debug", "info", "warning", "error"),
+        "the least that is logged: debug, info (each exchange), warning or error",
+        "LEVEL",
+    ),
+    _choice(
+        "log_format", ("text", "json"), "how it is logged: text (for people), or json (an object a line)", "FORMAT"
+    ),
     Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
 )
 BY_NAME = {option.name: option for option in OPTIONS}

@@ -27,7 +27,7 @@ _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
 _FIELDS = {"from": "start", "for": "seconds"}
 _WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
 # Another word for a failure, as its status is called.
-_OTHER_WORDS = {"not_found": "unknown_model"}
+OTHER_WORDS = {"not_found": "unknown_model"}
 # How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
 _LISTENER_FAILS = 5.0
 # No count, time or rate that is meant goes beyond this.
@@ -135,7 +135,7 @@ def _check_keys(name: str, table: Mapping[str, Any], known: Sequence[str]) -> No
 def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]:
     given = _typed(name, table, {key: setting.type for key, setting in kind.settings.items()})
     if "error" in given:
-        given["error"] = _OTHER_WORDS.get(given["error"], given["error"])
+        given["error"] = OTHER_WORDS.get(given["error"], given["error"])
     for key, value in given.items():
         _check_setting(f"{name}.{key}", key, kind.settings[key], value)
     settings = {key: setting.default for key, setting in kind.settings.items()} | given

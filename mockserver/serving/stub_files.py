@@ -54,6 +54,16 @@ def load_stubs(folder: Path, operations: Operations | None = None, sources: Sour
     return tuple(stub for path in files for stub in _load(path, folder, operations, sources))
 
 
+def stubs_at(path: Path, operations: Operations) -> tuple[Stub, ...]:
+    """The stubs of a folder's files, or of one file, as a server would have them. Raises ConfigError."""
+    stubs = load_stubs(path, operations) if path.is_dir() else _load(path, path.parent, operations, Sources())
+    try:
+        check_unique(stubs)
+    except StubError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    return stubs
+
+
 def _stub_files(folder: str) -> Iterator[str]:
     return (path for path in _files(folder) if path.endswith(_SUFFIXES))
 
@@ -86,9 +96,10 @@ def _load(path: Path, folder: Path, operations: Operations | None, sources: Sour
 
 
 def _tables(document: Any, suffix: str) -> Any:
-    """The list of tables in a document."""
+    """The list of tables in a document; what it says of its own schema is for editors."""
     if not isinstance(document, dict):
         return document
+    document = {key: value for key, value in document.items() if key != "$schema"}
     if suffix == ".json" and document.keys() == {"stubs"}:
         return document["stubs"]
     if suffix == ".json" and "stub" not in document:

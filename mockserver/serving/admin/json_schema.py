@@ -8,6 +8,7 @@ Schema = Mapping[str, Any]
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number"}
 WHOLE: Schema = {"type": "integer"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
 FLAG: Schema = {"type": "boolean"}
 ANY: Schema = {}
 
@@ -22,6 +23,16 @@ def table(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None 
     properties = {**required, **(optional or {})}
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return schema | ({"description": said} if said else {})
+
+
+def closed(properties: Mapping[str, Schema]) -> Schema:
+    """An object that has no keys but these, and need not have any."""
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+
+def either(*schemas: Schema) -> Schema:
+    """A value that is as one of these says."""
+    return {"anyOf": list(schemas)}
 
 
 def rows(item: Schema) -> Schema:
@@ -42,6 +53,12 @@ def said(schema: Schema, text: str) -> Schema:
 def one_of(words: Iterable[str]) -> Schema:
     """One of these texts."""
     return {"type": "string", "enum": list(words)}
+
+
+def told_of(words: Mapping[str, str]) -> Schema:
+    """One of these texts, with what each means in the two ways that editors read."""
+    meanings = list(words.values())
+    return {**one_of(words), "enumDescriptions": meanings, "x-taplo": {"docs": {"enumValues": meanings}}}
 
 
 def maybe(schema: Schema) -> Schema:

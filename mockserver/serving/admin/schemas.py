@@ -6,23 +6,17 @@ written by hand, and a test holds the server's answers to it.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import Any, get_args
+from typing import get_args
 
 from mockserver.control.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Origin
-from mockserver.control.stubs.notation import STUB_KEYS
-from mockserver.control.stubs.replies import REPLY_KEYS
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.verify.conduct import JUDGES
-from mockserver.core.criteria import FIELDS
-from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
-from mockserver.faults import values
 from mockserver.faults.catalogue import FAULTS
-from mockserver.faults.scenarios import SCENARIOS
-from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, WINDOW_KEYS, Setting, ValueType
+from mockserver.faults.values import PLACE_KEYS
 from mockserver.serving.admin.json_schema import (
     ANY,
     FLAG,
@@ -38,9 +32,7 @@ from mockserver.serving.admin.json_schema import (
     said,
     table,
 )
-
-# The schema of a value in a fault's table, by its type.
-_SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
+from mockserver.serving.admin.written import SCHEMA_OF, TAKEN, api_fault, match_with
 
 
 def _settings(names: Iterable[str]) -> Schema:
@@ -48,51 +40,6 @@ def _settings(names: Iterable[str]) -> Schema:
     helps = {option.name: option.help for option in OPTIONS}
     properties = {name: {"description": helps.get(name, "")} for name in names}
     return {"type": "object", "properties": properties, "additionalProperties": False}
-
-
-def _fault() -> Schema:
-    """A fault as it is armed: a kind with its settings, place and chance, or a scenario."""
-    keys: dict[str, Any] = {"name": said(TEXT, "what it is called; without it its kind or its scenario")}
-    keys["kind"] = one_of(FAULTS)
-    keys["scenario"] = one_of(SCENARIOS)
-    for kind in FAULTS.values():
-        for key, setting in kind.settings.items():
-            keys.setdefault(key, said(_setting(setting), setting.summary))
-    keys |= {key: _SCHEMA_OF[type] for key, type in PLACE_KEYS.items()}
-    keys |= {key: said(_SCHEMA_OF[type], "a count") for key, type in COUNT_KEYS.items()}
-    keys |= {key: said(_SCHEMA_OF[type], "in seconds") for key, type in WINDOW_KEYS.items()}
-    keys["share"] = {"description": "a probability, or two between which it moves"}
-    keys["match"] = reference("Match")
-    return {"type": "object", "properties": keys, "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
-
-
-def _setting(setting: Setting) -> Schema:
-    return one_of(setting.choices) if setting.choices else _SCHEMA_OF[setting.type]
-
-
-def _match() -> Schema:
-    """What a request has to be like."""
-    names = ", ".join(MATCHERS)
-    about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
-    found: dict[str, Any] = {name: {"description": field.summary} for name, field in FIELDS.items()}
-    for key, text in (("headers", "matchers by header"), ("body", "matchers by place in the body, as $.messages[0]")):
-        found[key] = by_name(ANY, text)
-    for key in ("any", "all", "not"):
-        found[key] = {"anyOf": [reference("Match"), rows(reference("Match"))]}
-    return {"type": "object", "properties": found, "description": about}
-
-
-def _reply() -> Schema:
-    properties = dict.fromkeys(REPLY_KEYS, ANY)
-    return {"anyOf": [TEXT, {"type": "object", "properties": properties, "additionalProperties": False}]}
-
-
-def _stub() -> Schema:
-    keys: dict[str, Any] = dict.fromkeys(STUB_KEYS, ANY)
-    keys |= {"name": TEXT, "match": reference("Match"), "priority": WHOLE, "times": {"type": "integer", "minimum": 1}}
-    keys |= {"reply": reference("Reply"), "replies": rows(reference("Reply")), "script": rows(ANY)}
-    keys |= {"headers": by_name(TEXT), "latency": ANY, "seed": WHOLE}
-    return {"type": "object", "properties": keys, "additionalProperties": False}
 
 
 def _shown_settings() -> Schema:
@@ -232,7 +179,7 @@ _ARMED = table(
         "name": TEXT,
         "kind": one_of(FAULTS),
         "settings": by_name(ANY),
-        "place": table({place: maybe(_SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
+        "place": table({place: maybe(SCHEMA_OF[type]) for place, type in PLACE_KEYS.items()}),
         "chance": table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),
@@ -264,10 +211,17 @@ _LIMIT = table(
         "reset": said(NUMBER, "seconds until the bucket is full"),
     }
 )
+_OF_ANSWERS: Mapping[str, Schema] = {
+    "status": said(reference("NumberMatcher"), "the answer's status"),
+    "rule": said(reference("TextMatcher"), "the stub that decided the answer"),
+    "fault": said(reference("TextMatcher"), "a kind of fault that has struck it"),
+    "closed_by": said(reference("TextMatcher"), "server or client"),
+    "finish_reason": said(reference("TextMatcher"), "why a choice ended"),
+}
 _CHECK: Schema = {
     "type": "object",
     "description": f"One check ({', '.join(CHECKS)}) with what it wants, and whom it is about.",
-    "properties": {**dict.fromkeys(CHECKS, ANY), "match": reference("Match")}
+    "properties": {**dict.fromkeys(CHECKS, ANY), "match": reference("CheckMatch")}
     | {"prices": by_name(rows(NUMBER)), "arguments": by_name(ANY), "result": ANY},
     "additionalProperties": False,
 }
@@ -298,12 +252,11 @@ SCHEMAS: Mapping[str, Schema] = {
     "Forgotten": table({"exchanges": WHOLE, "questions": said(WHOLE, "in so many of them a model was asked")}),
     "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
     "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
-    "Match": _match(),
-    "Reply": _reply(),
-    "Stub": _stub(),
+    **TAKEN,
     "ListedStub": _LISTED_STUB,
-    "Fault": _fault(),
+    "Fault": api_fault(),
     "ArmedFault": _ARMED,
+    "CheckMatch": match_with(_OF_ANSWERS),
     "Check": _CHECK,
     "Verdict": _VERDICT,
     "Settings": _shown_settings(),

@@ -1,0 +1,270 @@
+"""What users write, as JSON Schemas by name: matches, replies, stubs, faults, latencies, quotas.
+
+The admin API's document has those that its operations take, the schemas of files (`serving/file_schemas.py`) all of
+them. What lives in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema says
+which keys there are and what they hold; which of them go together the readers know alone.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import get_args
+
+from mockserver.control.stubs.replies import REPLY_KEYS
+from mockserver.core.criteria import FIELDS
+from mockserver.core.criteria_notation import MATCHERS
+from mockserver.core.failures import FailureKind
+from mockserver.core.generation import FinishReason
+from mockserver.core.quotas import PERIODS
+from mockserver.faults import values
+from mockserver.faults.catalogue import FAULTS, Kind
+from mockserver.faults.notation import OTHER_WORDS
+from mockserver.faults.scenarios import SCENARIOS
+from mockserver.faults.values import PLACE_KEYS, Setting, ValueType
+from mockserver.generation.prepared import Counts
+from mockserver.latency.notation import SETTINGS
+from mockserver.latency.presets import OFF, REALISTIC, presets
+from mockserver.serving.admin.json_schema import (
+    ANY,
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    Schema,
+    by_name,
+    closed,
+    either,
+    one_of,
+    reference,
+    rows,
+    said,
+    told_of,
+)
+
+_MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
+# The schema of a value in the table of a fault, by its type.
+SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
+_WINDOW = {"from": "the seconds after which it begins", "for": "the seconds that it lasts"}
+# The settings of a latency that are told with a unit, and so as texts.
+_TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
+_COUNTS = {
+    "times": "so many strikes, then none",
+    "every": "every so many of its requests",
+    "skip": "not the first so many of its requests",
+}
+
+
+def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
+    """A matcher of values: one of them, or what is said of it by words."""
+    meanings: Mapping[str, Schema] = {
+        "equals": value if value else ANY,
+        "contains": said(TEXT, "a part of it"),
+        "regex": said(TEXT, "searched for in the whole text, as by Python's re"),
+        "one_of": {**rows(value), "minItems": 1},
+        "at_least": NUMBER,
+        "at_most": NUMBER,
+        "exists": said(FLAG, "whether it is there at all"),
+        "not": reference(own),
+    }
+    plain = value if value else {"type": ["string", "number", "boolean", "null"]}
+    told = closed({word: meanings[word] for word in MATCHERS if word in words})
+    return either(plain, {**told, "minProperties": 1})
+
+
+def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
+    """What a request has to be like, and whatever else `more` knows."""
+    names = ", ".join(MATCHERS)
+    about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
+    found: dict[str, Schema] = {
+        name: said(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
+    }
+    found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
+    found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, as $.messages[0]")
+    for key, text in (("any", "one of these at least"), ("all", "all of these"), ("not", "none of these")):
+        found[key] = said(reference("Matches"), text)
+    return said(closed({**found, **(more or {})}), about)
+
+
+def _reply() -> Schema:
+    chunk = closed({"text": TEXT, "delay": said(reference("Duration"), "the time before it")})
+    called = either(TEXT, by_name(ANY))
+    keys: dict[str, Schema] = {
+        "text": said(TEXT, "what the model says, word for word"),
+        "chunks": said({**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, an event each in a stream"),
+        "json": said(ANY, "a value that the model says as JSON"),
+        "refusal": said(TEXT, "the model declines, in these words"),
+        "tool_calls": said(
+            {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
+            "the tools that the model calls",
+        ),
+        "finish_reason": said(one_of(get_args(FinishReason)), "why the model ends"),
+        "usage": said(closed(dict.fromkeys(Counts._fields, COUNT)), "the tokens that the answer states"),
+        "body": said(ANY, "a body as it goes out, a text or any JSON, in no vendor's words"),
+        "body_base64": said(TEXT, "the same for what is no text"),
+        "file": said(TEXT, "the same from a file beside the one that this stands in"),
+        "status": said({"type": "integer", "minimum": 200, "maximum": 599}, "the status of a body, or alone"),
+        "content_type": said(TEXT, "the content type of a body"),
+        **_shared(),
+        "template": said(FLAG, "fill {{ last_user }} and other fields into its texts"),
+    }
+    return either(said(TEXT, "what the model says"), closed({key: keys[key] for key in REPLY_KEYS}))
+
+
+def _shared() -> dict[str, Schema]:
+    """What any answer can be told."""
+    return {
+        "error": said(reference("ReplyError"), "the vendor's own error, by its neutral name"),
+        "faults": said(reference("ReplyFaults"), "what goes wrong with the answer"),
+        "latency": reference("Latency"),
+        "seed": said(WHOLE, "what the answer is derived from"),
+        "headers": by_name(TEXT, "headers of the answer"),
+    }
+
+
+def _stub() -> Schema:
+    step = either(reference("Reply"), closed({"match": reference("Match"), "reply": reference("Reply")}))
+    several = {**rows(reference("Reply")), "minItems": 1}
+    return closed(
+        {
+            "name": said(TEXT, "what it is called, in X-Mockserver-Rule and in the journal"),
+            "match": said(reference("Match"), "which requests it answers; without it all"),
+            "reply": said(reference("Reply"), "the answer, the same every time"),
+            "replies": said(several, "one after the other; the last one stays"),
+            "script": said({**rows(step), "minItems": 1}, "each step once, one after the other, then nothing"),
+            "priority": said(WHOLE, "the highest is asked first; 0 unless told"),
+            "times": said({"type": "integer", "minimum": 1}, "so many uses, then it matches nothing"),
+            **_shared(),
+        }
+    )
+
+
+def _latency() -> Schema:
+    """A latency: a word, a text with settings, or a table of them."""
+    table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
+    text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
+    return said(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
+
+
+def _quota() -> Schema:
+    limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
+    limits = said(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
+    keys = {
+        "tier": said(TEXT, "off, vendor, or a tier of the dialect's"),
+        "requests": limits,
+        "tokens": limits,
+        "concurrent": said({"type": "integer", "minimum": 1}, "so many at once"),
+        "dialect": TEXT,
+        "model": TEXT,
+        "key": said(TEXT, "whose API key"),
+    }
+    return either(said(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
+
+
+def _periods() -> list[str]:
+    return ["s", "sec", "m", "min", "h", "d", *PERIODS]
+
+
+def api_fault() -> Schema:
+    """A fault as the admin API is told it: with a name, and every key that any kind has."""
+    named = {"name": said(TEXT, "what it is called; without it its kind or its scenario")}
+    keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
+
+
+def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
+    """A fault as it stands in a file, with the keys that its kind has; where requests are `chosen` by it, it may be a
+    scenario too."""
+    kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
+    rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
+    keys = _fault_keys(kinds)
+    if not chosen:
+        return {**closed(keys), "required": ["kind"], "allOf": rules}
+    keys = {**keys, **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
+    acted = {"if": {"required": ["scenario"]}, "then": {"propertyNames": {"enum": ["scenario", *_WINDOW, "match"]}}}
+    return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}], "allOf": [*rules, acted]}
+
+
+def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, Setting]) -> Schema:
+    """Where a key is this word, there are no other keys than these, and its settings are its own."""
+    own = {name: _setting(setting) for name, setting in settings.items()}
+    then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
+    return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
+
+
+def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
+    window = list(_WINDOW) if kind.listens else [*_COUNTS, *_WINDOW, "share", "match"]
+    return ["kind", *kind.settings, *kind.places, *(window if chosen else ())]
+
+
+def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
+    """The keys of faults of these kinds; one that several kinds have takes what any of them takes."""
+    told: dict[str, list[Schema]] = {}
+    for kind in kinds.values():
+        for key, setting in kind.settings.items():
+            shape = said(_setting(setting), setting.summary)
+            if shape not in told.setdefault(key, []):
+                told[key].append(shape)
+    settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in told.items()}
+    places = {place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()}
+    return {"kind": told_of({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
+
+
+def _chance_keys() -> dict[str, Schema]:
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    pair = {"type": "array", "items": share, "minItems": 2, "maxItems": 2}
+    return {
+        **{key: said(COUNT, text) for key, text in _COUNTS.items()},
+        **{key: said(NUMBER, text) for key, text in _WINDOW.items()},
+        "share": said(either(share, pair), "a probability, or two between which it moves"),
+    }
+
+
+def _scenario() -> Schema:
+    return told_of({name: scenario.summary for name, scenario in SCENARIOS.items()})
+
+
+def _setting(setting: Setting) -> Schema:
+    if setting.choices:
+        more = [word for word, meant in OTHER_WORDS.items() if meant in setting.choices]
+        return one_of((*setting.choices, *more))
+    shape = SCHEMA_OF[setting.type]
+    return shape if shape is TEXT else {**shape, "minimum": setting.least}
+
+
+def _reply_error() -> Schema:
+    """A failure by its name, or a table with what else the fault `error` can be told."""
+    names = one_of((*FailureKind, *OTHER_WORDS))
+    kind = FAULTS["error"]
+    keys = {key: said(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
+    return either(names, {**closed({**keys, "kind": one_of(("error",))}), "required": ["error"]})
+
+
+def _one_or_more(name: str) -> Schema:
+    """A fault, a list of them, or a text that says them."""
+    return either(reference(name), rows(reference(name)), TEXT)
+
+
+# As any program sends them, and as they stand in files.
+TAKEN: Mapping[str, Schema] = {
+    "TextMatcher": _matcher(TEXT, "TextMatcher", ("equals", "contains", "regex", "one_of", "exists", "not")),
+    "NumberMatcher": _matcher(WHOLE, "NumberMatcher", ("equals", "one_of", "at_least", "at_most", "exists", "not")),
+    "FlagMatcher": _matcher(FLAG, "FlagMatcher", ("equals", "one_of", "exists", "not")),
+    "AnyMatcher": _matcher(ANY, "AnyMatcher", MATCHERS),
+    "Match": match_with(),
+    "Matches": either(reference("Match"), {**rows(reference("Match")), "minItems": 1}),
+    "RuleMatch": match_with({"header": said(TEXT, "a header that is there, or `name: value`")}),
+    "Duration": either({"type": "number", "minimum": 0}, said(TEXT, "seconds, or 200ms")),
+    "Latency": _latency(),
+    "ReplyFault": _fault(lambda kind: not kind.listens, chosen=False),
+    "ReplyFaults": _one_or_more("ReplyFault"),
+    "ReplyError": _reply_error(),
+    "Reply": _reply(),
+    "Stub": _stub(),
+}
+WRITTEN: Mapping[str, Schema] = {
+    **TAKEN,
+    "Fault": _fault(chosen=True),
+    "Faults": _one_or_more("Fault"),
+    "RouteFault": _fault(lambda kind: not kind.listens, chosen=True),
+    "RouteFaults": _one_or_more("RouteFault"),
+    "Quota": _quota(),
+}

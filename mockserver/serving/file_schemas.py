@@ -1,0 +1,164 @@
+"""JSON Schemas of the files that people write, by which editors complete them: config files and stub files.
+
+They are in draft 7, which every editor knows. They have the dialects and operations that are installed. What a file
+says of its own schema stands in it as `$schema`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mockserver.control.options import OPTIONS, Option
+from mockserver.control.settings import SEEDS
+from mockserver.core.dialects import EDITIONS, Dialect
+from mockserver.serving.admin.json_schema import (
+    COUNT,
+    FLAG,
+    NUMBER,
+    TEXT,
+    Schema,
+    by_name,
+    closed,
+    either,
+    one_of,
+    reference,
+    rows,
+    said,
+)
+from mockserver.serving.admin.written import WRITTEN
+
+_DRAFT = "http://json-schema.org/draft-07/schema#"
+_REFERENCE = re.compile(r"^#/components/schemas/")
+# What says something of values of every type.
+_CLOSING = {"enum", "const", "not", "$ref"}
+_NAMES_A_SCHEMA = {"$schema": said(TEXT, "the schema of this file")}
+_SEED: Schema = {"type": "integer", "minimum": SEEDS[0], "maximum": SEEDS[-1]}
+
+
+def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
+    """The schema of a config file, in TOML."""
+    settings = {option.name: said(_value_of(option, dialects), option.help) for option in OPTIONS}
+    tables = {
+        "bare": by_name(one_of(dialects), "bare paths that several dialects have, and whose they are"),
+        "models": said(
+            closed(dict.fromkeys(dialects, rows(TEXT))), "the models that a dialect has; others are refused"
+        ),
+        "route": said(rows(_route(dialects)), "paths of your own"),
+        "stub": said(rows(reference("Stub")), "prepared answers"),
+    }
+    return _document("mockserver: a config file", closed({**_NAMES_A_SCHEMA, **settings, **tables}), dialects)
+
+
+def stubs_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
+    """The schema of a stub file: `[[stub]]` in TOML; in JSON the same, a list, or one stub alone."""
+    stub = WRITTEN["Stub"]
+    several = rows(reference("Stub"))
+    # One object with every key, since editors complete that best: which of them go together is said beside it.
+    keys = {**_NAMES_A_SCHEMA, "stub": said(several, "the stubs"), "stubs": said(several, "the same, in JSON")}
+    alone = {"propertyNames": {"enum": ["$schema", *stub["properties"]]}}
+    together = [{"propertyNames": {"enum": ["$schema", key]}} for key in ("stub", "stubs")]
+    table = {**closed({**keys, **stub["properties"]}), "anyOf": [*together, alone]}
+    return _document("mockserver: a stub file", {**table, **several, "type": ["object", "array"]}, dialects)
+
+
+FILES: Mapping[str, Callable[[Mapping[str, Dialect]], dict[str, Any]]] = {
+    "config": config_schema,
+    "stubs": stubs_schema,
+}
+
+
+def _document(title: str, schema: Schema, dialects: Mapping[str, Dialect]) -> dict[str, Any]:
+    """A schema with all that it may refer to."""
+    known = {name: _known(name, each, dialects) for name, each in WRITTEN.items()}
+    written = {"definitions": {name: _joined(each, known) for name, each in known.items()}, **_joined(schema, known)}
+    return {"$schema": _DRAFT, "title": title, **_in_draft_7(written)}
+
+
+def _known(name: str, schema: Schema, dialects: Mapping[str, Dialect]) -> Schema:
+    """A schema of what is written, with the names that are installed."""
+    if name not in ("Match", "RuleMatch"):
+        return schema
+    operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
+    names = {"dialect": list(dialects), "operation": list(operations)}
+    fields = {
+        key: said(either(one_of(words), reference("TextMatcher")), schema["properties"][key]["description"])
+        for key, words in names.items()
+    }
+    return {**schema, "properties": {**schema["properties"], **fields}}
+
+
+def _joined(schema: Any, known: Mapping[str, Schema]) -> Any:
+    """The same schema, where alternatives of different types are one schema that says something of each type.
+
+    Who breaks it is then told the key that is wrong, and not that none of the alternatives fits.
+    """
+    if isinstance(schema, list):
+        return [_joined(each, known) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "anyOf" in schema:
+        members = [_joined(_member(each, known), known) for each in schema["anyOf"]]
+        types = [word for each in members for word in _types(each)]
+        if len(types) == len(set(types)) and all(_types(each) and not _CLOSING & each.keys() for each in members):
+            rest = {key: value for key, value in schema.items() if key != "anyOf"}
+            said_of_each = {key: value for each in members for key, value in each.items()}
+            return {**said_of_each, "type": types, **rest}
+    return {key: _joined(value, known) for key, value in schema.items()}
+
+
+def _member(schema: Schema, known: Mapping[str, Schema]) -> Schema:
+    """An alternative as it stands, or what it refers to."""
+    return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _types(schema: Schema) -> list[str]:
+    told = schema.get("type", [])
+    return [told] if isinstance(told, str) else list(told)
+
+
+def _in_draft_7(schema: Any) -> Any:
+    """The same schema where definitions have another place, and a reference stands alone."""
+    if isinstance(schema, list):
+        return [_in_draft_7(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if isinstance(schema.get("$ref"), str):
+        pointer = {"$ref": _REFERENCE.sub("#/definitions/", schema["$ref"])}
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return {**rest, "allOf": [pointer]} if rest else pointer
+    return {key: _in_draft_7(value) for key, value in schema.items()}
+
+
+def _route(dialects: Mapping[str, Dialect]) -> Schema:
+    operations = {operation.name for dialect in dialects.values() for operation in dialect.operations}
+    keys = {
+        "path": {"type": "string", "pattern": "^/", "description": "where it is served"},
+        "dialect": one_of(dialects),
+        "operation": said(one_of(sorted(operations)), "as `mockserver routes` lists it"),
+        "edition": one_of(EDITIONS),
+        "latency": reference("Latency"),
+        "seed": _SEED,
+        "faults": reference("RouteFaults"),
+    }
+    return {**closed(keys), "required": ["path", "dialect", "operation"]}
+
+
+def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
+    """What an option holds in a config file."""
+    if option.choices:
+        return one_of(option.choices)
+    values: Mapping[str, Schema] = {
+        "port": {**COUNT, "maximum": 65_535},
+        "dialect": one_of(dialects),
+        "seed": _SEED,
+        "latency": reference("Latency"),
+        "speed": NUMBER,
+        "fault": reference("Faults"),
+        "quota": either(reference("Quota"), rows(reference("Quota"))),
+        "auth": either(one_of(("any", "off")), TEXT, rows(TEXT)),
+        "strict": FLAG,
+        "created": {**NUMBER, "minimum": 0},
+        **{key: {"type": "integer", "minimum": 1} for key in ("max_body", "workers")},
+        "journal": COUNT,
+    }
+    return values.get(option.name, TEXT)
