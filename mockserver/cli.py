@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Sequence
 
@@ -12,6 +11,7 @@ from mockserver.commands.looking import LOOKING
 from mockserver.commands.making import MAKING
 from mockserver.commands.serving import SERVING
 from mockserver.commands.settled import add_settings
+from mockserver.control.options import OPTIONS
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
@@ -23,12 +23,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, or 2 when it was told something that cannot be meant."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     arguments, behind = _parted(arguments)
+    if not arguments:
+        _parser(arguments).print_help(sys.stderr)
+        return 2
+    names = [command.name for command in COMMANDS]
+    if not arguments[0].startswith("-") and arguments[0] not in names:
+        complain(unknown("command", arguments[0], names))
+        return 2
     options, strange = _parser(arguments).parse_known_args(arguments)
     options.behind = behind
     command: Command = options.command
     try:
         if strange:
-            raise ConfigError(_complaint_of(strange[0], options.usage()))
+            raise ConfigError(_complaint_of(strange[0], command))
         return command.run(options)
     except ConfigError as error:
         complain(str(error))
@@ -49,26 +56,32 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return arguments[:end], arguments[end + 1 :]
 
 
-def _complaint_of(word: str, usage: str) -> str:
-    """What to say of a word that a command does not take; `usage` names all that it does."""
+def _complaint_of(word: str, command: Command) -> str:
+    """What to say of a word that a command does not take."""
     if not word.startswith("--"):
-        return f"{word!r} is one argument too many: see --help"
-    return unknown("option", word.partition("=")[0], dict.fromkeys(re.findall(r"--[a-z][a-z-]+", usage)))
+        return f"{word!r} is one argument too many: see mockserver {command.name} --help"
+    settings = ("--config", *(option.flag for option in OPTIONS)) if command.takes_settings else ()
+    return unknown("option", word.partition("=")[0], (*command.own_flags, *settings))
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """What reads the arguments, with the settings of the command that they name."""
     parser = argparse.ArgumentParser(
-        prog="mockserver", description="A simulator of LLM inference APIs for offline testing."
+        prog="mockserver",
+        usage="mockserver [-h] [--version] COMMAND ...",
+        description="A simulator of LLM inference APIs for offline testing.",
+        epilog="mockserver COMMAND --help tells of one. To begin with: mockserver serve",
     )
     parser.add_argument("--version", action="version", version=f"mockserver {__version__}")
-    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+    subparsers = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", prog="mockserver")
     for command in COMMANDS:
-        subparser = subparsers.add_parser(command.name, help=command.help, description=command.about or None)
+        subparser = subparsers.add_parser(
+            command.name, help=command.help, description=command.about or None, usage=command.usage
+        )
         for names, how in command.arguments:
             subparser.add_argument(*names, **how)
         # To add those of the others as well would take a fiftieth of the server's start.
         if command.takes_settings and command.name in arguments[:1]:
-            add_settings(subparser)
-        subparser.set_defaults(command=command, usage=subparser.format_usage)
+            add_settings(subparser, command.matter)
+        subparser.set_defaults(command=command)
     return parser

@@ -18,7 +18,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import main
+from mockserver.cli import COMMANDS, main
+from mockserver.commands.command import Command
+from mockserver.commands.settled import GROUPS
+from mockserver.control.options import BY_NAME, OPTIONS
 from mockserver.latency.presets import presets
 from tests.support.http import exchange
 
@@ -107,7 +110,9 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
         (["serve", "--latncy", "off"], "unknown option '--latncy'. Did you mean '--latency'? Known: --config, --host,"),
         (["serve", "--latncy=off"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["verdict", "x.jsonl", "--handle-it", "retry"], "unknown option '--handle-it'. Did you mean '--handles'?"),
-        (["check", "a.toml", "b.toml"], "'b.toml' is one argument too many: see --help"),
+        (["check", "a.toml", "b.toml"], "'b.toml' is one argument too many: see mockserver check --help"),
+        (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
+        (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
         (["plan", "request.json"], "plan: say whose request it is: --dialect NAME"),
         (
@@ -123,6 +128,39 @@ def test_a_mistake_is_one_line_that_names_the_way_out(
     printed = capsys.readouterr().err
     assert printed.startswith("mockserver: " + complaint)
     assert printed.count("\n") == 1
+
+
+def helped(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command's help says."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_who_says_nothing_is_told_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    assert capsys.readouterr().err == helped(["--help"], capsys)
+
+
+@pytest.mark.parametrize("command", [each.name for each in COMMANDS if each.takes_settings and not each.matter])
+def test_help_tells_every_setting_in_one_of_its_groups(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = helped([command, "--help"], capsys)
+    assert [told.count(f"\n  {option.flag} ") for option in OPTIONS] == [1] * len(OPTIONS)
+    assert [title for title in GROUPS if f"\n{title}:\n" not in told] == []
+    assert [word for option in OPTIONS for word in option.choices if not re.search(rf"\b{word}\b", told)] == []
+
+
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.matter], ids=lambda each: each.name)
+def test_help_tells_of_the_settings_those_that_matter_and_all_are_taken(
+    command: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = helped([command.name, "--help"], capsys)
+    flags = re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE)
+    assert set(flags) == {*command.own_flags, "--config", *(BY_NAME[name].flag for name in command.matter)}
+    assert "All other settings of mockserver serve are taken as well." in " ".join(told.split())
+    if command.name == "health":
+        assert main(["health", "--seed", "7", "http://127.0.0.1:1"]) == 1
 
 
 def test_serve_prints_its_address_and_ends_cleanly_when_told_to() -> None:

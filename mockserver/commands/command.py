@@ -7,12 +7,18 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+# How places are written that may be empty, or hold more than one word.
+_MANY = {"?": "[{}]", "*": "{} ..."}
+
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 class Command(NamedTuple):
-    """A command: what runs it, its own arguments, and whether it takes all settings too; `about` is said by its help
-    alone."""
+    """A command: what runs it, its own arguments, and whether it takes all settings too.
+
+    Its help tells `about` it more than its line in the list of commands, and of the settings those that `matter`, where
+    not all of them do.
+    """
 
     name: str
     run: Callable[[argparse.Namespace], int]
@@ -20,6 +26,19 @@ class Command(NamedTuple):
     arguments: tuple[Argument, ...] = ()
     takes_settings: bool = False
     about: str = ""
+    matter: tuple[str, ...] = ()
+
+    @property
+    def usage(self) -> str:
+        """How it is written."""
+        places = (how for names, how in self.arguments if not names[0].startswith("-"))
+        words = (_MANY.get(how.get("nargs", ""), "{}").format(how["metavar"]) for how in places)
+        return " ".join(("mockserver", self.name, "[options]", *words))
+
+    @property
+    def own_flags(self) -> tuple[str, ...]:
+        """The options that it takes beside settings."""
+        return tuple(name for names, _ in self.arguments for name in names if name.startswith("--"))
 
 
 def argument(*names: str, **how: Any) -> Argument:

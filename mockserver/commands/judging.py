@@ -79,5 +79,6 @@ JUDGING = (
             argument("--ready", action="store_true", help="ask whether its latest files are in force, and it listens"),
         ),
         takes_settings=True,
+        matter=("host", "port", "tls_cert"),
     ),
 )

@@ -124,7 +124,7 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 LOOKING = (
-    Command("routes", _routes, "list every route", takes_settings=True),
+    Command("routes", _routes, "list every route", takes_settings=True, matter=("dialect",)),
     Command(
         "check",
         _check,
@@ -140,6 +140,10 @@ LOOKING = (
             argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)"),
         ),
         takes_settings=True,
+        matter=(
+            *("dialect", "edition", "seed", "latency", "speed", "fault", "stubs", "unmatched", "strict", "created"),
+            *("ids", "writes"),
+        ),
     ),
     Command(
         "presets",

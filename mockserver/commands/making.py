@@ -59,6 +59,7 @@ MAKING = (
             argument("--pace", action="store_true", help="answer as fast as was recorded, on the average"),
         ),
         takes_settings=True,
+        matter=("dialect", "edition"),
         about="Each stub matches what made its request that request, and answers the recorded answer byte for byte. "
         "Keys and cookies are not written. Without --out they go to the standard output, if no body needs a file. "
         "Settings are those of the server that is to answer: its routes and its edition count.",

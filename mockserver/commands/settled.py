@@ -2,28 +2,45 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from mockserver.control.names import check_all
-from mockserver.control.options import OPTIONS, from_environment, from_texts
+from mockserver.control.options import BY_NAME, OPTIONS, from_environment, from_texts
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.serving.config_files import settings_by
 from mockserver.serving.sources import Sources
 
+# The settings as help tells them.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "what it answers": (
+        *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
+    ),
+    "how fast": ("latency", "speed", "writes"),
+    "what goes wrong": ("fault", "quota"),
+    "where it listens": ("host", "port", "tls_cert", "tls_key", "admin_token", "workers"),
+    "what it tells": ("journal", "log_level", "log_format"),
+}
+_SETTINGS = "Each of these can be said in the environment too, as MOCKSERVER_LATENCY=off, and in a config file."
+_OTHERS = f"{_SETTINGS} All other settings of mockserver serve are taken as well."
 
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Let a command take all settings as options."""
-    parser.add_argument("--config", type=Path, metavar="FILE", help="a TOML file (environment: MOCKSERVER_CONFIG)")
-    for option in OPTIONS:
-        text = f"{option.help} (environment: {option.variable})"
-        action = "append" if option.often else "store"
-        argument = parser.add_argument(option.flag, action=action, dest=option.name, metavar=option.metavar, help=text)
-        if option.switch:
-            argument.nargs, argument.const = "?", "true"
+
+def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -> None:
+    """Let a command take all settings as options; its help tells those that `matter`, or all."""
+    settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
+    settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
+    for title, names in GROUPS.items():
+        group = settings if matter else parser.add_argument_group(title)
+        for name in names:
+            option = BY_NAME[name]
+            text = option.help if not matter or name in matter else argparse.SUPPRESS
+            action = "append" if option.often else "store"
+            argument = group.add_argument(option.flag, action=action, dest=name, metavar=option.metavar, help=text)
+            if option.switch:
+                argument.nargs, argument.const = "?", "true"
 
 
 def settings_of(
