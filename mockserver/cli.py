@@ -1,4 +1,4 @@
-"""The command line: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, verdict, health."""
+"""The command line: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, health."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""Commands that make files: stubs, certs."""
+"""Commands that make files: stubs, certs, client."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from mockserver.commands.command import Command, argument, complain
 from mockserver.commands.settled import checked_names, settings_of
+from mockserver.control.settings import ConfigError
 
 
 def _stubs(options: argparse.Namespace) -> int:
@@ -48,6 +49,21 @@ def _certs(options: argparse.Namespace) -> int:
     return 0
 
 
+def _client(options: argparse.Namespace) -> int:
+    from mockserver.testing.javascript import client_files
+
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for name, text in client_files().items():
+            (options.out / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{options.out}: {error.strerror}") from None
+    print(f"{options.out / 'mockserver.mjs'}, and its types beside it in mockserver.d.mts")
+    print("In a test: const mock = (await MockServer.connect()).namespace()")
+    print("Run them: mockserver run -- npm test")
+    return 0
+
+
 MAKING = (
     Command(
         "stubs",
@@ -72,5 +88,13 @@ MAKING = (
             argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)"),
             argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal"),
         ),
+    ),
+    Command(
+        "client",
+        _client,
+        "write the handle for tests in JavaScript and TypeScript: mockserver.mjs and its types",
+        (argument("--out", type=Path, default=Path("test"), metavar="DIR", help="where they go (default: test)"),),
+        about="One module for Node.js 18 or newer, without packages, to keep beside the tests under version control. "
+        "The types name the dialects, faults and checks of this version; say it again after an update.",
     ),
 )

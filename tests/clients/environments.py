@@ -60,6 +60,22 @@ def javascript(source: str) -> str:
     return _run([_program("node"), "--input-type=module", "-"], HERE, RUN_SECONDS, source)
 
 
+def node_tests(module: Path, environment: Mapping[str, str]) -> str:
+    """What Node.js' own test runner prints of the tests in a module, which pass."""
+    command = [_program("node"), "--test", "--test-reporter=tap", module.name]
+    return _run(command, module.parent, RUN_SECONDS, environment=environment)
+
+
+def typescript(modules: Sequence[Path]) -> str:
+    """What TypeScript's compiler complains of in modules, at its strictest."""
+    compiler = _folder("node") / "node_modules" / "typescript" / "bin" / "tsc"
+    how = ("--noEmit", "--strict", "--target", "es2022", "--module", "nodenext", "--pretty", "false")
+    try:
+        return _run([_program("node"), str(compiler), *how, *map(str, modules)], modules[0].parent, BUILD_SECONDS)
+    except CommandError as problem:
+        return str(problem)
+
+
 def _json(command: Sequence[str], folder: Path, stdin: str) -> dict[str, Any]:
     done = _run(command, folder, RUN_SECONDS, stdin, {"HOME": str(folder), "USERPROFILE": str(folder)})
     document: dict[str, Any] = json.loads(done)

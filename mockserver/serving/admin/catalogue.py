@@ -97,6 +97,7 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
             }
             for operation in dialect.operations
         ],
+        "clients": dialect.clients._asdict() | {"more": dict(dialect.clients.more)},
     }
 
 

@@ -13,6 +13,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.strikes import Origin
 from mockserver.control.verify.checks import CHECKS
 from mockserver.control.verify.conduct import JUDGES
+from mockserver.control.verify.declarations import Handling, Outcome
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.failures import FailureKind
 from mockserver.faults.catalogue import FAULTS
@@ -25,6 +26,8 @@ from mockserver.serving.admin.json_schema import (
     WHOLE,
     Schema,
     by_name,
+    closed,
+    either,
     maybe,
     one_of,
     reference,
@@ -150,6 +153,15 @@ _OPERATION = table(
         "edition": maybe(one_of(EDITIONS)),
     }
 )
+_CLIENTS = table(
+    {
+        "native": said(TEXT, "what follows the dialect's URL in the base URL that the vendor's own client wants"),
+        "openai": said(TEXT, "the same for the openai client"),
+        "urls": said(rows(TEXT), "environment variables of the vendor's base URL"),
+        "keys": said(rows(TEXT), "those of the API key"),
+        "more": by_name(TEXT, "those that only have to be there"),
+    }
+)
 _DIALECT = table(
     {
         "name": TEXT,
@@ -158,6 +170,7 @@ _DIALECT = table(
         "keyed": said(FLAG, "whether it wants an API key"),
         "models": rows(TEXT),
         "operations": rows(_OPERATION),
+        "clients": _CLIENTS,
     }
 )
 _NAMED = table({"name": TEXT, "summary": TEXT})
@@ -218,13 +231,45 @@ _OF_ANSWERS: Mapping[str, Schema] = {
     "closed_by": said(reference("TextMatcher"), "server or client"),
     "finish_reason": said(reference("TextMatcher"), "why a choice ended"),
 }
-_CHECK: Schema = {
-    "type": "object",
-    "description": f"One check ({', '.join(CHECKS)}) with what it wants, and whom it is about.",
-    "properties": {**dict.fromkeys(CHECKS, ANY), "match": reference("CheckMatch")}
-    | {"prices": by_name(rows(NUMBER)), "arguments": by_name(ANY), "result": ANY},
-    "additionalProperties": False,
+_BOUNDS = either(WHOLE, FLAG, closed({"at_least": WHOLE, "at_most": WHOLE}))
+_DECLARED: Schema = closed(
+    {
+        "handles": one_of(get_args(Handling)),
+        "outcome": one_of(get_args(Outcome)),
+        "patience": said(NUMBER, "the longest silence that a client should bear, in seconds; 60 unless told"),
+        "least_attempts": said(WHOLE, "fewer are given up too early; 3 unless told"),
+        "most_attempts": said(WHOLE, "more are a storm; 10 unless told"),
+    }
+)
+_WANTED: Mapping[str, Schema] = {
+    "calls": said(_BOUNDS, "so many requests match"),
+    "never": said(FLAG, "none does"),
+    "spaced_at_least": said(NUMBER, "so many seconds lie between an answer and the next request"),
+    "in_order": said(rows(reference("CheckMatch")), "requests that match came one after the other"),
+    "concurrency": said(WHOLE, "no more were open at once"),
+    "tokens": said(NUMBER, "prompts and answers have no more tokens"),
+    "cost": said(NUMBER, "nor cost more, by the prices"),
+    "tool_called": said(TEXT, "an answer called this tool, with the arguments"),
+    "tool_answered": said(TEXT, "a request brought this tool's result"),
+    "schema": said(either(by_name(ANY), FLAG), "all bodies keep to this JSON Schema"),
+    "contract": said(FLAG, "all bodies keep to the vendor's contract"),
+    "cancelled": said(_BOUNDS, "the client left so many answers before their end"),
+    "all_used": said(FLAG, "every stub was used"),
+    "all_matched": said(FLAG, "every request was matched by a stub"),
+    "resilience": said(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
 }
+_CHECK: Schema = said(
+    closed(
+        {
+            **{name: _WANTED[name] for name in CHECKS},
+            "match": said(reference("CheckMatch"), "whom it is about; without it all that ask a model"),
+            "prices": by_name(rows(NUMBER), "for a million tokens of prompt and completion, by model; * is any"),
+            "arguments": by_name(ANY, "of a tool's call"),
+            "result": said(ANY, "of a tool"),
+        }
+    ),
+    "One check with what it wants, and whom it is about.",
+)
 _CALL = table(
     {
         "attempts": rows(said(WHOLE, "the number of an exchange")),
@@ -258,6 +303,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "ArmedFault": _ARMED,
     "CheckMatch": match_with(_OF_ANSWERS),
     "Check": _CHECK,
+    "Declared": said(_DECLARED, "What correct handling is, and what the application made of it."),
     "Verdict": _VERDICT,
     "Settings": _shown_settings(),
     "Changes": _settings(LIVE),

@@ -1,0 +1,79 @@
+"""The handle for tests in JavaScript and TypeScript: a module, and its types, made of the admin API's schemas."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from mockserver.core.installed import load_dialects
+from mockserver.core.version import __version__
+from mockserver.serving.admin.schemas import SCHEMAS
+
+_HERE = Path(__file__).parent / "js"
+_REFERENCE = re.compile(r"#/components/schemas/(\w+)")
+_PRIMITIVES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
+# What the types of the handle name.
+_NAMED = ("Match", "Reply", "ReplyFault", "ReplyError", "Stub", "Latency", "OwnSettings")
+_TOLD = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict")
+
+
+def client_files() -> dict[str, str]:
+    """The files of the handle by their names."""
+    module, types = ((_HERE / name).read_text(encoding="utf-8") for name in ("mockserver.mjs", "handle.d.mts"))
+    first = f"// mockserver {__version__}\n"
+    made = [f"export type Dialect = {_words(load_dialects())};", *(_declared(name) for name in _needed())]
+    return {"mockserver.mjs": first + module, "mockserver.d.mts": "\n".join([first + types, *made])}
+
+
+def _needed() -> Iterator[str]:
+    """The names of the schemas that the types need, each after who needs it first."""
+    wanted, seen = [*_NAMED, *_TOLD], set[str]()
+    while wanted:
+        name = wanted.pop(0)
+        if name not in seen:
+            seen.add(name)
+            yield name
+            wanted += _REFERENCE.findall(json.dumps(SCHEMAS[name]))
+
+
+def _declared(name: str) -> str:
+    schema = SCHEMAS[name]
+    return f"{_comment(schema)}export type {name} = {_type(schema)};\n"
+
+
+def _type(schema: Mapping[str, Any], indent: str = "") -> str:
+    """A schema as a type of TypeScript."""
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if "anyOf" in schema and "properties" not in schema:
+        return " | ".join(dict.fromkeys(_type(each, indent) for each in schema["anyOf"]))
+    if "enum" in schema:
+        return _words(schema["enum"])
+    kind = schema.get("type")
+    if kind == "array":
+        return f"({_type(schema['items'], indent)})[]"
+    if "properties" in schema:
+        return _table(schema, indent)
+    if kind == "object":
+        more = schema.get("additionalProperties", {})
+        return f"Record<string, {_type(more, indent) if isinstance(more, Mapping) else 'unknown'}>"
+    kinds = kind if isinstance(kind, list) else [str(kind)]
+    return " | ".join(dict.fromkeys(_PRIMITIVES.get(each, "unknown") for each in kinds))
+
+
+def _table(schema: Mapping[str, Any], indent: str) -> str:
+    inner, required = f"{indent}  ", schema.get("required", ())
+    keys = (
+        f"{_comment(value, inner)}{inner}{key}{'' if key in required else '?'}: {_type(value, inner)};\n"
+        for key, value in schema["properties"].items()
+    )
+    return f"{{\n{''.join(keys)}{indent}}}"
+
+
+def _comment(schema: Mapping[str, Any], indent: str = "") -> str:
+    return f"{indent}/** {schema['description']} */\n" if schema.get("description") else ""
+
+
+def _words(words: Iterable[object]) -> str:
+    return " | ".join(json.dumps(word) for word in words)

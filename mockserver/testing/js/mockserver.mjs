@@ -1,0 +1,278 @@
+// mockserver's handle for tests in JavaScript and TypeScript: Node.js 18 or newer, no packages.
+// Made by `mockserver client`, which makes it anew for a newer server; it is not meant to be changed.
+
+import { randomUUID } from "node:crypto";
+
+const ADMIN = "/_mockserver";
+const SECONDS = 5;
+// Stubs for the next requests go before all others.
+const NEXT = 1_000_000_000;
+
+/** A server that cannot be reached, or that refuses what is asked of it; the message says why. */
+export class MockServerError extends Error {
+  name = "MockServerError";
+}
+
+/** Checks that do not hold; `problems` says of each what was expected, what was found, and what came nearest. */
+export class VerificationError extends Error {
+  name = "VerificationError";
+
+  constructor(problems) {
+    super(problems.join("\n"));
+    this.problems = problems;
+  }
+}
+
+/** A server that runs. Tests ask it for a namespace each. */
+export class MockServer {
+  #token;
+  #clients;
+
+  constructor(url, token, clients) {
+    this.url = url;
+    this.#token = token;
+    this.#clients = clients;
+  }
+
+  /** The server at a URL; without one that of MOCKSERVER_URL, as `mockserver run` sets it, or of `mockserver serve`. */
+  static async connect({ url, token } = {}) {
+    const { MOCKSERVER_URL, MOCKSERVER_ADMIN_TOKEN } = process.env;
+    const base = (url ?? MOCKSERVER_URL ?? "http://127.0.0.1:8000").replace(/\/+$/, "");
+    const server = new MockServer(base, token ?? MOCKSERVER_ADMIN_TOKEN, new Map());
+    const { dialects } = await server.ask("GET", "", "/catalogue");
+    for (const { name, clients } of dialects) server.#clients.set(name, clients);
+    return server;
+  }
+
+  /** A namespace with stubs, faults, counters, journal and clock of its own; without a name one that nobody else has. */
+  namespace(name = `js-${randomUUID()}`, { dialect } = {}) {
+    if (!/^[^/\s]{0,200}$/.test(name))
+      throw new MockServerError(`${JSON.stringify(name)}: a namespace's name has no slash, no blank, at most 200 signs`);
+    if (dialect !== undefined) this.clientsOf(dialect);
+    return new Namespace(this, name, dialect);
+  }
+
+  /** How clients are led to a dialect. */
+  clientsOf(dialect) {
+    const found = this.#clients.get(dialect);
+    if (found) return found;
+    throw new MockServerError(`There is no dialect ${JSON.stringify(dialect)}. Known: ${this.dialects.join(", ")}`);
+  }
+
+  get dialects() {
+    return [...this.#clients.keys()];
+  }
+
+  /** What the admin API answers for a namespace. */
+  async ask(method, name, path, body, expected = []) {
+    const url = `${this.url}${ADMIN}${name && `/ns/${encodeURIComponent(name)}`}${path}`;
+    const headers = {
+      ...(this.#token && { authorization: `Bearer ${this.#token}` }),
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
+    let answer;
+    try {
+      answer = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    } catch (error) {
+      const why = error.cause?.message || error.cause?.code || error.message;
+      throw new MockServerError(`No mockserver at ${this.url}: ${why}. Is it running? mockserver serve`, { cause: error });
+    }
+    const text = await answer.text();
+    const told = parsed(text);
+    if (told !== undefined && (answer.ok || expected.includes(answer.status))) return told;
+    if (told?.error?.type === "mockserver_admin") throw new MockServerError(told.error.message);
+    throw new MockServerError(`${url} is no mockserver: ${answer.status} ${text.slice(0, 80)}`);
+  }
+}
+
+/** What a text is as JSON; undefined where it is none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+class Namespace {
+  #server;
+  #dialect;
+  #passing = 0;
+
+  constructor(server, name, dialect) {
+    this.name = name;
+    this.#server = server;
+    this.#dialect = dialect;
+  }
+
+  // --- where clients find it ---
+
+  get url() {
+    return this.name ? `${this.#server.url}/ns/${encodeURIComponent(this.name)}` : this.#server.url;
+  }
+
+  get apiKey() {
+    return this.name ? `mock-ns-${this.name}` : "mock-key";
+  }
+
+  baseUrl(dialect) {
+    const name = this.#named(dialect);
+    return `${this.url}/${name}${this.#server.clientsOf(name).native}`;
+  }
+
+  openaiBaseUrl(dialect) {
+    const name = dialect ?? this.#dialect;
+    return name === undefined ? `${this.url}/v1` : `${this.url}/${name}${this.#server.clientsOf(name).openai}`;
+  }
+
+  environment() {
+    const url = this.openaiBaseUrl();
+    const told = { OPENAI_BASE_URL: url, OPENAI_API_BASE: url, OPENAI_API_KEY: this.apiKey };
+    for (const name of this.#server.dialects) {
+      const { urls, keys, more } = this.#server.clientsOf(name);
+      for (const variable of urls) told[variable] = this.baseUrl(name);
+      for (const variable of keys) told[variable] = this.apiKey;
+      Object.assign(told, more);
+    }
+    return told;
+  }
+
+  // --- what clients are answered ---
+
+  on(match = {}) {
+    return new Stubbing(this, { match });
+  }
+
+  next(requests = 1) {
+    this.#passing += 1;
+    return new Stubbing(this, { name: `next ${this.#passing}`, times: requests, priority: NEXT });
+  }
+
+  async stub(table) {
+    const { added } = await this.#ask("POST", "/stubs", table);
+    return added[0];
+  }
+
+  async settle(settings) {
+    await this.#ask("PUT", "/settings?merge=1", settings);
+  }
+
+  async advance(seconds) {
+    return (await this.#ask("POST", "/clock", { advance: seconds })).ahead;
+  }
+
+  async reset() {
+    await this.#ask("POST", "/reset");
+  }
+
+  // --- what clients have done ---
+
+  async exchanges() {
+    // Answers that end in a moment have ended.
+    await this.#wait("seconds=0.25");
+    return (await this.#ask("GET", "/journal?full=1&limit=1000000")).exchanges;
+  }
+
+  async requests() {
+    return (await this.exchanges()).filter(({ question }) => question);
+  }
+
+  async last() {
+    const last = (await this.requests()).at(-1);
+    if (last) return last;
+    throw new MockServerError(`There was no request yet. Does the client ask this namespace? Its URL is ${this.url}`);
+  }
+
+  async unmatched() {
+    return (await this.#ask("GET", "/journal/unmatched")).exchanges;
+  }
+
+  async verify(...checks) {
+    const told = await this.#ask("POST", "/verify", { checks }, [417]);
+    const problems = told.checks.filter(({ passed }) => !passed).map(({ problem }) => problem);
+    if (problems.length) throw new VerificationError(problems);
+  }
+
+  async verdict(declared = {}) {
+    return this.#ask("GET", `/report?${new URLSearchParams(declared)}`);
+  }
+
+  async waitForRequests(number, seconds = SECONDS) {
+    if (await this.#wait(`requests=${number}&seconds=${seconds}`)) return this.requests();
+    const { opened } = await this.#ask("GET", "/journal?limit=0");
+    throw new MockServerError(`Waited ${seconds} s for ${number} requests; there were ${opened}. The URL is ${this.url}`);
+  }
+
+  async waitIdle(seconds = SECONDS) {
+    if (!(await this.#wait(`seconds=${seconds}`)))
+      throw new MockServerError(`Waited ${seconds} s for every answer to end; some have not`);
+  }
+
+  async #wait(query) {
+    return (await this.#ask("GET", `/wait?${query}`)).happened;
+  }
+
+  #ask(method, path, body, expected) {
+    return this.#server.ask(method, this.name, path, body, expected);
+  }
+
+  #named(dialect) {
+    const name = dialect ?? this.#dialect;
+    if (name === undefined) throw new MockServerError('Whose base URL? Say a dialect, such as baseUrl("cerebras")');
+    return name;
+  }
+}
+
+class Stubbing {
+  #namespace;
+  #table;
+
+  constructor(namespace, table) {
+    this.#namespace = namespace;
+    this.#table = table;
+  }
+
+  times(number) {
+    return this.#with({ times: number });
+  }
+
+  priority(number) {
+    return this.#with({ priority: number });
+  }
+
+  named(name) {
+    return this.#with({ name });
+  }
+
+  reply(reply) {
+    return this.#add({ reply });
+  }
+
+  replies(...replies) {
+    return this.#add({ replies });
+  }
+
+  script(...steps) {
+    return this.#add({ script: steps });
+  }
+
+  error(kind, more = {}) {
+    return this.#add({ error: { error: kind, ...more } });
+  }
+
+  fault(kind, more = {}) {
+    return this.#add({ faults: [{ kind, ...more }] });
+  }
+
+  latency(latency) {
+    return this.#add({ latency });
+  }
+
+  #with(more) {
+    return new Stubbing(this.#namespace, { ...this.#table, ...more });
+  }
+
+  #add(answer) {
+    return this.#namespace.stub({ ...this.#table, ...answer });
+  }
+}
