@@ -41,6 +41,20 @@ def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
     assert "curl -N http://127.0.0.1" in page.get_by_role("region", name="An example").inner_text()
 
 
+def test_the_list_says_why_a_request_was_refused(open_page: Open, mock: MockServer) -> None:
+    exchange(mock.url, "POST", "/ovms/v3/completions", b'{"model": "m"}')
+    exchange(mock.url, "POST", "/cerebras/v1/chat/completions", b"{}")
+    page = open_page()
+    expect(page.locator(".exchange")).to_have_count(2)
+    unknown, invalid = rows(page)
+    assert "unknown path" in unknown
+    assert unknown.count("/cerebras/v1/chat/completions") == 1
+    assert "POST" in unknown
+    assert "invalid request" in invalid
+    page.get_by_role("searchbox").fill("unknown_path")
+    expect(page.locator(".exchange")).to_have_count(1)
+
+
 def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Open, mock: MockServer) -> None:
     page = open_page()
     expect(page.locator(".link")).to_have_text("live")

@@ -165,7 +165,7 @@ function draw(line, element) {
   const running = isRunning(line);
   fill(element,
     h("span", { class: `badge ${kind}` }, line.status),
-    h("span", { class: "what" }, line.dialect ? `${line.dialect} ${line.operation ?? ""} ` : "", h("small", null, line.model ?? `${line.method} ${line.path}`)),
+    h("span", { class: "what" }, line.dialect ? `${line.dialect} ${line.operation ?? ""} ` : "", h("small", null, line.model ?? line.method)),
     h("span", { class: "took" }, running ? clockTime(line.at) : `${duration(line.outcome.seconds)} · ${clockTime(line.at)}`),
     h("span", { class: "said" }, shortened(line.prompt || line.decision.message || line.path, 160)),
     h("span", { class: "marks" }, marks(line)),
@@ -176,6 +176,7 @@ function draw(line, element) {
 /** @param {Line} line */
 function marks(line) {
   const shown = line.decision.faults.slice(0, 2).map((kind) => h("span", { class: "badge bad" }, kind));
+  if (line.decision.kind) shown.push(h("span", { class: "badge warn" }, shortened(line.decision.kind.replaceAll("_", " "), 24)));
   if (line.decision.rule) shown.push(h("span", { class: "badge plan" }, shortened(line.decision.rule, 18)));
   if (hasLeft(line)) shown.push(h("span", { class: "badge warn" }, "left"));
   if (isUnmatched(line)) shown.push(h("span", { class: "badge warn" }, "unmatched"));
