@@ -1,8 +1,11 @@
 """The command `mockserver stubs`: recorded traffic becomes stubs that give the recorded answers again."""
 
 import base64
+import gzip
 import json
+import sys
 import tomllib
+import zlib
 from collections.abc import Mapping
 from contextlib import suppress
 from http.client import HTTPException
@@ -11,6 +14,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+import yaml
 
 from mockserver import MockServer
 from mockserver.cli import main
@@ -44,9 +48,31 @@ ASKED: list[tuple[str, str, Any]] = [
 ]
 
 
+def interaction(asked: tuple[str, str, Any], answer: Transcript, *, packed: bool = False) -> dict[str, Any]:
+    """An exchange as vcrpy writes it: headers with lists of values, a packed body as it came."""
+    method, path, body = asked
+    headers: dict[str, list[str]] = {"accept": ["*/*"], "content-type": ["application/json"], "cookie": []}
+    answered: dict[str, list[str]] = {}
+    for name, value in (*answer.headers, *([("Content-Encoding", "gzip")] if packed else [])):
+        answered.setdefault(name.title(), []).append(value)
+    return {
+        "request": {
+            "method": method,
+            "uri": f"http://mock.example:8000{path}",
+            "headers": headers,
+            "body": None if body is None else json.dumps(body),
+        },
+        "response": {
+            "status": {"code": answer.status, "message": "whatever"},
+            "headers": answered,
+            "body": {"string": gzip.compress(answer.body) if packed else answer.body.decode()},
+        },
+    }
+
+
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Transcript]]:
-    """A folder with two recordings of the same traffic, and the answers that were given."""
+    """A folder with recordings of the same traffic, and the answers that were given."""
     folder = tmp_path_factory.mktemp("recorded")
     with MockServer(seed=7) as server:
         server.on(dialect="cerebras", body={"$.max_tokens": 8}, stream=False).once().error("rate_limit", retry_after=3)
@@ -54,6 +80,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Trans
         for kind in ("jsonl", "har"):
             with urlopen(f"{server.url}/_mockserver/journal.{kind}") as answer:
                 (folder / f"journal.{kind}").write_bytes(answer.read())
+    pairs = list(zip(ASKED, answers, strict=True))
+    packed = [interaction(*pair, packed=number % 2 == 1) for number, pair in enumerate(pairs)]
+    (folder / "journal.yaml").write_text(yaml.dump({"interactions": packed, "version": 1}), encoding="utf-8")
+    plain = {"version": 1, "interactions": [interaction(*pair) for pair in pairs]}
+    (folder / "journal.json").write_text(json.dumps(plain, indent=4), encoding="utf-8")
     return folder, answers
 
 
@@ -61,7 +92,7 @@ def header(answer: Transcript, name: str) -> str | None:
     return dict(answer.headers).get(name)
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "har"])
+@pytest.mark.parametrize("kind", ["jsonl", "har", "yaml", "json"])
 def test_every_recorded_answer_comes_back_byte_for_byte(
     kind: str, recorded: tuple[Path, list[Transcript]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -234,6 +265,94 @@ LOOKALIKES: list[tuple[str, Any]] = [
 ]
 
 
+URI = "https://api.cerebras.ai/v1/completions?x=1"
+REQUEST: dict[str, Any] = {"method": "POST", "uri": URI, "headers": {"Content-Type": ["application/json"]}}
+QUESTION = '{"model": "m", "prompt": "hello"}'
+OK = {"status": {"code": 200, "message": "OK"}}
+KIND = {"content-type": ["text/plain"]}
+GZIP, DEFLATE = {**KIND, "Content-Encoding": "gzip"}, {**KIND, "Content-Encoding": ["deflate"]}
+OLD = {"status_code": 200, "http_version": "HTTP/1.1", "headers": KIND, "content": "It rains."}
+
+
+def squeezed(body: bytes, bits: int) -> bytes:
+    """A body as `deflate`, in one of its two forms."""
+    packer = zlib.compressobj(wbits=bits)
+    return packer.compress(body) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    "request_body, response",
+    [
+        ({"body": QUESTION}, {**OK, "headers": KIND, "body": {"string": "It rains."}}),
+        ({"body": QUESTION.encode()}, {**OK, "headers": KIND, "body": {"string": b"It rains."}}),
+        ({"body": {"string": QUESTION}}, OLD),
+        ({"body": QUESTION}, {**OK, "headers": KIND, "body": {"base64_string": "SXQgcmFpbnMu"}}),
+        ({"body": QUESTION}, {**OK, "headers": GZIP, "body": {"string": gzip.compress(b"It rains.")}}),
+        ({"body": QUESTION}, {**OK, "headers": DEFLATE, "body": {"string": squeezed(b"It rains.", 15)}}),
+        ({"body": QUESTION}, {**OK, "headers": DEFLATE, "body": {"string": squeezed(b"It rains.", -15)}}),
+    ],
+)  # fmt: skip
+def test_a_cassette_may_hold_bodies_in_every_way_that_there_is(
+    tmp_path: Path, request_body: dict[str, Any], response: dict[str, Any]
+) -> None:
+    cassette = tmp_path / "one.yaml"
+    told = {"interactions": [{"request": {**REQUEST, **request_body}, "response": response}], "version": 1}
+    cassette.write_text("---\n# a cassette\n" + yaml.dump(told, sort_keys=False))
+    assert main(["stubs", str(cassette), "--out", str(tmp_path / "made")]) == 0
+    with MockServer(stubs=str(tmp_path / "made"), unmatched="refuse") as server:
+        answer = exchange(server.url, "POST", "/cerebras/v1/completions", {"model": "m", "prompt": "hello"})
+    assert (answer.status, answer.body, header(answer, "content-type")) == (200, b"It rains.", "text/plain")
+
+
+def test_a_cassette_may_hold_the_json_that_a_body_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"headers": {"content-type": ["application/json"], "content-encoding": ["gzip"]}, "parsed_body": {"n": [1]}}
+    asked = {**REQUEST, "parsed_body": json.loads(QUESTION)}
+    (tmp_path / "one.yaml").write_text(yaml.dump({"interactions": [{"request": asked, "response": {**OK, **told}}]}))
+    assert main(["stubs", str(tmp_path / "one.yaml")]) == 0
+    assert tomllib.loads(capsys.readouterr().out)["stub"][0]["reply"]["body"] == '{"n":[1]}'
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("interactions: [", "one.yaml: is no YAML: while parsing a flow node"),
+        ("interactions: !!python/object/apply:os.getcwd []", "one.yaml: is no YAML: could not determine a constructor"),
+        ("interactions: 7", "one.yaml: is no recording; wanted is a journal "),
+        ("interactions: [{request: 7}]", "one.yaml: interaction 1: is no exchange ("),
+        ("interactions:\n- request: {method: POST, uri: 'http://x/', headers: {}, body: 7}\n"
+         "  response: {headers: {}, status: {code: 200}}", "interaction 1: is no exchange (TypeError: body: neither a"),
+    ],
+)  # fmt: skip
+def test_what_is_no_cassette_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, complaint: str
+) -> None:
+    (tmp_path / "one.yaml").write_text(text)
+    assert main(["stubs", str(tmp_path / "one.yaml")]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_body_that_nobody_can_unpack_is_told_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = [
+        {**OK, "headers": {"content-encoding": [packing]}, "body": {"string": b"\x8b\x04\x80It rains."}}
+        for packing in ("br", "gzip")
+    ]
+    interactions = [{"request": {**REQUEST, "body": QUESTION}, "response": each} for each in told]
+    (tmp_path / "one.yaml").write_text(yaml.dump({"interactions": interactions}))
+    assert main(["stubs", str(tmp_path / "one.yaml")]) == 1
+    first, second, _ = capsys.readouterr().err.splitlines()
+    assert "interaction 1: its answer is packed (br); record it with decode_compressed_response=True; left" in first
+    assert "interaction 2: its answer says that it is packed (gzip), and is not; left out" in second
+
+
+def test_where_nobody_reads_yaml_a_cassette_says_what_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    (tmp_path / "one.yaml").write_text("interactions: []\nversion: 1\n")
+    assert main(["stubs", str(tmp_path / "one.yaml")]) == 2
+    assert "one.yaml: is YAML, which PyYAML reads: pip install pyyaml" in capsys.readouterr().err
+
+
 def test_of_requests_that_look_alike_each_has_its_own_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -373,9 +492,9 @@ def test_requests_that_no_match_can_tell_apart_are_told(tmp_path: Path, capsys: 
 @pytest.mark.parametrize(
     "content, complaint",
     [
-        ("", "is empty; wanted is a journal (journal.jsonl of the admin API), or an HTTP Archive (HAR)"),
+        ("", "is empty; wanted is a journal (journal.jsonl of the admin API), an HTTP Archive (HAR), or a cassette"),
         ("nonsense", "line 1: is no JSON"),
-        ('{"a": 1}', "is JSON, but no recording; wanted is"),
+        ('{"a": 1}', "is no recording; wanted is"),
         ('{"number": 1, "answer": {}}', "line 1: is no exchange (KeyError: 'request'); wanted is"),
         ('{"log": {"entries": [{}]}}', "entry 1: is no exchange (KeyError: 'request'); wanted is"),
     ],

@@ -68,9 +68,9 @@ MAKING = (
     Command(
         "stubs",
         _stubs,
-        "make stubs of recorded traffic: a journal, or an HTTP Archive (HAR)",
+        "make stubs of recorded traffic: a journal, an HTTP Archive (HAR), a cassette of vcrpy",
         (
-            argument("recording", type=Path, metavar="FILE", help="journal.jsonl or *.har; - reads standard input"),
+            argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - reads standard input"),
             argument("--out", type=Path, metavar="DIR", help="where the stub file and long bodies go"),
             argument("--pace", action="store_true", help="answer as fast as was recorded, on the average"),
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.control.journal.masking import is_secret
-from mockserver.control.recordings.traffic import Recorded
+from mockserver.control.recordings.recorded import Recorded
 
 # Longer bodies have files of their own, and so have streams.
 _LONG = 1500

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.masking import is_secret
 from mockserver.control.plan import Question, hear
+from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import Answers, essence
-from mockserver.control.recordings.traffic import Lost, Recorded
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.control.toml_writing import is_writable

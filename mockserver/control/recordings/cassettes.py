@@ -1,0 +1,85 @@
+"""An interaction of a cassette, as vcrpy writes it in YAML or JSON, with the bodies that came packed unpacked."""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from mockserver.control.recordings.recorded import LostError, Recorded, lower
+
+# zlib reads gzip too where it is told to look for itself.
+_EITHER = 32 + zlib.MAX_WBITS
+# Some servers send what is called deflate without its frame.
+_PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
+
+
+def of_cassette(place: str, told: Mapping[str, Any]) -> Recorded:
+    """One interaction. Raises LostError where it cannot be given again."""
+    request, response = told["request"], told["response"]
+    target = urlsplit(request["uri"])
+    answered = _headers(response)
+    return Recorded(
+        place=place,
+        method=request["method"],
+        host=target.hostname or "",
+        path=target.path or "/",
+        query=target.query,
+        headers=_headers(request),
+        body=_body(request, "body"),
+        status=_status(response),
+        answered=answered,
+        answer=_unpacked(_body(response, "content" if "content" in response else "body"), answered),
+    )
+
+
+def _status(response: Mapping[str, Any]) -> int:
+    """The status, where cassettes have it, or where those of older versions do."""
+    code = response["status"]["code"] if "status" in response else response["status_code"]
+    if not isinstance(code, int):
+        raise TypeError("status: no number")
+    return code
+
+
+def _headers(message: Mapping[str, Any]) -> Mapping[str, str]:
+    """Headers, each of which has a value or a list of them."""
+    told = (
+        (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
+    )
+    return lower((name, str(value)) for name, value in told)
+
+
+def _body(message: Mapping[str, Any], key: str) -> bytes:
+    """A body: a text, bytes, nothing, a table of one of them, or (as some serializers have it) the JSON that it was."""
+    if "parsed_body" in message:
+        return orjson.dumps(message["parsed_body"])
+    value = message.get(key)
+    if isinstance(value, Mapping):
+        if "base64_string" in value:
+            return base64.b64decode(value["base64_string"], validate=True)
+        value = value.get("string")
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, bytes):
+        raise TypeError(f"{key}: neither a text nor bytes")
+    return value
+
+
+def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
+    """A body as the client read it."""
+    packing = headers.get("content-encoding", "identity").strip().lower()
+    if packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
+        # Some recorders unpack bodies and leave the header.
+        return body
+    if packing not in _PACKINGS:
+        raise LostError(f"its answer is packed ({packing}); record it with decode_compressed_response=True")
+    for bits in _PACKINGS[packing]:
+        try:
+            return zlib.decompress(body, bits)
+        except zlib.error:
+            continue
+    raise LostError(f"its answer says that it is packed ({packing}), and is not")
