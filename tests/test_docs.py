@@ -22,7 +22,7 @@ from mockserver.cli import _parser, main
 from mockserver.commands.settled import settings_of
 from mockserver.control.config import from_toml
 from mockserver.control.names import check_names
-from mockserver.control.options import OPTIONS, from_environment, from_texts, settle
+from mockserver.control.options import OPTIONS, from_environment, from_texts, settle, strange_variables
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names
@@ -133,6 +133,57 @@ def test_every_example_of_a_compose_file_sets_variables_that_there_are(block: Bl
     told = [pair for service in services for pair in service.get("environment", {}).items()]
     ours = {name: value for name, value in told if name.startswith("MOCKSERVER_")}
     assert len(from_environment(ours)) == len(ours) > 0
+
+
+MANIFESTS = [
+    manifest for block in blocks("yaml") if "apiVersion:" in block.code for manifest in yaml.safe_load_all(block.code)
+]
+
+
+def of_kind(kind: str) -> Any:
+    """The one manifest of a kind."""
+    [found] = [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
+    return found
+
+
+def test_the_deployment_asks_and_tells_what_there_is(own_server: MockServer) -> None:
+    pod = of_kind("Deployment")["spec"]["template"]
+    [container] = pod["spec"]["containers"]
+    probes = [container[name]["httpGet"]["path"] for name in ("startupProbe", "livenessProbe", "readinessProbe")]
+    figures = pod["metadata"]["annotations"]["prometheus.io/path"]
+    assert [exchange(own_server.url, "GET", path).status for path in (*probes, figures)] == [200] * 4
+    told = {each["name"]: each.get("value", "secret") for each in container["env"]}
+    assert strange_variables(told) == []
+    assert from_environment(told) == {"log_format": "json", "admin_token": "secret"}
+    files = of_kind("ConfigMap")["data"]
+    mount = container["volumeMounts"][0]
+    assert told["MOCKSERVER_CONFIG"] in {f"{mount['mountPath']}/{name}" for name in files}
+    for name, text in files.items():
+        check_names(settle(from_toml(text, name)), operations_of(load_dialects()))
+
+
+def test_the_deployment_is_reached_by_its_service_and_keeps_to_the_image() -> None:
+    service, deployment = of_kind("Service")["spec"], of_kind("Deployment")["spec"]
+    pod = deployment["template"]
+    [container], [port] = pod["spec"]["containers"], service["ports"]
+    assert service["selector"] == deployment["selector"]["matchLabels"] == pod["metadata"]["labels"]
+    assert {"name": port["targetPort"], "containerPort": port["port"]} in container["ports"]
+    assert pod["metadata"]["annotations"]["prometheus.io/port"] == str(port["port"])
+    assert f"EXPOSE {port['port']}\n" in (ROOT / "Dockerfile").read_text()
+    assert container["image"].endswith(f"llm-mockserver:{mockserver.__version__}")
+    assert (
+        container["securityContext"]["readOnlyRootFilesystem"] is container["securityContext"]["runAsNonRoot"] is True
+    )
+
+
+@pytest.mark.parametrize("block", [each for each in blocks("yaml") if "jobs:" in each.code], ids=_first_words)
+def test_every_command_of_a_job_is_one(block: Block) -> None:
+    steps = [step for job in yaml.safe_load(block.code)["jobs"].values() for step in job["steps"]]
+    ours = [shlex.split(step["run"])[1:] for step in steps if step.get("run", "").startswith("mockserver ")]
+    assert [words[0] for words in ours] == ["check", "run"]
+    for words in ours:
+        before = words[: words.index("--")] if "--" in words else words
+        assert _parser(before).parse_args(before).config == Path("deploy/mock.toml")
 
 
 WISHES: dict[str, Callable[[str], object]] = {

@@ -125,8 +125,9 @@ class Router:
         return self._within(self._alone, method, path) if self._alone is not None else None
 
     def nearest(self, path: str) -> list[str]:
-        """Paths that are served and look like this one; failing that, where the dialects begin."""
-        near = close_matches(path, self.served(), 4, 0.5)
+        """Paths that are served and look like this one, which is none; failing that, where the dialects begin."""
+        # A path may be served in another edition alone: where this one is asked for, it is no way out.
+        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
         return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
     def served(self) -> list[str]:
