@@ -56,7 +56,7 @@ _COUNTS = {
 def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
     """A matcher of values: one of them, or what is said of it by words."""
     meanings: Mapping[str, Schema] = {
-        "equals": value if value else ANY,
+        "equals": value,
         "contains": said(TEXT, "a part of it"),
         "regex": said(TEXT, "searched for in the whole text, as by Python's re"),
         "one_of": {**rows(value), "minItems": 1},
@@ -65,7 +65,8 @@ def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
         "exists": said(FLAG, "whether it is there at all"),
         "not": reference(own),
     }
-    plain = value if value else {"type": ["string", "number", "boolean", "null"]}
+    # An object says words, and a list is said by one of them.
+    plain = value or {"type": ["string", "number", "boolean", "null"]}
     told = closed({word: meanings[word] for word in MATCHERS if word in words})
     return either(plain, {**told, "minProperties": 1})
 
