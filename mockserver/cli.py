@@ -1,4 +1,6 @@
-"""The command line: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, health."""
+"""The command line: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, health,
+completion.
+"""
 
 import argparse
 import os
@@ -16,7 +18,26 @@ from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
 
-COMMANDS: tuple[Command, ...] = (*SERVING, *LOOKING, *MAKING, *JUDGING)
+
+def _completion(options: argparse.Namespace) -> int:
+    from mockserver.commands.completing import completion
+
+    sys.stdout.write(completion(COMMANDS))
+    return 0
+
+
+COMMANDS: tuple[Command, ...] = (
+    *SERVING,
+    *LOOKING,
+    *MAKING,
+    *JUDGING,
+    Command(
+        "completion",
+        _completion,
+        "print what bash and zsh complete the command line by",
+        about='In ~/.bashrc or ~/.zshrc: eval "$(mockserver completion)"',
+    ),
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

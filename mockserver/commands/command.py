@@ -17,7 +17,7 @@ class Command(NamedTuple):
     """A command: what runs it, its own arguments, and whether it takes all settings too.
 
     Its help tells `about` it more than its line in the list of commands, and of the settings those that `matter`, where
-    not all of them do.
+    not all of them do. `words` are those of which its first place is one.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Command(NamedTuple):
     takes_settings: bool = False
     about: str = ""
     matter: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @property
     def usage(self) -> str:

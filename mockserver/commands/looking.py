@@ -159,6 +159,7 @@ LOOKING = (
             argument("file", metavar="KIND", help="of which files: config, or stubs"),
             argument("--out", type=Path, metavar="FILE", help="where it goes (default: the standard output)"),
         ),
+        words=("config", "stubs"),
         about="Save it beside the file and name it there: a first line #:schema ./mock.schema.json in TOML, a key "
         "$schema in JSON. It knows the dialects that are installed; what goes together, mockserver check knows.",
     ),
