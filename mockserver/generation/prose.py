@@ -15,6 +15,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
+from mockserver.generation.dialogues import gives_the_word, is_dialogue
 from mockserver.generation.records import people
 from mockserver.generation.reports import report, results
 from mockserver.generation.subject import Brief, brief
@@ -24,10 +25,11 @@ _CODE_NAMES = {
     "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
+# After these a turn needs no blank.
+_ENDS_OF_TURNS = frozenset(" \t\n>")
 # The phrase of what comes up again and again within one text, but hardly ever after it.
 _own_phrase = lru_cache(maxsize=64)(fresh_phrase)
-# The end of a dialogue in which the model has the word, and that of code which has just begun.
-_TURN = re.compile(r"(?:^|\n)\s*(?:A|Answer|Assistant|AI|Bot|Ответ)\s*:\s*$", re.IGNORECASE)
+# The end of code which has just begun.
 _CODE_BEGUN = re.compile(
     r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
 )
@@ -57,18 +59,13 @@ def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Itera
         return chain(report(found, about.language, draws), story.close())
     if prompt.chat:
         return story.answer()
-    if _is_turn(prompt.topic[-80:]):
-        return story.answer(lead=" ")
+    if gives_the_word(prompt.topic):
+        return story.answer(lead="" if prompt.topic[-1] in _ENDS_OF_TURNS else " ")
     if _code_begun(prompt.topic[-200:]):
         return story.rest_of_code(prompt.topic[-200:])
-    if _asks(prompt.topic):
+    if _asks(prompt.topic) or is_dialogue(prompt.topic):
         return story.answer(lead="\n\n")
     return story.continuation(prompt.text)
-
-
-def _is_turn(tail: str) -> bool:
-    """Whether a dialogue's last line gives the model the word."""
-    return tail.rstrip().endswith(":") and _TURN.search(tail) is not None
 
 
 def _code_begun(tail: str) -> re.Match[str] | None:

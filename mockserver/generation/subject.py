@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from mockserver.generation import corpus
+from mockserver.generation.dialogues import last_turn
 
 _STRETCH = 1200
 _SUBJECT_WORDS = 6
@@ -173,6 +174,7 @@ class Brief(NamedTuple):
 
 def brief(topic: str) -> Brief:
     """Read the brief out of the part of a prompt that asks for something."""
+    topic = last_turn(topic)
     return _brief(topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}")
 
 
