@@ -37,6 +37,20 @@ _DENSE_NAME = re.compile(
 )
 _ENDING = re.compile("['\u2019][a-zçğıöşü]{1,5}$")
 _DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "昨天", "昨日", "오늘", "내일", "지금"])
+# Orders that begin a sentence, and so a name, with a capital; and what only follows an order: "Invent a person".
+_ORDERS = frozenset((
+    "analyse", "analyze", "classify", "consider", "extract", "given", "identify", "imagine", "introduce", "invent",
+    "meet", "parse", "read", "recognise", "recognize", "register", "save", "store",
+))  # fmt: skip
+_ORDERED = re.compile(
+    r"[ ](?:an?|some|any|me|us|my|our|your|ein(?:en?|er|em)?|mir|uns|une?|una|uno|uma?|des)[ ]", re.IGNORECASE
+)
+# Forms of an answer, which name nothing that it is about.
+_FORMATS = frozenset(("JSON", "YAML", "XML", "CSV", "HTML", "Markdown"))
+# The unit of an age.
+_YEARS = frozenset(
+    map(stem, ("year", "jahre", "jahren", "ans", "años", "anni", "anos", "лет", "год", "года", "років", "рік", "роки"))
+)
 _UNITLESS = frozenset(
     stem(word)
     for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
@@ -74,7 +88,8 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
     found = [
         name
         for each in found
-        if (name := _without_lead(each, stopwords, about) if _opens(stretch, each.start) else each)
+        if (name := _without_lead(each, stretch, stopwords) if _opens(stretch, each.start) else each)
+        and name.text not in _FORMATS
         and not terms(name.text) & about
     ]
     if not found:
@@ -119,14 +134,14 @@ def _meant(text: str) -> tuple[tuple[frozenset[str], "_Read"], ...]:
 
 
 def number_for(parameter: str, topic: str) -> Iterator[str]:
-    """Numbers of the prompt that may be meant: one whose unit is the parameter's name, else the only one.
+    """Numbers of the prompt that may be meant: one whose unit is the parameter's name, or an age's, else the only one.
 
     An only number with another unit is meant by a parameter that has none of its own: an amount, a price, an id.
     """
     found = list(_NUMBER.finditer(topic[:_STRETCH]))
     words = set(map(stem, words_in(parameter)))
     for match in found:
-        if match[1] and stem(match[1]) in words:
+        if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
             yield _digits(match)
     if len(found) == 1 and (found[0][1] is None or words & _UNITLESS):
         yield _digits(found[0])
@@ -146,14 +161,20 @@ def _opens(topic: str, place: int) -> bool:
     return topic[:place].rstrip()[-1:] in ("", ".", "!", "?", ":", "\n")
 
 
-def _without_lead(name: Name, stopwords: frozenset[str], about: frozenset[str]) -> Name | None:
+def _without_lead(name: Name, topic: str, stopwords: frozenset[str]) -> Name | None:
     """The name without the words that begin its sentence: `What`, `Compare`, `Book`; None when nothing is left."""
     words = list(re.finditer(r"\S+", name.text))
-    while words and (words[0][0].lower() in stopwords or any(map(is_concept, terms(words[0][0])))):
+    while words and _leads(words[0][0], stopwords):
         words.pop(0)
-    if not words:
+    if not words or (len(words) == 1 and words[0].start() == 0 and _ORDERED.match(topic, name.end)):
         return None
     return Name(name.text[words[0].start() :], name.start + words[0].start(), name.end)
+
+
+def _leads(word: str, stopwords: frozenset[str]) -> bool:
+    """Whether a word asks or orders rather than names."""
+    lowered = word.lower()
+    return lowered in stopwords or lowered in _ORDERS or any(map(is_concept, terms(word)))
 
 
 def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
@@ -161,9 +182,9 @@ def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Names that do not begin a sentence first: the first word of one is capital anyway."""
+    """Single words that begin a sentence last: the first word of one is capital anyway."""
     found = names(topic, about)
-    inner = [name for name in found if not _opens(topic, name.start)]
+    inner = [name for name in found if " " in name.text or not _opens(topic, name.start)]
     return (name.text for name in (*inner, *(name for name in found if name not in inner)))
 
 

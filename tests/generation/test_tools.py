@@ -269,6 +269,31 @@ def test_what_the_prompt_plainly_names_is_in_the_arguments(tool: Tool, prompt: s
         assert {name: arguments.get(name) for name in expected} == expected
 
 
+@pytest.mark.parametrize(
+    "prompt, expected",
+    [
+        ("Extract Jason is 25 years old.", {"name": "Jason", "age": 25}),
+        ("Extract: Anna Lee, 31 years, lives at 5 Hill Road", {"name": "Anna Lee", "age": 31}),
+        ("Meet Ada Lovelace, 36.", {"name": "Ada Lovelace", "age": 36}),
+        ("Ивану 40 лет, у него 2 кота", {"age": 40}),
+    ],
+)
+def test_a_form_that_is_filled_by_a_call_holds_whom_the_prompt_names(prompt: str, expected: Schema) -> None:
+    person = Tool("final_result", "The final response", properties("name", "age", name=TEXT, age={"type": "integer"}))
+    [(_, arguments)] = called(chat(prompt, tools=(person,), mode="required"))
+    assert {name: arguments[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    "prompt", ["Invent a person", "Invent a person as JSON", "Erfinde eine Figur", "Inventa una persona", "Describe me"]
+)
+def test_an_order_is_nobodys_name(prompt: str) -> None:
+    person = Tool("final_result", "The final response", properties("name", name=TEXT))
+    for key in range(5):
+        [(_, arguments)] = called(chat(prompt, tools=(person,), mode="required"), key)
+        assert arguments["name"] not in ("Invent", "JSON", "Erfinde", "Inventa", "Describe")
+
+
 @pytest.mark.parametrize("order", [("city", "unit"), ("unit", "city")])
 def test_a_name_that_one_property_has_taken_is_no_guess_for_another(order: tuple[str, str]) -> None:
     tool = Tool("get_weather", "Get the current weather", properties(*order, **dict.fromkeys(order, TEXT)))
