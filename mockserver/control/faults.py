@@ -181,7 +181,7 @@ def wished(heard: Question | Plan) -> tuple[Fault, ...]:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
         if not _fits(fault, heard):
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(fault, heard.visit)}")
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(fault, heard)}")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise WishError(
                 "X-Mockserver-Fault: times, every, skip, share, from, for and match are for rules, not for a request"
@@ -206,16 +206,24 @@ def _knows_the_end(fault: Fault, visit: Visit) -> bool:
     return reason is None or reason in visit.landing.dialect.finish_reasons
 
 
-def _target(fault: Fault, visit: Visit) -> str:
+def _target(fault: Fault, heard: Question | Plan) -> str:
     """What a fault strikes, where it cannot strike a request."""
-    kind, dialect = FAULTS[fault.kind], visit.landing.dialect
-    if not _knows_the_end(fault, visit):
+    kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
+    if not _knows_the_end(fault, heard.visit):
         return f"what ends by {fault.settings['reason']}; {dialect.name} knows {' and '.join(dialect.finish_reasons)}"
     if kind.listens:
         return "the listener, and so everybody: arm it with --fault, in a config, or by the admin API"
+    if isinstance(heard, Plan) and heard.rejection is not None:
+        return f"answers, and this request is refused: {_reason(heard.rejection)}"
     if kind.streams:
         return "streams, and this request asks for none"
     return "tool calls, and this request offers no tools" if kind.calls else "what a model says"
+
+
+def _reason(rejection: Rejection) -> str:
+    """Why a request is refused, on one line."""
+    violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in rejection.violations)
+    return " ".join(rejection.message.split()) or violations or rejection.kind.replace("_", " ")
 
 
 def _draw(visit: Visit, attempt: int, name: str) -> float:

@@ -150,6 +150,19 @@ def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_tol
 
 
 @every_shape
+@pytest.mark.parametrize("fault", ["cut", "refusal"])
+def test_a_wish_for_an_answer_to_what_is_refused_tells_why_it_is_refused(shape: Shape, fault: str) -> None:
+    refused = f"{fault!r} strikes answers, and this request is refused: .*temperature"
+    with pytest.raises(WishError, match=refused):
+        shape.stream("hi", fault=fault, temperature="warm")
+
+
+def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> None:
+    with pytest.raises(WishError, match="'refusal' strikes what a model says"):
+        ask("cerebras", None, path="/v1/models", method="GET", headers={"x-mockserver-fault": "refusal"})
+
+
+@every_shape
 @pytest.mark.parametrize("kind", FailureKind)
 def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: FailureKind) -> None:
     answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
