@@ -58,7 +58,7 @@ class AccessLine:
         said += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
         said += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
         said += [f"given up after {facts['events_sent']} events"] * self._exchange.record.given_up
-        return said
+        return said + _hints(self._exchange.plan)
 
 
 class JsonFormatter(logging.Formatter):
@@ -109,6 +109,12 @@ def _planned(plan: Plan) -> dict[str, Any]:
         "prompt_tokens": usage.prompt_tokens if usage is not None else None,
         "completion_tokens": usage.completion_tokens if usage is not None else None,
     }
+
+
+def _hints(plan: Plan | None) -> list[str]:
+    """What is served near a path that nobody answers: few clients show the header that says so."""
+    headers = plan.timeline.headers if plan is not None and plan.rejection is not None else ()
+    return [value.decode("ascii") for name, value in headers if name == b"x-mockserver-hint"]
 
 
 def _denied(exchange: Exchange) -> dict[str, Any]:

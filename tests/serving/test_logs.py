@@ -103,6 +103,17 @@ def test_a_line_in_json_has_the_same_keys_for_every_exchange(
     assert {"time", "level", "logger", "message"} | FACTS == set(facts(caplog))
 
 
+def test_a_path_that_the_vendor_does_not_know_is_told_with_what_is_near(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    answer = exchange(server.url, "POST", "/cerebras/v1/chat/completions", QUESTION)
+    (line,) = lines(caplog)
+    assert line.startswith("cerebras /cerebras/v1/chat/completions 404 unknown_path, in ")
+    assert line.endswith(f", {dict(answer.headers)['x-mockserver-hint']}")
+    assert "nearest: /cerebras/v1/completions, " in line
+
+
 def test_the_stub_that_answered_is_named(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "mockserver")
     stub = {"name": "greeting", "match": {"prompt": {"contains": "Hello"}}, "reply": "Hi!"}
