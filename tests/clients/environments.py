@@ -50,6 +50,17 @@ def node(script: str, url: str, scenario: str) -> dict[str, Any]:
     return _json(command, folder, (SCRIPTS / f"{script}.mjs").read_text(encoding="utf-8"))
 
 
+def with_packages(source: str) -> str:
+    """What a module for Node.js prints, which may use the packages of `scripts/package.json`."""
+    return _run([_program("node"), "--input-type=module", "-"], _folder("node"), RUN_SECONDS, source)
+
+
+def with_frameworks(source: str) -> str:
+    """What a program prints that uses the Python frameworks of `scripts/frameworks.txt`."""
+    folder = _folder("frameworks")
+    return _run([str(_python(folder)), "-"], folder, RUN_SECONDS, source)
+
+
 def page_packages() -> Path:
     """The folder of the packages that the live page is tested with (`tests/ui/package.json`)."""
     return _folder("page") / "node_modules"
@@ -96,6 +107,7 @@ def _outcome(name: str) -> Path | str:
         "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
         "node-runtime": _virtual_environment(NODE_RUNTIME),
         "node": _node_modules(SCRIPTS),
+        "frameworks": _locked_environment(SCRIPTS / "frameworks.txt"),
         "page": _node_modules(HERE.parent / "ui"),
     }[name]
     try:
@@ -139,6 +151,11 @@ def _virtual_environment(requirements: Sequence[str]) -> tuple[str, Callable[[Pa
         _run([str(_python(folder)), *install], folder, BUILD_SECONDS)
 
     return "\n".join((sys.version, *requirements)), build
+
+
+def _locked_environment(lock: Path) -> tuple[str, Callable[[Path], None]]:
+    """An environment of exactly the packages of a file, of which none is looked for anew."""
+    return _virtual_environment(("--no-deps", *lock.read_text(encoding="utf-8").split()))
 
 
 def _node_modules(source: Path) -> tuple[str, Callable[[Path], None]]:

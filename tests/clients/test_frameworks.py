@@ -1,0 +1,72 @@
+"""Frameworks over a real socket: the examples of their page, those that `mockserver dev` prints, and the AI SDK."""
+
+import pytest
+
+from mockserver.serving.frontend import EXAMPLES, Example
+from tests.support.pages import ADDRESS, Block, blocks
+
+from .environments import node, with_frameworks, with_packages
+from .questions import Server
+
+MODULES = [example for example in EXAMPLES if example.text.startswith("import ")]
+# What each example of a Python framework prints, line by line, at least.
+PRINTED = {
+    "langchain_openai": ["'name': 'get_weather', 'args': {'town': 'Oslo'}", ", "],
+    "pydantic_ai": ["?", "name='Jason' age=25"],
+}
+
+
+def _first_import(block: Block) -> str:
+    return block.code.splitlines()[0]
+
+
+@pytest.mark.parametrize("block", blocks("python frameworks"), ids=_first_import)
+def test_every_example_of_a_python_framework_prints_what_it_is_to_show(block: Block, server: Server) -> None:
+    [expected] = [lines for package, lines in PRINTED.items() if f"from {package}" in block.code]
+    printed = with_frameworks(block.code.replace(ADDRESS, server.url)).splitlines()
+    assert len(printed) == len(expected)
+    assert [line for line, part in zip(printed, expected, strict=True) if part not in line] == []
+
+
+@pytest.mark.parametrize("block", blocks("js packages"), ids=_first_import)
+def test_every_example_of_a_javascript_framework_runs_and_prints_something(block: Block, server: Server) -> None:
+    printed = with_packages(block.code.replace(ADDRESS, server.url))
+    assert len(printed.splitlines()) > 2
+    assert "Oslo" in printed
+
+
+@pytest.mark.parametrize("example", MODULES, ids=lambda example: example.name)
+def test_every_example_that_dev_prints_runs_and_prints_an_answer(example: Example, server: Server) -> None:
+    printed = with_packages(example.text.replace("<url>", server.url))
+    assert len("".join(printed.split())) > 10
+
+
+@pytest.mark.parametrize("model", ["cerebras", "ovms", "friendli", "upstash", "yandexgpt", "qwen"])
+def test_the_ai_sdk_streams_the_plain_answer_to_a_text_and_to_a_chat(server: Server, model: str) -> None:
+    seen = node("ai_sdk", server.url, f"answers {model}")
+    plain, streamed = seen["plain"], seen["streamed"]
+    # It writes a prompt out as a chat where a model completes texts.
+    assert "the weather in Oslo" in plain["text"]
+    assert (streamed["text"], streamed["finish"]) == (plain["text"], plain["finish"])
+    assert streamed["tokens"] == (None if model == "yandexgpt" else plain["tokens"])
+    assert streamed["errors"] == []
+
+
+@pytest.mark.parametrize("model", ["yandexgpt", "qwen"])
+def test_an_agent_of_the_ai_sdk_ends_with_the_result_in_words(server: Server, model: str) -> None:
+    seen = node("ai_sdk", server.url, f"agent {model}")
+    assert seen["calls"] == [["weather", {"town": "Oslo"}]]
+    assert "rain in Oslo" in seen["text"]
+    assert (seen["streamed"]["text"], seen["streamed"]["finish"]) == (seen["text"], "stop")
+
+
+@pytest.mark.parametrize(
+    "model, finish, errors",
+    [("cerebras", "other", []), ("qwen", "error", ["Response stream ended without a finish reason."])],
+)
+def test_the_ai_sdk_tells_a_chat_that_was_cut_short_but_not_a_text(
+    server: Server, model: str, finish: str, errors: list[str]
+) -> None:
+    seen = node("ai_sdk", server.url, f"cut {model}")
+    assert seen["text"]
+    assert (seen["finish"], seen["tokens"], seen["errors"]) == (finish, None, errors)
