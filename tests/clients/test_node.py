@@ -1,4 +1,4 @@
-"""The clients for Node.js: `openai` against every dialect that it fits, `@upstash/qstash` against Upstash."""
+"""The clients for Node.js: `openai` against every dialect that it fits, and the SDKs of Cerebras and Upstash."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from .environments import node
-from .questions import Server, before
+from .questions import EDITIONS, Server, before
 
 
 def content(answer: dict[str, Any]) -> str:
@@ -54,6 +54,37 @@ def test_openai_for_node_lists_models(server: Server) -> None:
     seen = node("openai", server.url, "models")
     assert "llama3.1-8b" in seen["cerebras"]
     assert "gpt://b1gmock/yandexgpt/latest" in seen["yandexgpt"]
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_cerebras_for_node_gets_answers_streams_and_refusals(server: Server, edition: str) -> None:
+    seen = node("cerebras", server.url, edition)
+    plain, streamed = seen["plain"], seen["streamed"]
+    assert seen["model"] in seen["models"]
+    assert streamed["text"] == plain["choices"][0]["text"]
+    assert streamed["last"]["choices"][0]["finish_reason"] == plain["choices"][0]["finish_reason"] == "length"
+    assert streamed["last"]["usage"] == plain["usage"]
+    assert streamed["last"]["time_info"].keys() == plain["time_info"].keys()
+    assert (
+        "".join(seen["logprobs"]["tokens"]) == plain["choices"][0]["text"][: len("".join(seen["logprobs"]["tokens"]))]
+    )
+    assert len(seen["raw"]) == 3
+    failures = {name: (seen[name]["class"], seen[name]["status"]) for name in ("refused", "limited", "unauthorized")}
+    assert failures == {
+        "refused": ("BadRequestError", 400),
+        "limited": ("RateLimitError", 429),
+        "unauthorized": ("AuthenticationError", 401),
+    }
+    assert "body.temperature" in seen["refused"]["message"]
+
+
+def test_cerebras_for_node_takes_an_error_amid_a_stream_for_a_lost_connection_and_half_an_answer_for_all(
+    server: Server,
+) -> None:
+    seen = node("cerebras", server.url, "documented")
+    assert seen["amid"] == {"class": "APIConnectionError", "status": None, "message": "Connection error."}
+    assert seen["streamed"]["text"].startswith(seen["cut"]["text"])
+    assert "finish_reason" not in seen["cut"]["last"]["choices"][0]
 
 
 def test_qstash_for_node_gets_a_plain_answer(server: Server) -> None:

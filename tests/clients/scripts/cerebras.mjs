@@ -1,0 +1,44 @@
+// What Cerebras' SDK for Node.js sees: node cerebras.mjs URL EDITION prints one JSON document.
+import Cerebras from "@cerebras/cerebras_cloud_sdk";
+
+const [url, edition] = process.argv.slice(2);
+const client = new Cerebras({
+  baseURL: `${url}/cerebras`, apiKey: "mock", maxRetries: 0, timeout: 30_000,
+  defaultHeaders: { "X-Mockserver-Edition": edition },
+});
+const ASK = { model: "llama3.1-8b", prompt: "Write a few sentences about the harbour of a small town in autumn." };
+
+const asked = (wishes, fault) =>
+  client.completions.create({ ...ASK, ...wishes }, fault && { headers: { "X-Mockserver-Fault": fault } });
+
+async function streamed(wishes, fault) {
+  let text = "", last = null;
+  for await (const chunk of await asked({ ...wishes, stream: true }, fault)) {
+    text += chunk.choices?.[0]?.text ?? "";
+    last = chunk;
+  }
+  return { text, last };
+}
+
+async function problem(asking) {
+  try {
+    await asking;
+    return null;
+  } catch (error) {
+    return { class: error.constructor.name, status: error.status ?? null, message: error.message };
+  }
+}
+
+console.log(JSON.stringify({
+  models: (await client.models.list()).data.map((model) => model.id),
+  model: (await client.models.retrieve("llama3.1-8b")).id,
+  plain: await asked({ max_tokens: 30 }),
+  streamed: await streamed({ max_tokens: 30 }),
+  logprobs: (await asked({ max_tokens: 3, logprobs: 2 })).choices[0].logprobs,
+  raw: (await asked({ max_tokens: 3, return_raw_tokens: true })).choices[0].tokens,
+  refused: await problem(asked({ temperature: 1.6 })),
+  limited: await problem(asked({}, '{ kind = "error", error = "rate_limit" }')),
+  unauthorized: await problem(asked({}, '{ kind = "error", error = "unauthorized" }')),
+  amid: await problem(streamed({}, '{ kind = "error_event", after_event = 2 }')),
+  cut: await streamed({ max_tokens: 30 }, '{ kind = "cut", after_event = 4 }'),
+}));
