@@ -79,7 +79,8 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     """The calls that answer a prompt, in order; none where it is answered in words."""
     choice = request.tool_choice
     tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
-    answered = {message.answers for message in results(prompt.messages)}
+    # What has answered but is not on offer belongs to another agent, who has handed over to this one.
+    answered = {message.answers for message in results(prompt.messages)} & {tool.name for tool in request.tools}
     if not tools or choice.mode == "none" or (choice.mode == "auto" and answered):
         return ()
     if answered:

@@ -182,6 +182,28 @@ def test_an_agent_whose_calls_are_all_required_comes_to_the_tool_that_ends_it() 
     assert names(chat(*HISTORY, refused, tools=(WEATHER, report), mode="required")) == ["final_result"]
 
 
+def test_an_agent_to_whom_another_has_handed_over_calls_its_own_tools_until_one_of_them_has_answered() -> None:
+    handed_over = (
+        Message("user", "What's the weather in Oslo?"),
+        Message("assistant", "", calls=("transfer_to_weather_agent",)),
+        Message("tool", '{"assistant": "Weather agent"}', answers="transfer_to_weather_agent"),
+    )
+    back = Tool("transfer_to_triage_agent", "Handoff to the triage agent to handle the request.")
+    assert names(chat(*handed_over, tools=(back, WEATHER))) == ["get_weather"]
+    assert names(chat(*handed_over, *HISTORY[1:], tools=(back, WEATHER))) == []
+    assert names(chat(*handed_over, tools=(back,))) == []
+
+
+def test_two_agents_do_not_hand_over_to_each_other_for_ever() -> None:
+    one, other = (Tool(f"transfer_to_weather_{name}", "Knows the weather") for name in ("one", "other"))
+    asked = Message("user", "What's the weather in Oslo?")
+    handed = (Message("assistant", "", calls=(one.name,)), Message("tool", "{}", answers=one.name))
+    handed_back = (Message("assistant", "", calls=(other.name,)), Message("tool", "{}", answers=other.name))
+    assert names(chat(asked, tools=(one,))) == [one.name]
+    assert names(chat(asked, *handed, tools=(other,))) == [other.name]
+    assert names(chat(asked, *handed, *handed_back, tools=(one,))) == []
+
+
 def test_the_answer_to_a_result_tells_the_result() -> None:
     said = generate(chat(*HISTORY), 42).choices[0]
     assert "temperature: 7, clouds: many" in said.text
