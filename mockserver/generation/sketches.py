@@ -43,7 +43,7 @@ _CUE = re.compile(
     r"|\bwith (?:the|a|one|a single) (?:key|field|property|attribute)\b"
     r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`])"
     # Where the line has a word for keys, these come after it.
-    r"|\b(?:JSON|objects?) (?:with|containing|that (?:has|contains))\b"
+    r"|(?P<holder>\b(?:JSON|objects?),? (?:with|containing|that (?:has|contains))\b)"
     r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute))"
     # The list itself follows, and can be nothing else: a name with brackets behind it, or names in quotes.
     r"|\bJSON(?: object| format)?:(?=\s*(?:[\"'`]|[^\W\d][\w-]{0,40} ?\([^()\n]*\)))"
@@ -62,6 +62,9 @@ _QUOTED_LIST = re.compile(
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 _QUOTE = re.compile(r"""["'`]""")
 _BARE = re.compile(rf"({_IDENTIFIER})(?:\s*\(([^()\n]*)\)|\s*:\s*([^\n,;.]*))?")
+# What holds keys is said to hold them and nothing more: the sentence ends with the last of them.
+_HELD = re.compile(rf"(?:(?:the|an?|his|her|its|their) )?{_BARE.pattern}")
+_SENTENCE_END = re.compile(r"\s*(?:[.!?;:)]|$|\n)")
 _AND = r"(?:and|or|и|und|et|y|e)"
 _NEXT = re.compile(rf"\s*(?:[,;、，]\s*(?:{_AND}\s+)?|(?:{_AND}|&)\s+)")
 _BULLET = re.compile(rf"""\s*(?:[-*•]|\d+[.)])\s+[*"'`]*({_IDENTIFIER})[*"'`]*[^\S\n]*(?:[(:–—-]([^\n]*))?(?=\n|$)""")
@@ -216,8 +219,17 @@ def _keys_after(cue: re.Match[str]) -> dict[str, Any]:
                 return dict(_by_lines(text, line_start, line))
     if text[place : place + 1] in ('"', "'", "`"):
         return dict(_quoted(text[place : place + _LINE].partition("\n")[0]))
-    bare = dict(_bare(text, place))
+    if cue["holder"]:
+        return _held(text, place)
+    bare = {name: schema for name, schema, _ in _bare(text, place, _BARE)}
     return bare if len(bare) > 1 or _ONE_WILL_DO.search(cue[0]) else {}
+
+
+def _held(text: str, place: int) -> dict[str, Any]:
+    """The keys, two at least, that something is said to hold."""
+    listed = [*_bare(text, place, _HELD)]
+    ends = len(listed) > 1 and _SENTENCE_END.match(text, listed[-1][2])
+    return {name: schema for name, schema, _ in listed} if ends else {}
 
 
 def _by_lines(text: str, place: int, line: re.Pattern[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -236,12 +248,13 @@ def _quoted(line: str) -> Iterator[tuple[str, dict[str, Any]]]:
         yield name, _noted(name, note)
 
 
-def _bare(text: str, place: int) -> Iterator[tuple[str, dict[str, Any]]]:
+def _bare(text: str, place: int, key: re.Pattern[str]) -> Iterator[tuple[str, dict[str, Any], int]]:
+    """The keys of a row of bare words: each with its schema, and the place where it ends."""
     for _ in range(_MOST_KEYS):
-        found = _BARE.match(text, place)
+        found = key.match(text, place)
         if found is None or found[1].lower() in _NO_KEYS:
             return
-        yield found[1], _noted(found[1], found[2] or found[3] or "")
+        yield found[1], _noted(found[1], found[2] or found[3] or ""), found.end()
         more = _NEXT.match(text, found.end())
         if more is None:
             return
