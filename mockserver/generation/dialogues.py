@@ -30,23 +30,26 @@ _TURN = re.compile(
 _TURN_END = re.compile(r"<\|\w+\|>|<｜[^｜\n]{1,40}｜>|<end_of_turn>|</s>|\[/INST\]")
 # A dialogue that gives nobody the word, as LangChain writes out messages.
 _BEGUN = re.compile(r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]", re.IGNORECASE)
+_LONGEST_LABEL = 20
 _LAST_SIGNS = (":", ">", "]", "assistant", "model", "Assistant", "Response")
+# Most texts are no dialogues, and their last character says so.
+_LAST_CHARACTERS = frozenset({*" \t\r\n", *(sign[-1] for sign in _LAST_SIGNS)})
 
 
 def gives_the_word(text: str) -> bool:
     """Whether a text is a dialogue that ends where the model has the word."""
-    return _word_given(text[-_TAIL:]) is not None
+    return _word_given(text) is not None
 
 
 def is_dialogue(text: str) -> bool:
     """Whether a text is a dialogue at all, with the word given to the model or to nobody."""
-    return _BEGUN.match(text) is not None or gives_the_word(text)
+    return _is_begun(text) or gives_the_word(text)
 
 
 def last_turn(text: str) -> str:
     """What was said to the model last in a dialogue; any other text as it is."""
-    given = _word_given(text[-_TAIL:])
-    if given is None and _BEGUN.match(text) is None:
+    given = _word_given(text)
+    if given is None and not _is_begun(text):
         return text
     said = text[-_REACH:] if given is None else text[-_REACH - _TAIL : len(text) - len(given[0])]
     begun = [turn.end() for turn in _TURN.finditer(said)]
@@ -54,5 +57,13 @@ def last_turn(text: str) -> str:
     return _TURN_END.split(turn, maxsplit=1)[0].strip() or text
 
 
-def _word_given(tail: str) -> re.Match[str] | None:
+def _word_given(text: str) -> re.Match[str] | None:
+    """The label at the end of a text that gives the model the word, with the blanks behind it."""
+    if text[-1:] not in _LAST_CHARACTERS:
+        return None
+    tail = text[-_TAIL:]
     return _WORD_GIVEN.search(tail) if tail.rstrip().endswith(_LAST_SIGNS) else None
+
+
+def _is_begun(text: str) -> bool:
+    return ":" in text[:_LONGEST_LABEL] and _BEGUN.match(text) is not None

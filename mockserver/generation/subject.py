@@ -174,12 +174,14 @@ class Brief(NamedTuple):
 
 def brief(topic: str) -> Brief:
     """Read the brief out of the part of a prompt that asks for something."""
-    topic = last_turn(topic)
+    if len(topic) > _STRETCH:
+        topic = last_turn(topic)
     return _brief(topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}")
 
 
 @lru_cache(maxsize=1024)
 def _brief(stretch: str) -> Brief:
+    stretch = last_turn(stretch)
     lowered = stretch.lower()
     wording = _wording(lowered)
     own = _language(stretch, lowered, wording)
