@@ -20,7 +20,7 @@ from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Chance, Fault, Place
 from mockserver.faults.scenarios import SCENARIOS, acts
-from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Setting, ValueType
+from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Setting, ValueType, fits
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
 # The fields of a chance that a table calls otherwise, and how people are told them.
@@ -218,6 +218,6 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) 
     given = {key: table[key] for key in types if key in table}
     for key, value in given.items():
         wanted = types[key]
-        if not wanted.fits(value) or (wanted is not TEXT and not 0 <= value <= _MOST):
-            raise FaultError(f"{name}.{key}: {value!r} is no {wanted}{'' if wanted is TEXT else ' from 0 on'}")
+        if not fits(value, wanted) or (wanted != TEXT and not 0 <= value <= _MOST):
+            raise FaultError(f"{name}.{key}: {value!r} is no {wanted}{'' if wanted == TEXT else ' from 0 on'}")
     return given
