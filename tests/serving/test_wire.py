@@ -1,10 +1,14 @@
 """The server on a real socket: framing, headers, clients that leave, bodies too large, mistakes in our own headers."""
 
+import asyncio
 import json
 import logging
 import queue
+import re
 import socket
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -400,6 +404,36 @@ def test_who_wants_a_tunnel_or_speaks_no_http_is_refused(own_server: MockServer,
     with connected(own_server) as client:
         client.sendall(junk)
         assert client.recv(65_536).split()[1] in (b"400", b"404")
+
+
+@pytest.mark.parametrize("head", [b"GET /%d HTTP/1.1\r\n\r\n", b"GET /_mockserver/journal/n%d HTTP/1.1\r\n\r\n"])
+def test_a_row_of_thousands_of_requests_is_answered_in_order_and_holds_up_nobody(
+    own_server: MockServer, head: bytes
+) -> None:
+    count, turns = 3_000, [0.0]
+    exchange(own_server.url, "GET", "/_mockserver/journal/7")
+    over = threading.Event()
+
+    async def watch() -> None:
+        while not over.is_set():
+            began = time.thread_time()
+            await asyncio.sleep(0)
+            turns.append(time.thread_time() - began)
+
+    watcher = threading.Thread(target=own_server._thread.wait, args=(watch(), 60))
+    watcher.start()
+    received = b""
+    try:
+        with connected(own_server) as client:
+            client.sendall(b"".join(head % number for number in range(1000, 1000 + count)))
+            while received.count(b"HTTP/1.1 404") < count or not received.endswith(b"}"):
+                received += client.recv(1_000_000)
+    finally:
+        over.set()
+        watcher.join(60)
+    answers = re.findall(rb"(?:GET /|exchange n)(\d{4})\b", received)
+    assert answers == [b"%d" % number for number in range(1000, 1000 + count)]
+    assert max(turns) < 0.1
 
 
 @pytest.mark.parametrize("path", ["/cerebras/v1/models", "/_mockserver/version"])
