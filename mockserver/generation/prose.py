@@ -16,6 +16,7 @@ from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 from mockserver.generation.dialogues import gives_the_word, is_dialogue
+from mockserver.generation.dictation import sentence_to_say
 from mockserver.generation.records import people
 from mockserver.generation.reports import report, results
 from mockserver.generation.subject import Brief, brief
@@ -25,6 +26,8 @@ _CODE_NAMES = {
     "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
+# Who instructs the model in a chat.
+_INSTRUCTING = ("system", "developer")
 # After these a turn needs no blank.
 _ENDS_OF_TURNS = frozenset(" \t\n>")
 # The phrase of what comes up again and again within one text, but hardly ever after it.
@@ -48,7 +51,7 @@ def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
 def draw_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
     """The same, with draws of any kind to decide its turns."""
     about = brief(prompt.topic)
-    story = _Writer(about, draws)
+    story = _Writer(about, draws, about.sayings or _said_to_chats(prompt))
     return chain(_told(prompt, about, story, draws), (None,), story.more())
 
 
@@ -63,9 +66,19 @@ def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Itera
         return story.answer(lead="" if prompt.topic[-1] in _ENDS_OF_TURNS else " ")
     if _code_begun(prompt.topic[-200:]):
         return story.rest_of_code(prompt.topic[-200:])
-    if _asks(prompt.topic) or is_dialogue(prompt.topic):
-        return story.answer(lead="\n\n")
+    if _asks(prompt.topic) or is_dialogue(prompt.topic) or about.sayings:
+        return story.answer(lead=" " if prompt.topic.rstrip().endswith((":", ">")) else "\n\n")
     return story.continuation(prompt.text)
+
+
+def _said_to_chats(prompt: Prompt) -> Sequence[str]:
+    """What a chat alone is told to say: in a sentence without quotes, or by instructions that hold for every message;
+    mostly nothing."""
+    sentence = sentence_to_say(prompt.topic) if prompt.chat else None
+    if sentence is not None:
+        return (sentence,)
+    instructions = next((each.text for each in prompt.messages if each.role in _INSTRUCTING), None)
+    return brief(instructions).sayings if instructions else ()
 
 
 def _code_begun(tail: str) -> re.Match[str] | None:
@@ -79,18 +92,21 @@ def _asks(topic: str) -> bool:
 
 
 class _Writer:
-    """The writer of one text: its brief, and the draws that decide each turn."""
+    """The writer of one text: its brief, the draws that decide each turn, and the sayings of which one is all of it."""
 
-    def __init__(self, about: Brief, draws: Draws) -> None:
+    def __init__(self, about: Brief, draws: Draws, sayings: Sequence[str]) -> None:
         self._about = about
         self._draws = draws
+        self._sayings = sayings
         self._sections = corpus.language(about.language)
         self._space = "" if about.language in _NO_SPACES else " "
         self._used: set[str] = set()
 
     def answer(self, lead: str = "") -> Iterator[Phrase]:
         """An answer to the prompt, in the form that it asks for, after a blank where the prompt left none."""
-        if self._about.words is not None:
+        if self._sayings:
+            told: Iterator[Phrase] = iter((fresh_phrase(self._draws.pick(self._sayings)),))
+        elif self._about.words is not None:
             told = self._counted(self._about.words)
         else:
             told = _FORMS.get(self._about.form, _Writer._plain)(self)

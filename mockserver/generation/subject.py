@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from mockserver.generation import corpus
 from mockserver.generation.dialogues import last_turn
+from mockserver.generation.dictation import CUES, sayings
 
 _STRETCH = 1200
 _SUBJECT_WORDS = 6
@@ -102,7 +103,8 @@ def _form_pattern(pattern: str) -> re.Pattern[str]:
 _FORMS = (
     _form_of(
         "greeting",
-        r"^\W*(hello|hi|hey|good (morning|evening|afternoon)|привет|здравствуй(те)?|добр(ый|ое) \w+|hallo|guten \w+|"
+        r"^\W*(?:(?:please )?say |скажи )?"
+        r"(hello|hi|hey|good (morning|evening|afternoon)|привет|здравствуй(те)?|добр(ый|ое) \w+|hallo|guten \w+|"
         r"bonjour|salut|hola|ciao|buongiorno|olá|oi|merhaba|selam|вітаю|привіт|你好|こんにちは|안녕(하세요)?)\b.{0,14}$",
         "hello hi hey good hallo guten bonjour salut hola ciao buongiorno olá oi merhaba selam "
         "你好 こんにちは 안녕 안녕하세요",
@@ -161,7 +163,7 @@ _COUNTABLE = ("word", "sentence", "слов", "предложени")
 class Brief(NamedTuple):
     """What to write: language, subject, the form of the answer, its length in words and its number of items if named.
 
-    `wanted` is what was read of the prompt, in lower case.
+    `wanted` is what was read of the prompt, in lower case; of its `sayings`, where there are any, one is all to be said.
     """
 
     language: str
@@ -170,6 +172,7 @@ class Brief(NamedTuple):
     words: int | None = None
     items: int | None = None
     wanted: str = ""
+    sayings: tuple[str, ...] = ()
 
 
 def brief(topic: str) -> Brief:
@@ -194,7 +197,8 @@ def _brief(stretch: str) -> Brief:
         form = next((form.name for form in _FORMS if form.is_asked(stretch, wording)), form)
     countable = any(map((wording.folded or lowered).__contains__, _COUNTABLE))
     words = _words(stretch) if countable else None
-    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered)
+    dictated = sayings(stretch) if wording.may_have(CUES) else ()
+    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered, dictated)
 
 
 class _Wording(NamedTuple):

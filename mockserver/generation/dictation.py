@@ -1,0 +1,172 @@
+"""Dictation: answers that a prompt gives itself, word by word ("Say this is a test", "Reply with exactly: OK"), and
+answers of which it lets the model choose one ("Answer yes or no", "Classify it as spam or ham", "one of: a, b, c").
+
+Applications ask so where they go on with the answer: a check that the model is there, a label, a decision. Only what
+is said in so many words is obeyed; whoever asks for a text *about* something gets one.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+# No number is counted further, and no more answers are chosen from.
+_FURTHEST = 1000
+_MOST_CHOICES = 40
+# A message of so many characters is short.
+_SHORT = 120
+# Without one of these words, in small letters, nothing is dictated and nothing to be chosen.
+CUES = frozenset((
+    "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "classify",
+    "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes", "true",
+    "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи", "выведите",
+    "посчитай", "посчитайте", "выбери", "выберите", "да",
+))  # fmt: skip
+
+# An order begins its sentence; another one may stand before it.
+_BEGIN = r"(?:^|[.!?;\n]\s*|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
+_SAY = (
+    r"(?:say|reply|respond|answer|return|output|print|echo|repeat|write|скажи(?:те)?|ответь(?:те)?|повтори(?:те)?|"
+    r"напиши(?:те)?|выведи(?:те)?)"
+)
+_EXACTLY = (
+    r"(?: (?:with|by|only|just|exactly|simply|back|verbatim|this|the|a|single|one|following|word|words|text|phrase|"
+    r"sentence|string|number|letter|token|message|saying|after me|только|ровно|точно|одним|слово|словом|фразу|за мной|"
+    r"следующее))*"
+)
+_END = (
+    r"(?=[ \t]*(?:$|[.!?\n]|,? (?:and|but) (?:nothing|no|do not|don't|only)\b|,? (?:nothing else|only|exactly|verbatim|"
+    r"back|please|without|и ничего|и больше|пожалуйста)\b))"
+)
+_QUOTED = re.compile(
+    rf"{_BEGIN}{_SAY}{_EXACTLY}:?\s*(?:\"([^\"\n]{{1,500}})\"|'((?:[^'\n]|'(?=\w)){{1,500}})'|`([^`\n]{{1,500}})`|"
+    rf"“([^”\n]{{1,500}})”|«([^»\n]{{1,500}})»){_END}",
+    re.IGNORECASE,
+)
+# Behind a colon stands all that is dictated.
+_AFTER_COLON = re.compile(
+    rf"{_BEGIN}(?:(?:say|echo|repeat|повтори(?:те)?|скажи(?:те)?){_EXACTLY}"
+    rf"|{_SAY} (?:(?:with|только) )?(?:exactly|only|just|verbatim|ровно|точно|только){_EXACTLY}"
+    rf"|{_SAY} with{_EXACTLY}):[ \t]*(\S[^\n]{{0,1000}})",
+    re.IGNORECASE,
+)
+# A word without quotes: one that is called a word or the like; one in capitals, or one that checks often ask for.
+_WORD = re.compile(
+    rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) ([^\W_][\w'+-]*|\d[\d.,]*){_END}",
+    re.IGNORECASE,
+)
+_USUAL = re.compile(
+    rf"{_BEGIN}{_SAY}{_EXACTLY} (?-i:([A-Z][A-Z0-9_]+)|([Oo]kay|[Oo]k|[Yy]es|[Nn]o|[Pp]ong|[Rr]eady|[Dd]one|"
+    rf"[Aa]cknowledged|[Дд]а|[Нн]ет|[Гг]отово)){_END}",
+    re.IGNORECASE,
+)
+# Forms of answers, not words to be said.
+_FORMS = frozenset((
+    "JSON", "JSONL", "XML", "YAML", "TOML", "HTML", "CSV", "TSV", "SQL", "CSS", "ASCII", "MARKDOWN", "LATEX", "CODE",
+    "URL", "UUID", "ISO", "HTTP",
+))  # fmt: skip
+# "Say this is a test": all that is asked, short and without anything that says how.
+_SAY_IT = re.compile(r"\s*(?:please )?say (?:that )?([^\n\"'`“«:?]{2,80}?)[.!]?\s*\Z", re.IGNORECASE)
+_HOW = re.compile(
+    r"\A(?:hi|hey|hello)\b|\b(?:something|anything|nothing|everything|what|whatever|how|why|who|when|where|which|about|in|to|more|less|like|"
+    r"as|it|if|sorry|words?|sentences?|times|one|some|a few|joke)\b",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(
+    r"\b(?:count|посчитай(?:те)?)(?: out loud| aloud| up)? (?:from |от )?"
+    r"(?:(\d{1,4}) ?(?:to|till|until|through|-|до) ?)?(?:up )?(?:to |till |until |до )?(\d{1,4})\b"
+    r"(?! (?:words|letters|characters|sentences|things|items))",
+    re.IGNORECASE,
+)
+
+_CHOICE = r"(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|`[^`\n]{1,60}`|[\w+#&-]+(?: [\w+#&-]+){0,2}?)"
+_OR = r"(?:or|или)"
+_CHOICES = rf"({_CHOICE}(?:\s*[,/|]\s*{_CHOICE})*\s*(?:,?\s*\b{_OR}\b|,|/|\|)\s*{_CHOICE})"
+_STOP = r"(?=\s*(?:$|[.!?;:)\]\n]|,? (?:and|only|without|depending|based|for|in|with|by|nothing|please)\b))"
+_NAMED = r"(?:these|the|following|labels|categories|classes|words|options|values|answers)"
+_BEFORE_CHOICES = (
+    # "Answer yes or no", "reply with either A or B only".
+    rf"(?:{_BEGIN}|, |\band ){_SAY}(?: (?:me|with|only|just|either|simply|the|word|words|exactly|только))*",
+    # "... as positive, negative or neutral", "into one of: spam, ham".
+    r"\b(?:classif|label|categori[sz]e|sentiment|tag|mark|rate)\w*\b[^.\n]{0,120}?\b(?:as|into|is)"
+    rf"(?: (?:either|one of(?: {_NAMED})*|the {_NAMED}))*",
+    # "one of: a, b, c", "one of the following: ...".
+    rf"\b(?:one|either) of(?: {_NAMED})*",
+    r"\b(?:choose|pick|select|выбери(?:те)?)(?: (?:one|between|from|of|a|the|either))*",
+)
+_CHOOSING = (
+    *(re.compile(rf"{before}:? [(\[]?{_CHOICES}[)\]]?{_STOP}", re.IGNORECASE) for before in _BEFORE_CHOICES),
+    # "Yes or no?"
+    re.compile(rf"(?:^|[.!?:\n]\s*)(?:please )?((?:yes|true|да) {_OR} (?:no|false|нет)){_STOP}", re.IGNORECASE),
+)
+_PARTED = re.compile(rf"\s*(?:,?\s*\b{_OR}\b|[,/|])\s*", re.IGNORECASE)
+_ANSWERS = frozenset(("yes", "no", "true", "false", "да", "нет"))
+# What follows an "or" and begins no answer.
+_NO_CHOICES = frozenset((
+    "more", "less", "so", "not", "fewer", "the", "a", "an", "it", "them", "other", "another", "both", "otherwise",
+    "else", "to",
+))  # fmt: skip
+
+
+def sayings(text: str) -> tuple[str, ...]:
+    """What a prompt wants to be said: the answer that it dictates, or several of which it wants one; mostly none."""
+    dictated = _dictated(text)
+    return (dictated,) if dictated else _choices(text)
+
+
+def sentence_to_say(text: str) -> str | None:
+    """The sentence that a short message tells the model to say, without quotes or a colon; None where there is none."""
+    said = _SAY_IT.match(text) if len(text) <= _SHORT else None
+    return None if said is None or _HOW.search(said[1]) else _sentence(said[1].strip())
+
+
+def _dictated(text: str) -> str | None:
+    quoted = _QUOTED.search(text)
+    if quoted is not None:
+        return next(part for part in quoted.groups() if part is not None).strip() or None
+    counted = _COUNT.search(text)
+    if counted is not None:
+        return _numbers(int(counted[1] or 1), int(counted[2]))
+    word = _WORD.search(text)
+    if word is not None:
+        return word[1]
+    usual = _USUAL.search(text)
+    if usual is not None and usual[1] not in _FORMS:
+        return usual[1] or usual[2]
+    rest = _AFTER_COLON.search(text)
+    # What ends with a question mark is to be answered.
+    return None if rest is None or rest[1].rstrip().endswith("?") else rest[1].strip()
+
+
+def _numbers(first: int, last: int) -> str | None:
+    if abs(last - first) >= _FURTHEST:
+        return None
+    step = 1 if last >= first else -1
+    return ", ".join(map(str, range(first, last + step, step)))
+
+
+def _sentence(words: str) -> str:
+    """Words with a capital at the start, and a full stop where they are several."""
+    return words[0].upper() + words[1:] + ("." if " " in words else "")
+
+
+def _choices(text: str) -> tuple[str, ...]:
+    """The answers of which a prompt wants one: those that it names last."""
+    found: Sequence[str] = ()
+    place = -1
+    for pattern in _CHOOSING:
+        for named in pattern.finditer(text):
+            choices = [*_parted(named[1])]
+            if named.start() > place and 1 < len(choices) <= _MOST_CHOICES and not any(map(_is_none, choices)):
+                found, place = choices, named.start()
+    if found and found[0].lower() in _ANSWERS and found[0].istitle():
+        # "Yes or no?" has its capital from the sentence.
+        found = [choice.capitalize() if choice in _ANSWERS else choice for choice in found]
+    return tuple(dict.fromkeys(found))
+
+
+def _parted(listed: str) -> Iterator[str]:
+    for part in _PARTED.split(listed):
+        yield part.strip().strip("\"'`")
+
+
+def _is_none(choice: str) -> bool:
+    return choice.partition(" ")[0] in _NO_CHOICES

@@ -1,0 +1,155 @@
+"""What prompts dictate, and what they let the model choose from: obeyed word by word, and nothing else taken for it."""
+
+import random
+import time
+
+import pytest
+
+from mockserver.core.generation import Message, Prompt
+from mockserver.generation import tokens
+from mockserver.generation.dictation import sayings
+from mockserver.generation.prose import write_prose
+
+LABELS = ("positive", "negative", "neutral")
+
+
+@pytest.mark.parametrize(
+    "prompt, said",
+    [
+        ('Say "hello world"', "hello world"),
+        ("Say 'it's fine' and nothing else.", "it's fine"),
+        ("Reply with exactly: OK", "OK"),
+        ("Reply with OK", "OK"),
+        ("Reply only with PONG", "PONG"),
+        ("Reply with the word pong", "pong"),
+        ("Please respond with the single word 'ready'.", "ready"),
+        ("Respond with only the word yes", "yes"),
+        ("Output the number 42 only", "42"),
+        ("You are a test double. Reply with exactly 'pong'.", "pong"),
+        ("Repeat after me: the cat sat", "the cat sat"),
+        ('Repeat the following text verbatim: Hello, "World"!', 'Hello, "World"!'),
+        ("Echo: abc123", "abc123"),
+        ("Count from 1 to 5", "1, 2, 3, 4, 5"),
+        ("Count to 3, slowly", "1, 2, 3"),
+        ("Count from 3 to 1", "3, 2, 1"),
+        ("Скажи «привет»", "привет"),
+        ("Ответь только: готово", "готово"),
+    ],
+)
+def test_what_a_prompt_dictates_is_said(prompt: str, said: str) -> None:
+    assert sayings(prompt) == (said,)
+
+
+@pytest.mark.parametrize(
+    "prompt, choices",
+    [
+        ("Is the earth round? Answer yes or no.", ("yes", "no")),
+        ("Is the earth round? Yes or no?", ("Yes", "No")),
+        ("Answer in one word: yes or no?", ("yes", "no")),
+        ("Reply with YES or NO only", ("YES", "NO")),
+        ("Return only true or false.", ("true", "false")),
+        ("Answer yes, no or maybe", ("yes", "no", "maybe")),
+        ("Which is best? Answer with A, B, C, or D only.", ("A", "B", "C", "D")),
+        ("Classify the sentiment of this review as positive, negative or neutral: I loved it", LABELS),
+        ("Classify the text into one of: spam, ham\n\nText: buy now", ("spam", "ham")),
+        ("Label this as 'bug', 'feature request' or 'question': it crashes", ("bug", "feature request", "question")),
+        ("Choose one of the following: red, green, blue.", ("red", "green", "blue")),
+        ("Rate it as good/bad", ("good", "bad")),
+        ("Ответь одним словом: да или нет?", ("да", "нет")),
+    ],
+)
+def test_what_a_prompt_lets_the_model_choose_from_is_known(prompt: str, choices: tuple[str, ...]) -> None:
+    assert sayings(prompt) == choices
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Say something nice",
+        "Say hello",
+        "Say hi in five words",
+        "Say 'hi' to Bob",
+        "Say goodbye to the users in a friendly way",
+        "Write 'hello world' in C",
+        'Print "hello" in Python',
+        "Translate to French: Say hello",
+        "Answer the following: what is 2+2?",
+        "Reply with exactly: what?",
+        "Respond with JSON",
+        "Respond with exactly one word",
+        "If the user is rude, reply with 'Please stop'.",
+        "Write a function that returns true or false",
+        "Write a story about yes or no",
+        "What do you say to one or two people?",
+        "write one or two sentences about cats",
+        "Explain how to reply with a 404 or 500",
+        "Count the words from 1 to 5",
+        "Count to 100000",
+    ],
+)
+def test_what_only_looks_like_it_dictates_nothing(prompt: str) -> None:
+    assert sayings(prompt) == ()
+
+
+def prompt_of(*messages: tuple[str, str], chat: bool = True) -> Prompt:
+    told = tuple(Message(role, text) for role, text in messages)
+    text = "\n".join(message.text for message in told)
+    return Prompt(text, told[-1].text, tokens.count(text), chat=chat, messages=told if chat else ())
+
+
+def answered(prompt: Prompt, key: int = 7) -> str:
+    """The answer up to its natural end."""
+    said: list[str] = []
+    for phrase in write_prose(prompt, key):
+        if phrase is None:
+            break
+        said += phrase.texts
+    return "".join(said)
+
+
+def test_an_answer_is_what_was_dictated_and_ends_with_it() -> None:
+    assert answered(prompt_of(("user", "Reply with exactly: OK"))) == "OK"
+
+
+@pytest.mark.parametrize("asked", ["Say this is a test", "Please say this is a test!", "say that this is a test."])
+def test_a_chat_says_a_sentence_that_it_is_told_to_say(asked: str) -> None:
+    assert answered(prompt_of(("user", asked))) == "This is a test."
+    # A text to be completed goes on as it likes.
+    assert "This is a test" not in answered(prompt_of(("user", asked), chat=False))
+
+
+@pytest.mark.parametrize("asked", ["Say it is fine to your friend", "Say something nice", "Say what you think of me"])
+def test_a_sentence_about_how_to_say_something_is_not_said(asked: str) -> None:
+    assert not answered(prompt_of(("user", asked))).lower().startswith(asked[4:].lower())
+
+
+def test_whoever_is_told_to_say_hello_greets() -> None:
+    assert "ello" in answered(prompt_of(("user", "Say hello!"))) or "Hi" in answered(prompt_of(("user", "Say hello!")))
+
+
+def test_a_text_to_be_completed_is_answered_behind_its_end() -> None:
+    assert answered(prompt_of(("user", "Reply with exactly: OK"), chat=False)) == "\n\nOK"
+    few = "Classify the tweet as positive, negative or neutral.\n\nTweet: I loved it\nLabel:"
+    assert answered(prompt_of(("user", few), chat=False)).removeprefix(" ") in LABELS
+
+
+def test_a_choice_is_drawn_anew_for_each_key_and_all_of_them_come() -> None:
+    asked = prompt_of(("user", "Classify it as positive, negative or neutral."))
+    assert {answered(asked, key) for key in range(40)} == set(LABELS)
+    assert answered(asked, 3) == answered(asked, 3)
+
+
+def test_instructions_hold_for_every_question_and_a_question_knows_better() -> None:
+    rule = ("system", "You label reviews. Answer with positive, negative or neutral.")
+    assert answered(prompt_of(rule, ("user", "It broke after a day."))) in LABELS
+    assert answered(prompt_of(rule, ("user", "Reply with 'ready'."))) == "ready"
+
+
+def test_the_most_hostile_text_is_read_in_some_milliseconds() -> None:
+    words = ["say", "one of", "a,", "/", "or", "'x'", "classify", "as", "label", "is", "yes", ":", "count to", "1"]
+    draws = random.Random(5)
+    texts = [" ".join(draws.choices(draws.sample(words, 4), k=300))[:1200] for _ in range(300)]
+    began = time.process_time()
+    for text in texts:
+        sayings(text)
+    assert (time.process_time() - began) / len(texts) < 0.02
