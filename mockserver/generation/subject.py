@@ -163,7 +163,7 @@ _COUNTABLE = ("word", "sentence", "слов", "предложени")
 class Brief(NamedTuple):
     """What to write: language, subject, the form of the answer, its length in words and its number of items if named.
 
-    `wanted` is what was read of the prompt, in lower case; of its `sayings`, where there are any, one is all to be said.
+    `wanted` is what was read of the prompt, in lower case. Where there are `sayings`, one of them is all to be said.
     """
 
     language: str
