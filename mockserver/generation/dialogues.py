@@ -9,27 +9,26 @@ import re
 _TAIL = 120
 _REACH = 8000
 
+# These patterns are compiled with the first text that may be a dialogue: a server starts the sooner.
 # How turns are marked: by labels of one's own, or by the templates of ChatML, Llama 3, Gemma, Harmony, Phi and GLM,
 # Llama 2 and Mistral, and Alpaca.
-_WORD_GIVEN = re.compile(
+_WORD_GIVEN = (
     r"(?:(?:^|\n)[ \t]*(?:A|Answer|Assistant|AI|Bot|Model|Ответ|Ассистент)[ \t]*:|[ \t]ASSISTANT:"
     r"|<\|im_start\|>assistant|<\|start_header_id\|>assistant<\|end_header_id\|>|<start_of_turn>model"
     r"|<\|start\|>assistant(?:<\|channel\|>final<\|message\|>)?|<[|｜]assistant[|｜]>|\[/INST\]"
     r"|(?:^|\n)###[ ]?(?:Response|Assistant):?)"
-    r"\s*(?:<think>\s*(?:</think>\s*)?)?\Z",
-    re.IGNORECASE,
+    r"\s*(?:<think>\s*(?:</think>\s*)?)?\Z"
 )
-_TURN = re.compile(
+_TURN = (
     r"(?:(?:^|\n)[ \t]*(?:Q|Question|User|Human|Вопрос|Пользователь)[ \t]*:|[ \t]USER:"
     r"|<\|im_start\|>user|<\|start_header_id\|>user<\|end_header_id\|>|<start_of_turn>user"
     r"|<\|start\|>user<\|message\|>|<[|｜]user[|｜]>|\[INST\](?:\s*<<SYS>>(?:(?!<</SYS>>).)*<</SYS>>)?"
-    r"|(?:^|\n)###[ ]?(?:Instruction|Input|User):?)\s*",
-    re.IGNORECASE | re.DOTALL,
+    r"|(?:^|\n)###[ ]?(?:Instruction|Input|User):?)\s*"
 )
 # What a template writes behind a turn.
-_TURN_END = re.compile(r"<\|\w+\|>|<｜[^｜\n]{1,40}｜>|<end_of_turn>|</s>|\[/INST\]")
+_TURN_END = r"<\|\w+\|>|<｜[^｜\n]{1,40}｜>|<end_of_turn>|</s>|\[/INST\]"
 # A dialogue that gives nobody the word, as LangChain writes out messages.
-_BEGUN = re.compile(r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]", re.IGNORECASE)
+_BEGUN = r"\s{0,4}(?:System|Human|User|AI|Assistant|Пользователь):[ \t\n]"
 _LONGEST_LABEL = 20
 _LAST_SIGNS = (":", ">", "]", "assistant", "model", "Assistant", "Response")
 # Most texts are no dialogues, and their last character says so.
@@ -52,9 +51,9 @@ def last_turn(text: str) -> str:
     if given is None and not _is_begun(text):
         return text
     said = text[-_REACH:] if given is None else text[-_REACH - _TAIL : len(text) - len(given[0])]
-    begun = [turn.end() for turn in _TURN.finditer(said)]
+    begun = [turn.end() for turn in re.finditer(_TURN, said, re.IGNORECASE | re.DOTALL)]
     turn = said[begun[-1] :] if begun else said
-    return _TURN_END.split(turn, maxsplit=1)[0].strip() or text
+    return re.split(_TURN_END, turn, maxsplit=1)[0].strip() or text
 
 
 def _word_given(text: str) -> re.Match[str] | None:
@@ -62,8 +61,8 @@ def _word_given(text: str) -> re.Match[str] | None:
     if text[-1:] not in _LAST_CHARACTERS:
         return None
     tail = text[-_TAIL:]
-    return _WORD_GIVEN.search(tail) if tail.rstrip().endswith(_LAST_SIGNS) else None
+    return re.search(_WORD_GIVEN, tail, re.IGNORECASE) if tail.rstrip().endswith(_LAST_SIGNS) else None
 
 
 def _is_begun(text: str) -> bool:
-    return ":" in text[:_LONGEST_LABEL] and _BEGUN.match(text) is not None
+    return ":" in text[:_LONGEST_LABEL] and re.match(_BEGUN, text, re.IGNORECASE) is not None

@@ -3,6 +3,9 @@ answers of which it lets the model choose one ("Answer yes or no", "Classify it 
 
 Applications ask so where they go on with the answer: a check that the model is there, a label, a decision. Only what
 is said in so many words is obeyed; whoever asks for a text *about* something gets one.
+
+Its patterns take some milliseconds to compile: it is imported with the first prompt that has one of the words without
+which none of them can match (`_CUES` in `subject.py`).
 """
 
 import re
@@ -13,13 +16,6 @@ _FURTHEST = 1000
 _MOST_CHOICES = 40
 # A message of so many characters is short.
 _SHORT = 120
-# Without one of these words, in small letters, nothing is dictated and nothing to be chosen.
-CUES = frozenset((
-    "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "classify",
-    "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes", "true",
-    "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи", "выведите",
-    "посчитай", "посчитайте", "выбери", "выберите", "да",
-))  # fmt: skip
 
 # An order begins its sentence; another one may stand before it.
 _BEGIN = r"(?:^|[.!?;\n]\s*|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"

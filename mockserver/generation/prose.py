@@ -16,7 +16,6 @@ from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 from mockserver.generation.dialogues import gives_the_word, is_dialogue
-from mockserver.generation.dictation import sentence_to_say
 from mockserver.generation.records import people
 from mockserver.generation.reports import report, results
 from mockserver.generation.subject import Brief, brief
@@ -26,6 +25,7 @@ _CODE_NAMES = {
     "rust": "rust", "sql": "sql", "bash": "bash", "shell": "bash", "html": "html", " c ": "c", "python": "python",
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
+_SAY = re.compile(r"\s*(?:please )?say ", re.IGNORECASE)
 # Who instructs the model in a chat.
 _INSTRUCTING = ("system", "developer")
 # After these a turn needs no blank.
@@ -74,9 +74,12 @@ def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Itera
 def _said_to_chats(prompt: Prompt) -> Sequence[str]:
     """What a chat alone is told to say: in a sentence without quotes, or by instructions that hold for every message;
     mostly nothing."""
-    sentence = sentence_to_say(prompt.topic) if prompt.chat else None
-    if sentence is not None:
-        return (sentence,)
+    if prompt.chat and _SAY.match(prompt.topic):
+        from mockserver.generation.dictation import sentence_to_say  # slow to import
+
+        sentence = sentence_to_say(prompt.topic)
+        if sentence is not None:
+            return (sentence,)
     instructions = next((each.text for each in prompt.messages if each.role in _INSTRUCTING), None)
     return brief(instructions).sayings if instructions else ()
 

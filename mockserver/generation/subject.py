@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from mockserver.generation import corpus
 from mockserver.generation.dialogues import last_turn
-from mockserver.generation.dictation import CUES, sayings
 
 _STRETCH = 1200
 _SUBJECT_WORDS = 6
@@ -154,6 +153,13 @@ _FORMS = (
 )
 # Words and stems of all the forms: most prompts have none of them, and ask for no form.
 _ANY_FORM = frozenset().union(*(form.words for form in _FORMS)), tuple(stem for form in _FORMS for stem in form.stems)
+# Without one of these words, in small letters, nothing is dictated and nothing to be chosen.
+_CUES = frozenset((
+    "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "classify",
+    "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes", "true",
+    "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи", "выведите",
+    "посчитай", "посчитайте", "выбери", "выберите", "да",
+))  # fmt: skip
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предложени\w*)", re.IGNORECASE)
@@ -197,8 +203,14 @@ def _brief(stretch: str) -> Brief:
         form = next((form.name for form in _FORMS if form.is_asked(stretch, wording)), form)
     countable = any(map((wording.folded or lowered).__contains__, _COUNTABLE))
     words = _words(stretch) if countable else None
-    dictated = sayings(stretch) if wording.may_have(CUES) else ()
-    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered, dictated)
+    sayings = _sayings(stretch) if wording.may_have(_CUES) else ()
+    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered, sayings)
+
+
+def _sayings(stretch: str) -> tuple[str, ...]:
+    from mockserver.generation.dictation import sayings  # slow to import
+
+    return sayings(stretch)
 
 
 class _Wording(NamedTuple):
