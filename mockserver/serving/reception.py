@@ -25,37 +25,15 @@ from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
-from mockserver.core.json_sizes import has_more_values
-from mockserver.core.seeding import fingerprinting
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.generation.readings import is_short, read_ahead
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
+from mockserver.serving.large_bodies import fingerprint_of, has_too_many_values, is_large, read_by_turns
 from mockserver.serving.logs import log, log_access
 from mockserver.serving.metrics import Metrics
 from mockserver.serving.player import Performance, Sink
 from mockserver.serving.simulator import Setup, Simulator
-from mockserver.serving.turns import in_turns
-
-# What takes longer than some milliseconds does not hold up the loop: a body of so many bytes is read by turns, one of
-# so many in a thread, and an answer that takes long is planned in one. What nobody can see from outside to take long,
-# such as a small schema that is hard to meet, is found out in haste, and then done in a thread too.
-_LARGE_BODY = 32_768
-_HUGE_BODY = 1_500_000
-# So many messages, tools, prompts and their parts take some milliseconds, however short each is; and where there are
-# so many commas, there may be as many of those.
-_MANY_PARTS = 1_000
-_MANY_COMMAS = 500
-# Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
-_LARGE_DENSE_BODY = 4_096
-_LARGE_PACKED_BODY = 2_048
-# So many values are parsed in some milliseconds, and looked through by turns, so many of them in one.
-_MANY_VALUES = 50_000
-_LOOKED_AT = 500
-# So many bytes are hashed in a fraction of a millisecond, and looked at for the values in them in one.
-_HASHED = 131_072
-_LOOKED_THROUGH = 131_072
 
 
 class Incoming(NamedTuple):
@@ -152,7 +130,7 @@ class Reception:
             return self._denied(visitor, self._lost(visitor))
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
-        if _is_large(incoming):
+        if is_large(incoming.body, incoming.headers.get("content-encoding")):
             return self._receive_large(visitor, landing)
         return self._guarded(visitor, landing)
 
@@ -187,15 +165,15 @@ class Reception:
         return await self._respond_slowly(visitor, landing, decision)
 
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
-        """The same for a large body, by turns with everybody else."""
+        """The same for a large body, by turns with everybody else, and in a thread where that is not enough."""
         call = visitor.call(landing.path)
         try:
-            if landing.operation is not None and await _has_more_values(call.body):
+            if landing.operation is not None and await has_too_many_values(call.body):
                 return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
-            call = call._replace(digest=await _digest(call.body))
-            read = landing.operation is None or await _read_ahead(call.body)
+            call = call._replace(digest=await fingerprint_of(call.body))
+            is_read = landing.operation is None or await read_by_turns(call.body)
             hearing = self._hearing(visitor, landing, call)
-            if len(call.body) > _HUGE_BODY or not read:
+            if not is_read:
                 return await self._receive_slowly(visitor, landing, hearing)
             heard = in_haste(hearing)
         except TakesLongError:
@@ -314,61 +292,6 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
     body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
-
-
-async def _has_more_values(body: bytes, *most: int) -> bool:
-    """Whether a body has more values than any that is meant, or than so many: of a long one found out in a thread."""
-    if len(body) <= _LOOKED_THROUGH:
-        return has_more_values(body, *most)
-    return await asyncio.to_thread(has_more_values, body, *most)
-
-
-async def _digest(body: bytes) -> str:
-    """The fingerprint of a body, worked out by turns with everybody else."""
-    digest = fingerprinting()
-    await in_turns(digest.update, (body[start : start + _HASHED] for start in range(0, len(body), _HASHED)))
-    return digest.hexdigest()
-
-
-def _is_large(incoming: Incoming) -> bool:
-    """Whether a body may take more than a millisecond to be read."""
-    body = incoming.body
-    if len(body) <= _LARGE_PACKED_BODY:
-        return False
-    if len(body) > _LARGE_BODY or incoming.headers.get("content-encoding"):
-        return True
-    if len(body) <= _LARGE_DENSE_BODY:
-        return False
-    return not body.isascii() or b"\\u" in body or body.count(b",") > _MANY_COMMAS
-
-
-async def _read_ahead(body: bytes) -> bool:
-    """Read the long texts in a body, by turns with everybody else: a thread would hold up the loop.
-
-    False where the rest takes long too, since it has many parts, or where nobody knows, since it is no JSON: it may be
-    packed.
-    """
-    if await _has_more_values(body, _MANY_VALUES):
-        return False
-    try:
-        waiting: list[object] = [orjson.loads(body)]
-    except orjson.JSONDecodeError:
-        return False
-    await asyncio.sleep(0)
-    parts = looked_at = 0
-    while waiting:
-        part = waiting.pop()
-        looked_at += 1
-        if looked_at % _LOOKED_AT == 0:
-            await asyncio.sleep(0)
-        parts += isinstance(part, dict | list | str)
-        if isinstance(part, dict):
-            waiting += part.values()
-        elif isinstance(part, list):
-            waiting += part
-        elif isinstance(part, str) and not is_short(part) and not part.startswith("data:"):
-            await in_turns(lambda done: done, read_ahead(part))
-    return parts < _MANY_PARTS
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:

@@ -433,7 +433,8 @@ def test_a_row_of_thousands_of_requests_is_answered_in_order_and_holds_up_nobody
         watcher.join(60)
     answers = re.findall(rb"(?:GET /|exchange n)(\d{4})\b", received)
     assert answers == [b"%d" % number for number in range(1000, 1000 + count)]
-    assert max(turns) < 0.1
+    # Parsed in one go they took nearly half of all the time that there was to spend.
+    assert max(turns) < sum(turns) / 4
 
 
 @pytest.mark.parametrize("path", ["/cerebras/v1/models", "/_mockserver/version"])

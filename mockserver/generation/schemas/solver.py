@@ -18,12 +18,12 @@ from mockserver.generation.schemas.arrays import Arrays
 from mockserver.generation.schemas.demands import Demand, Fork
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.heights import ordered
-from mockserver.generation.schemas.keywords import demand_of, settled
 from mockserver.generation.schemas.numbers import write_number
 from mockserver.generation.schemas.objects import Objects
 from mockserver.generation.schemas.ranges import range_of
 from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.values import Setting
+from mockserver.generation.schemas.ways import demand_of, settled
 
 _DEEPEST = 90
 _FILLS = 3
