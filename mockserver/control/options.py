@@ -11,9 +11,10 @@ from math import inf
 from typing import Any, NamedTuple, get_args
 
 from mockserver.control.quotas.rules import read_quotas
-from mockserver.control.settings import SEEDS, ConfigError, Settings
+from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Edition
 from mockserver.core.naming import unknown
+from mockserver.core.seeding import SEEDS
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, read_latency

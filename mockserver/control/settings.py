@@ -10,9 +10,6 @@ from mockserver.faults.rules import Fault
 from mockserver.latency.presets import REALISTIC
 from mockserver.latency.traces import NO_TRACES, Traces
 
-# A seed is one of so many whole numbers.
-SEEDS = range(-(2**63), 2**63)
-
 
 class ConfigError(Exception):
     """A setting that cannot be meant; the text names its place and what would have been valid."""

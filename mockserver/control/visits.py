@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from mockserver.control.routing import Landing
-from mockserver.control.settings import SEEDS, RouteSettings, Settings
+from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Site
 from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
-from mockserver.core.seeding import derive
+from mockserver.core.seeding import SEEDS, derive
 from mockserver.latency.notation import NotationError, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.profiles import Profile

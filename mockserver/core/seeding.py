@@ -10,6 +10,8 @@ from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 
+# A seed is one of so many whole numbers.
+SEEDS = range(-(2**63), 2**63)
 _MASK = (1 << 64) - 1
 
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.control.options import OPTIONS, Option
-from mockserver.control.settings import SEEDS
 from mockserver.core.dialects import EDITIONS, Dialect
+from mockserver.core.seeding import SEEDS
 from mockserver.serving.admin.json_schema import (
     COUNT,
     FLAG,

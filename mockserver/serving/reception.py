@@ -328,5 +328,5 @@ def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries
             plan.slot.leave()
         retries.note_left(plan)
     visitor.metrics.ended(exchange)
-    namespace.journal.tell(exchange)
+    namespace.journal.notify(exchange)
     log_access(exchange)

@@ -104,7 +104,7 @@ def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_op
     for ended in (last, second, first):
         assert not journal.is_idle
         ended.record.closed_by = "server"
-        journal.tell(ended)
+        journal.notify(ended)
     assert journal.is_idle
 
 

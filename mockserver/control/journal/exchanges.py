@@ -173,7 +173,7 @@ class Journal:
         self._keep(exchange, exchange.weight)
         if len(self._exchanges) > self._most:
             self.forget_oldest()
-        self.tell(exchange)
+        self.notify(exchange)
         return exchange
 
     def forget_oldest(self) -> bool:
@@ -204,7 +204,7 @@ class Journal:
 
         return stop
 
-    def tell(self, exchange: Exchange) -> None:
+    def notify(self, exchange: Exchange) -> None:
         """Call the watchers, since an exchange has begun or ended."""
         if exchange.record.closed_by is not None:
             self._unended.discard(exchange)

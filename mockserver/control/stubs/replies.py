@@ -24,6 +24,7 @@ from mockserver.control.stubs.values import (
 from mockserver.core.criteria import ANYTHING
 from mockserver.core.generation import FinishReason
 from mockserver.core.naming import unknown
+from mockserver.core.seeding import SEEDS
 from mockserver.core.timeline import RawHeaders
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS
@@ -39,7 +40,6 @@ REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
 _CALL = ("name", "arguments")
 _CHUNK = ("text", "delay")
 _COUNTS = Counts._fields
-_LARGEST_SEED = 2**63
 
 
 def read_prepared(value: object, place: str = "reply", files: Files | None = None) -> Prepared:
@@ -85,7 +85,7 @@ def read_shared(table: Table, place: str) -> Prepared:
     return Prepared(
         faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),
         latency=_latency(table["latency"], f"{place}.latency") if "latency" in table else None,
-        seed=whole_of(table["seed"], f"{place}.seed", -_LARGEST_SEED, _LARGEST_SEED - 1) if "seed" in table else None,
+        seed=whole_of(table["seed"], f"{place}.seed", SEEDS[0], SEEDS[-1]) if "seed" in table else None,
         headers=_headers(table.get("headers", {}), f"{place}.headers"),
     )
 
