@@ -62,8 +62,8 @@ _FORMS = frozenset((
 # "Say this is a test": all that is asked, short and without anything that says how.
 _SAY_IT = re.compile(r"\s*(?:please )?say (?:that )?([^\n\"'`“«:?]{2,80}?)[.!]?\s*\Z", re.IGNORECASE)
 _HOW = re.compile(
-    r"\A(?:hi|hey|hello)\b|\b(?:something|anything|nothing|everything|what|whatever|how|why|who|when|where|which|about|in|to|more|less|like|"
-    r"as|it|if|sorry|words?|sentences?|times|one|some|a few|joke)\b",
+    r"\A(?:hi|hey|hello)\b|\b(?:something|anything|nothing|everything|what|whatever|how|why|who|when|where|which|"
+    r"about|in|to|more|less|like|as|it|if|sorry|words?|sentences?|times|one|some|a few|joke)\b",
     re.IGNORECASE,
 )
 _COUNT = re.compile(

@@ -262,8 +262,6 @@ class DirectProtocol(WireProtocol):
     """
 
     cycle: Any
-    # What uvicorn tells an ASGI application of a request: made once the request is known to go to one.
-    scope: Any
     # The answer whose turn it is: what the transport tells is for it, whatever has come since.
     _current: Answer | None = None
 

@@ -42,12 +42,11 @@ class Demand:
     """
 
     __slots__ = (
-        "_impossible", "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden",
-        "forks", "formats",
-        "grids", "high", "high_open", "hints", "kept", "low", "low_open", "max_items", "max_length", "max_properties",
-        "min_items", "min_length", "min_properties", "multiples", "name_demands", "named", "names", "no_multiples",
-        "no_patterns", "objects", "patterns", "properties", "required", "samples", "seen", "twins", "types",
-        "unevaluated_items", "unevaluated_properties", "unique", "values", "whole",
+        "_impossible", "arrays", "checks", "contains", "dead", "dependents", "excluded", "extras", "forbidden", "forks",
+        "formats", "grids", "high", "high_open", "hints", "kept", "low", "low_open", "max_items", "max_length",
+        "max_properties", "min_items", "min_length", "min_properties", "multiples", "name_demands", "named", "names",
+        "no_multiples", "no_patterns", "objects", "patterns", "properties", "required", "samples", "seen", "twins",
+        "types", "unevaluated_items", "unevaluated_properties", "unique", "values", "whole",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -93,12 +92,11 @@ class Demand:
     def without_forks(self) -> "Demand":
         """A demand that can grow on its own, from this one without its forks."""
         other = Demand.__new__(Demand)
-        for name in Demand.__slots__:
+        for name in _SHARED:
             value = getattr(self, name)
             setattr(other, name, value.copy() if isinstance(value, _GROWING) else value)
-        other.forks = []
+        other.forks, other.grids = [], {}
         other.properties = other.kept = other._impossible = None
-        other.grids = {}
         return other
 
     def narrow(self, types: Sequence[str]) -> None:
@@ -123,6 +121,10 @@ class Demand:
             return True
         bounds = [_POSSIBLE[name] for name in self.types if name in _POSSIBLE]
         return len(bounds) == len(self.types) and not any(possible(self) for possible in bounds)
+
+
+# What a demand has in common with one that grows from it: all but what depends on its forks, or is worked out of it.
+_SHARED = tuple(sorted({*Demand.__slots__} - {"_impossible", "forks", "grids", "kept", "properties"}))
 
 
 def _ordered(least: Any, most: Any) -> bool:

@@ -7,8 +7,9 @@ from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 
 from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
-from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.core.json_sizes import MOST_VALUES
 from mockserver.serving.door import Door
+from mockserver.serving.large_bodies import has_too_many_values
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.wire import DOOR
 
@@ -82,6 +83,7 @@ class Asked(NamedTuple):
             body += part
             if len(body) > most:
                 raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")
-        if has_more_values(bytes(body)):
+        whole = bytes(body)
+        if await has_too_many_values(whole):
             raise BadRequestError(f"{what} has more than {MOST_VALUES} values")
-        return bytes(body)
+        return whole
