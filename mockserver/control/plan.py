@@ -168,10 +168,13 @@ def answer(
     generation = word_refusals(generation)
     key = derive(seed, "pace", generation.fingerprint)
     unseen = generation.usage.unseen
-    thinking = unseen.reasoning if unseen is not None else 0
+    # Thoughts that are shown take decoding steps like all that is said.
+    shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
+    thinking = unseen.reasoning if unseen is not None and not shown else 0
     timing, slot = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
     if speech is not None:
-        timing = delayed(timing, speech.delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
+        delays = (*[None] * shown, *speech.delays)
+        timing = delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
     if slots is not None:
         taken = slots.take(timing)
         if isinstance(taken, Rejection):

@@ -110,13 +110,17 @@ class ToolChoice(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What the answer shows. `logprobs` is the number of alternatives per position, None for no log-probabilities."""
+    """What the answer shows. `logprobs` is the number of alternatives per position, None for no log-probabilities.
+
+    With `reasoning` it shows what the model thinks, before what it says.
+    """
 
     stream: bool = False
     include_usage: bool = False
     echo: bool = False
     logprobs: int | None = None
     token_ids: bool = False
+    reasoning: bool = False
 
 
 class GenerationRequest(NamedTuple):
@@ -204,7 +208,8 @@ class Choice:
 
     `refusal` says that the text declines to answer. `stop` is the text or the token id that ended it, None when it
     ended by itself or at its limit. `positions` has one entry per token when log-probabilities are asked for. The echo
-    is the prompt, given back before the text, in tokens. So many tokens of `reasoning` went before all that.
+    is the prompt, given back before the text, in tokens. So many tokens of `reasoning` went before all that; where they
+    are shown, `thoughts` are their texts.
     """
 
     index: int
@@ -221,6 +226,7 @@ class Choice:
     echo_texts: Sequence[str] = ()
     echo_positions: Sequence[Position] = ()
     reasoning: int = 0
+    thoughts: Sequence[str] = ()
 
     @property
     def text(self) -> str:
@@ -228,9 +234,14 @@ class Choice:
         return "".join(self.texts)
 
     @property
-    def steps(self) -> int:
-        """How many decoding steps the choice takes: one for each token, those of its calls included."""
+    def said(self) -> int:
+        """How many tokens the choice says: those of its text and of its calls."""
         return len(self.ids) + sum(call.steps for call in self.calls)
+
+    @property
+    def steps(self) -> int:
+        """How many decoding steps of the choice can be seen: one for each token that it shows, thoughts included."""
+        return len(self.thoughts) + self.said
 
     @property
     def last_step(self) -> int:
@@ -239,7 +250,7 @@ class Choice:
 
 
 class Unseen(NamedTuple):
-    """Completion tokens that no text shows: those of thinking, and of a prediction that did not come true.
+    """Completion tokens that are no answer: those of thinking, and of a prediction that did not come true.
 
     `accepted` are the tokens of the prediction that did; those are in the text.
     """
@@ -252,7 +263,7 @@ class Unseen(NamedTuple):
 class Usage(NamedTuple):
     """What the answer cost, in tokens. `unseen` tells apart what of the completion is not text, where that was asked.
 
-    The completion counts what is unseen too.
+    The completion counts what is unseen too, thoughts that are shown among it.
     """
 
     prompt_tokens: int
@@ -277,8 +288,11 @@ class Generation(NamedTuple):
 
     def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
         """The generation with other choices, and the usage that these make."""
-        more = sum(choice.steps for choice in choices) - sum(choice.steps for choice in self.choices)
-        usage = self.usage._replace(completion_tokens=self.usage.completion_tokens + more)
+        said = sum(choice.said for choice in choices) - sum(choice.said for choice in self.choices)
+        thought = sum(choice.reasoning for choice in choices) - sum(choice.reasoning for choice in self.choices)
+        usage = self.usage._replace(completion_tokens=self.usage.completion_tokens + said + thought)
+        if thought and usage.unseen is not None:
+            usage = usage._replace(unseen=usage.unseen._replace(reasoning=usage.unseen.reasoning + thought))
         return self._replace(choices=choices, usage=usage)
 
     @property

@@ -37,7 +37,8 @@ def say_the_same(one: Generation, other: Generation) -> bool:
 
 def _shown(choice: Choice) -> tuple[object, ...]:
     calls = [(call.name, call.arguments) for call in choice.calls]
-    return choice.text, len(choice.ids), choice.finish_reason, choice.stop, choice.refusal, calls
+    said = choice.text, len(choice.ids), choice.finish_reason, choice.stop, choice.refusal, calls
+    return *said, len(choice.thoughts)
 
 
 def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -52,13 +53,13 @@ def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 
 def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """The choice says nothing, and calls that a natural end."""
-    return replace(_beginning(choice, 0), finish_reason="stop", stop=None)
+    """The choice says nothing, whatever it thinks, and calls that a natural end."""
+    return replace(_unsaid(choice), finish_reason="stop", stop=None)
 
 
 def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """From the fault's place on, the choice says one token again and again; in its first call if it has no text."""
-    start = fault.place.after_token or 0
+    start = _place_in_text(choice, fault)
     if not choice.ids and choice.calls:
         call = choice.calls[0]
         stuck = call._replace(ids=_stuck(call.ids, start), texts=_stuck(call.texts, start))
@@ -73,7 +74,7 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """From the fault's place on, line ends and nothing else, until the choice may not be any longer."""
-    kept = _beginning(choice, min(fault.place.after_token or 0, len(choice.ids)))
+    kept = _beginning(choice, len(choice.thoughts) + min(_place_in_text(choice, fault), len(choice.ids)))
     count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), _LONGEST), 0)
     alternatives = request.output.logprobs
     top = ((_LINE_END, "\n", -0.01),) if alternatives else ()
@@ -91,7 +92,7 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
 
 def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice refuses to answer; in which words is not for a fault to say."""
-    return replace(_beginning(choice, 0), finish_reason="stop", stop=None, refusal=True)
+    return replace(_unsaid(choice), finish_reason="stop", stop=None, refusal=True)
 
 
 def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -134,7 +135,9 @@ def _room(choice: Choice, request: GenerationRequest) -> int:
 
 def _allowed(choice: Choice, room: int) -> Choice:
     """The choice, cut where it may not be longer."""
-    return choice if choice.steps <= room else replace(_beginning(choice, room), finish_reason="length")
+    if choice.said <= room:
+        return choice
+    return replace(_beginning(choice, len(choice.thoughts) + room), finish_reason="length")
 
 
 def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
@@ -142,9 +145,24 @@ def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
     return [*items[:start], *[item for item in items[start : start + 1] for _ in items[start:]]]
 
 
-def _beginning(choice: Choice, count: int) -> Choice:
+def _place_in_text(choice: Choice, fault: Fault) -> int:
+    """After how many tokens of its text a choice is struck; its thoughts come before them."""
+    return max((fault.place.after_token or 0) - len(choice.thoughts), 0)
+
+
+def _unsaid(choice: Choice) -> Choice:
+    """The choice that says nothing of what it has thought."""
+    return _beginning(choice, len(choice.thoughts))
+
+
+def _beginning(choice: Choice, steps: int) -> Choice:
+    """The choice as far as its first decoding steps: its thoughts, its text, its calls."""
+    thoughts = choice.thoughts[:steps]
+    count = steps - len(thoughts)
     return replace(
         choice,
+        thoughts=thoughts,
+        reasoning=choice.reasoning - len(choice.thoughts) + len(thoughts),
         ids=choice.ids[:count],
         texts=choice.texts[:count],
         positions=choice.positions[:count],

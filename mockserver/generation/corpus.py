@@ -1,6 +1,7 @@
 """The project's own sentences, by language and section, and their tokens.
 
-`corpus/<language>.txt` holds sections of entries, one a line; `corpus/code.txt` holds snippets parted by `---`.
+`corpus/<language>.txt` holds sections of entries, one a line, as `corpus/thoughts.txt` does; `corpus/code.txt` holds
+snippets parted by `---`.
 Sentences are tokenised once: an answer is put together from ready phrases.
 """
 
@@ -36,6 +37,12 @@ def code() -> Sections:
         section: tuple(snippet.strip("\n") for snippet in "\n".join(lines).split("\n---"))
         for section, lines in _sections("corpus/code.txt", keep_blank=True).items()
     }
+
+
+@cache
+def thoughts() -> Sections:
+    """What a model thinks, by section."""
+    return {section: tuple(lines) for section, lines in _sections("corpus/thoughts.txt").items()}
 
 
 @lru_cache(maxsize=8192)

@@ -51,8 +51,9 @@ class _Draft(NamedTuple):
     texts: Sequence[str]
     finish_reason: FinishReason
     stop: str | int | None
-    reasoning: int = 0
     calls: tuple[ToolCall, ...] = ()
+    reasoning: int = 0
+    thoughts: Sequence[str] = ()
     likeliest: bool = False
 
 
@@ -76,7 +77,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
-    said = sum(choice.steps for choice in choices)
+    said = sum(choice.said for choice in choices)
     if request.effort is None and request.prediction is None:
         return Usage(request.prompt_tokens, said)
     more = unseen(request, choices)
@@ -122,22 +123,30 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 
 
 def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int) -> _Draft:
-    limits, sampling = request.limits, request.sampling
     room = _limit(request, prompt)
+    if request.effort is None:
+        return _said(request, prompt, source, seed, own, room)
     # "An upper bound [...] including visible output tokens and reasoning tokens."
-    reasoning = min(thinking(request.effort, source.content, own), room)
-    limit = room - reasoning
+    thought = thinking(request.effort, source.content, own)
+    reasoning = min(thought, room)
+    draft = _said(request, prompt, source, seed, own, room - reasoning)
+    thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
+    return draft._replace(reasoning=reasoning, thoughts=thoughts)
+
+
+def _said(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int, limit: int) -> _Draft:
+    """What is said to a prompt in so many tokens at most: calls of tools, or a text."""
     cut = _calls(request, prompt, source, own, limit) if request.tools else None
     if cut is not None:
-        return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, reasoning, cut.calls)
-    least = limit if limits.ignore_eos else limits.min_tokens
-    ids, texts, ended = tell(prompt, request.constraint, sampling, source, own, limit=limit, least=least)
+        return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, calls=cut.calls)
+    least = limit if request.limits.ignore_eos else request.limits.min_tokens
+    ids, texts, ended = tell(prompt, request.constraint, request.sampling, source, own, limit=limit, least=least)
     likeliest = source.free == 0 and own == LIKELIEST
     key = derive(source.content, "likeliest") if likeliest else own
-    stopped = cut_at_stop(ids, texts, request.stops, limits.min_tokens)
+    stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
     if stopped is not None:
-        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, reasoning, likeliest=likeliest)
-    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, reasoning, likeliest=likeliest)
+        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, likeliest=likeliest)
+    return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, likeliest=likeliest)
 
 
 def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
@@ -147,6 +156,14 @@ def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int,
 
     calls = decide(request, prompt, derive(source.content, "calls", own))
     return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy) if calls else None
+
+
+def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
+    """So many tokens of what the model thinks of a prompt."""
+    # Most models do not think aloud: a server that is never asked one starts the sooner.
+    from mockserver.generation.thoughts import think
+
+    return think(prompt, count, derive(own, "thoughts"))
 
 
 def _limit(request: GenerationRequest, prompt: Prompt) -> int:
@@ -184,6 +201,7 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         echo_texts=echo.texts,
         echo_positions=echo.positions,
         reasoning=draft.reasoning,
+        thoughts=draft.thoughts,
     )
 
 

@@ -36,7 +36,8 @@ class Speech(NamedTuple):
     """What every choice says. `pieces` are its text as it is streamed: one token each, whatever their length.
 
     Before `pieces[k]` there are `delays[k]` seconds of silence, or the engine's own where that is None. `calls` are the
-    names and arguments of the tools that it calls. A `refusal` declines to answer.
+    names and arguments of the tools that it calls. A `refusal` declines to answer. The `reasoning` is what it thinks
+    before, which those dialects show that show what a model thinks.
     """
 
     text: str = ""
@@ -44,6 +45,7 @@ class Speech(NamedTuple):
     delays: tuple[float | None, ...] = ()
     calls: tuple[tuple[str, str], ...] = ()
     refusal: bool = False
+    reasoning: str = ""
     finish_reason: FinishReason | None = None
     counts: Counts = Counts()
 
@@ -66,6 +68,7 @@ def _choice(
     number: int, prompt: Prompt, seed: int, speech: Speech, calls: tuple[ToolCall, ...], request: GenerationRequest
 ) -> Choice:
     ids, texts = _tokens_of(speech, streamed=request.output.stream)
+    thoughts = _thoughts_of(speech, request)
     echo = echo_of(request, prompt, derive(seed, "echo"))
     called: FinishReason = "function_call" if request.tool_choice.legacy else "tool_calls"
     return Choice(
@@ -81,6 +84,8 @@ def _choice(
         echo_ids=echo.ids,
         echo_texts=echo.texts,
         echo_positions=echo.positions,
+        reasoning=len(thoughts),
+        thoughts=thoughts,
     )
 
 
@@ -90,6 +95,10 @@ def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequen
         return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
     ids = tokens.encode(speech.text)
     return ids, tokens.texts(ids)
+
+
+def _thoughts_of(speech: Speech, request: GenerationRequest) -> Sequence[str]:
+    return tokens.texts(tokens.encode(speech.reasoning)) if request.output.reasoning and speech.reasoning else ()
 
 
 def _call(name: str, arguments: str) -> ToolCall:
@@ -106,10 +115,11 @@ def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech
     """What the text costs, plain or streamed, in pieces or not; what is stated otherwise counts."""
     counts, said = speech.counts, tokens.encode(speech.text)
     completion = (len(said) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
+    reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))
     more: Unseen | None = None
-    if request.effort is not None or request.prediction is not None or counts.reasoning_tokens is not None:
+    if reasoning or any(each is not None for each in (request.effort, request.prediction, counts.reasoning_tokens)):
         more = Unseen() if request.prediction is None else foreseen(request.prediction, [said] * len(choices))
-        more = more._replace(reasoning=counts.reasoning_tokens or 0)
+        more = more._replace(reasoning=reasoning)
         completion += more.reasoning + more.rejected
     return Usage(
         _or(counts.prompt_tokens, request.prompt_tokens),

@@ -180,6 +180,11 @@ class Brief(NamedTuple):
     wanted: str = ""
     sayings: tuple[str, ...] = ()
 
+    @property
+    def names_subject(self) -> bool:
+        """Whether the subject comes from the prompt; it is a word for anything else."""
+        return self.subject != _GENERIC[self.language]
+
 
 def brief(topic: str) -> Brief:
     """Read the brief out of the part of a prompt that asks for something."""

@@ -1,4 +1,4 @@
-"""Tokens that are counted and not shown: those of thinking, and those of a prediction that did not come true."""
+"""Tokens that are counted beside the answer: those of thinking, and those of a prediction that did not come true."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,8 @@ _THINKING: dict[Effort, tuple[int, int]] = {
 _SPAN = 3
 
 
-def thinking(effort: Effort | None, content: int, own: int) -> int:
+def thinking(effort: Effort, content: int, own: int) -> int:
     """How many tokens a choice thinks before it speaks; `content` and `own` are those of its story."""
-    if effort is None:
-        return 0
     least, most = _THINKING[effort]
     return least + Draws(derive(content, "thinking", own)).below(most - least)
 
@@ -32,7 +30,7 @@ def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
     if request.prediction is None:
         return Unseen(reasoning)
     most = request.limits.max_tokens
-    said = sum(choice.steps for choice in choices)
+    said = sum(choice.said for choice in choices)
     room = None if most is None else most * len(choices) - said - reasoning
     return foreseen(request.prediction, [choice.ids for choice in choices], room)._replace(reasoning=reasoning)
 

@@ -68,7 +68,7 @@ def _is_whole(plan: Plan, record: Record) -> bool:
 def _calls(said: Generation) -> Iterator[tuple[ToolCall, int]]:
     """The tools that an answer calls, each with the number of tokens after which its choice has written it."""
     for choice in said.choices:
-        step = len(choice.ids)
+        step = len(choice.thoughts) + len(choice.ids)
         for call in choice.calls:
             step += call.steps
             yield call, step

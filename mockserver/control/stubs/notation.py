@@ -31,6 +31,7 @@ A REPLY is a text, which the model says in the dialect's own format; or a table 
 and with these, where they belong:
 
     finish_reason = "length"                                    # what is said
+    reasoning = "Oslo lies in Norway."                          # what is thought before, where thoughts are shown
     usage = { prompt_tokens = 1, completion_tokens = 2, cached_tokens = 0, reasoning_tokens = 0 }      # any of them
     status = 503; content_type = "text/html"                    # bodies; a status may stand alone
     headers = { x-trace = "abc" }                               # any answer

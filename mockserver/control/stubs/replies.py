@@ -35,7 +35,7 @@ from mockserver.latency.notation import NotationError, read_latency
 
 SHARED = ("error", "faults", "latency", "seed", "headers")
 _SAID = ("text", "chunks", "json", "refusal")
-_SPEECH = (*_SAID, "tool_calls", "finish_reason", "usage")
+_SPEECH = (*_SAID, "tool_calls", "reasoning", "finish_reason", "usage")
 REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
 _CALL = ("name", "arguments")
 _CHUNK = ("text", "delay")
@@ -178,6 +178,7 @@ def _speech(table: Table, place: str) -> Speech:
         delays=tuple(delay for _, delay in chunks),
         calls=_calls(table["tool_calls"], f"{place}.tool_calls") if "tool_calls" in table else (),
         refusal="refusal" in table,
+        reasoning=text_of(table.get("reasoning", ""), f"{place}.reasoning"),
         finish_reason=_reason(table["finish_reason"], f"{place}.finish_reason") if "finish_reason" in table else None,
         counts=_counts(table.get("usage", {}), f"{place}.usage"),
     )

@@ -71,7 +71,7 @@ def choice_frames(
     """One event per token, after the events that open the choice and before those that close it."""
     if first:
         yield at_step(OPENING, first)
-    yield from token_frames(choice.texts, around)
+    yield from token_frames(choice.texts, around, len(choice.thoughts))
     if last:
         yield at_step(choice.last_step, last)
 

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.generation import Message, Prompt
+from mockserver.core.seeding import fingerprint
 from mockserver.generation.readings import token_count
 
 # What a chat template adds to each message, and to open the answer, in tokens.
@@ -13,15 +14,40 @@ _MESSAGE_OVERHEAD = 4
 _ANSWER_OVERHEAD = 3
 
 
-def chat_prompt(messages: Sequence[Mapping[str, Any]]) -> Prompt:
-    """A conversation as a prompt. Its topic is the last user message, else the last message at all."""
+def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
+    """A conversation as a prompt. Its topic is the last user message, else the last message at all.
+
+    The `tools` on offer count the tokens of their JSON.
+    """
     history = list(_history(messages))
     texts = [_text_of(message, said.text) for message, said in zip(messages, history, strict=True)]
     topics = (text for said, text in zip(reversed(history), reversed(texts), strict=True) if said.role == "user")
     text = "\n".join(f"{said.role}: {text}" for said, text in zip(history, texts, strict=True))
     count = sum(map(token_count, texts)) + len(texts) * _MESSAGE_OVERHEAD + _ANSWER_OVERHEAD
+    if tools:
+        count += token_count(orjson.dumps(tools).decode())
     topic = next(topics, texts[-1] if texts else "")
     return Prompt(text, topic, count, chat=True, messages=tuple(history))
+
+
+def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]], tokens_each: int) -> Prompt:
+    """The prompt of a conversation with its images: each counts its tokens and, by its address, changes the answer."""
+    images = [url for message in messages for part in parts(message) if (url := image_of(part)) is not None]
+    if not images:
+        return prompt
+    seen = "\n".join(f"image: {fingerprint(url.encode())}" for url in images)
+    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=prompt.token_count + tokens_each * len(images))
+
+
+def parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """The parts of a message; one of plain text has none."""
+    content = message.get("content")
+    return content if isinstance(content, list) else ()
+
+
+def image_of(part: Mapping[str, Any]) -> str | None:
+    """The address of the image that a part shows, None where it shows none."""
+    return str(part["image_url"]["url"]) if part.get("type") == "image_url" else None
 
 
 def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:

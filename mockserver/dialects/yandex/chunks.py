@@ -10,6 +10,7 @@ import orjson
 from mockserver.core.generation import Choice
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
+from mockserver.dialects.openai_style.calls import call_frames
 from mockserver.dialects.openai_style.events import SLOT, Template, at_step, event, template, token_frames
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, next_fragment
@@ -45,10 +46,11 @@ def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
     yield at_step(OPENING, (event(_chunk(choice, envelope, {"role": "assistant"})),))
     around = template(_text_chunk(choice, envelope))
     yield from _detailed_tokens(choice, envelope) if detailed else token_frames(choice.texts, around)
-    step = len(choice.texts)
-    for place, call in enumerate(choice.calls):
-        yield from _call_tokens(choice, place, step, envelope, form)
-        step += call.steps
+    yield from call_frames(
+        choice,
+        lambda place, _: event(_chunk(choice, envelope, first_fragment(choice, place, form))),
+        lambda place: template(_chunk(choice, envelope, next_fragment(place, form))),
+    )
     yield at_step(choice.last_step, (event(_chunk(choice, envelope, {}, finish_reason=choice.finish_reason)),))
 
 
@@ -105,14 +107,6 @@ def _large_calls(choice: Choice, envelope: Envelope, form: CallForm) -> Frames:
     delta = {**role, **delta_calls(choice, form)}
     data = event(_chunk(choice, envelope, delta, finish_reason=choice.finish_reason))
     return Frames((data,), (choice.last_step,), (choice.steps - len(choice.texts),))
-
-
-def _call_tokens(choice: Choice, place: int, step: int, envelope: Envelope, form: CallForm) -> Iterator[Frames]:
-    """A call in fragments: its name, then its arguments token by token."""
-    begun = event(_chunk(choice, envelope, first_fragment(choice, place, form)))
-    yield Frames((begun,), (step,), (1,))
-    around = template(_chunk(choice, envelope, next_fragment(place, form)))
-    yield from token_frames(choice.calls[place].texts, around, step + 1)
 
 
 def _detailed_tokens(choice: Choice, envelope: Envelope) -> Iterator[Frames]:

@@ -3,14 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import orjson
-
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
-from mockserver.core.seeding import fingerprint
-from mockserver.dialects.openai_style.messages import called, chat_prompt
+from mockserver.dialects.openai_style.messages import called, chat_prompt, image_of, parts, with_images
 from mockserver.dialects.yandex.errors import fault
-from mockserver.generation.readings import token_count
 
 # Whether a message of the role must say something: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
@@ -41,19 +37,8 @@ def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
 
 
 def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
-    """The conversation as a prompt; each image counts its tokens and, by its address, changes the answer.
-
-    The `tools` on offer count the tokens of their JSON.
-    """
-    prompt = chat_prompt(messages)
-    if tools:
-        described = token_count(orjson.dumps(tools).decode())
-        prompt = prompt._replace(token_count=prompt.token_count + described)
-    images = [part["image_url"]["url"] for message in messages for part in _parts(message) if _is_image(part)]
-    if not images:
-        return prompt
-    seen = "\n".join(f"image: {fingerprint(url.encode())}" for url in images)
-    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=prompt.token_count + _IMAGE_TOKENS * len(images))
+    """The conversation as a prompt, with its images, and with the `tools` on offer."""
+    return with_images(chat_prompt(messages, tools), messages, _IMAGE_TOKENS)
 
 
 def _says_anything(message: Mapping[str, Any]) -> bool:
@@ -61,17 +46,8 @@ def _says_anything(message: Mapping[str, Any]) -> bool:
     if any(message.get(name) for name in ("tool_calls", "function_call", "refusal")):
         return True
     content = message.get("content")
-    return bool(content) if isinstance(content, str) else any(map(_part_says_anything, _parts(message)))
+    return bool(content) if isinstance(content, str) else any(map(_part_says_anything, parts(message)))
 
 
 def _part_says_anything(part: Mapping[str, Any]) -> bool:
-    return bool(_is_image(part) or part.get("text") or part.get("refusal"))
-
-
-def _parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    content = message.get("content")
-    return content if isinstance(content, list) else ()
-
-
-def _is_image(part: Mapping[str, Any]) -> bool:
-    return bool(part["type"] == "image_url")
+    return image_of(part) is not None or bool(part.get("text") or part.get("refusal"))

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, Tool, ToolChoice
+from mockserver.dialects.openai_style.tools import function_tool
 from mockserver.dialects.yandex.errors import fault
 
 Body = Mapping[str, Any]
@@ -67,7 +68,7 @@ def read_tools(body: Body) -> tuple[Tool, ...]:
     """The tools that may be called; `functions` count where there are no `tools`."""
     if body.get("tools"):
         return tuple(map(_tool, body["tools"]))
-    return tuple(map(_function, body.get("functions", ())))
+    return tuple(map(function_tool, body.get("functions", ())))
 
 
 def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
@@ -88,16 +89,11 @@ def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
 
 def _tool(item: Body) -> Tool:
     if item["type"] == "function":
-        return _function(item["function"])
+        return function_tool(item["function"])
     custom = item["custom"]
     form = _grammar(custom)
     constraint = Constraint("regex", form["definition"]) if form else None
     return Tool(custom["name"], custom.get("description") or "", constraint, kind="custom")
-
-
-def _function(item: Body) -> Tool:
-    # The vendor's own SDK sends `"description": null`.
-    return Tool(item["name"], item.get("description") or "", item.get("parameters", {}))
 
 
 def _tool_choice(value: Any) -> _Choice:

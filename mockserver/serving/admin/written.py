@@ -97,6 +97,7 @@ def _reply() -> Schema:
             {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
             "the tools that the model calls",
         ),
+        "reasoning": said(TEXT, "what the model thinks before, in dialects that show it"),
         "finish_reason": said(one_of(get_args(FinishReason)), "why the model ends"),
         "usage": said(closed(dict.fromkeys(Counts._fields, COUNT)), "the tokens that the answer states"),
         "body": said(ANY, "a body as it goes out, a text or any JSON, in no vendor's words"),

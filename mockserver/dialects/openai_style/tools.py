@@ -1,0 +1,35 @@
+"""Tools that are functions, and the choice among them, as chats offer them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mockserver.core.generation import Tool, ToolChoice
+
+_MODES: Mapping[object, ToolChoice] = {
+    "none": ToolChoice("none"),
+    "auto": ToolChoice("auto"),
+    "required": ToolChoice("required"),
+}
+
+
+def function_tools(rows: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:
+    """The `tools` of a request: rows of `{"type": "function", "function": {"name", "description", "parameters"}}`."""
+    return tuple(function_tool(row["function"]) for row in rows or ())
+
+
+def function_tool(function: Mapping[str, Any]) -> Tool:
+    """One function. Without `parameters` it takes none; clients send null for what they leave out."""
+    return Tool(function["name"], function.get("description") or "", function.get("parameters") or {})
+
+
+def tool_choice(value: str | Mapping[str, Any] | None, *, parallel: bool = True) -> ToolChoice:
+    """A `tool_choice`: one of three words, or a function by name. Nothing said is `auto`."""
+    if isinstance(value, Mapping):
+        return ToolChoice("required", (value["function"]["name"],), parallel)
+    return _MODES["auto" if value is None else value]._replace(parallel=parallel)
+
+
+def unknown_tool(choice: ToolChoice, tools: Sequence[Tool]) -> str | None:
+    """A tool that the choice names and nobody offers."""
+    offered = {tool.name for tool in tools}
+    return next((name for name in choice.names if name not in offered), None)
