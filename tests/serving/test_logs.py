@@ -107,9 +107,9 @@ def test_a_path_that_the_vendor_does_not_know_is_told_with_what_is_near(
     server: MockServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "mockserver")
-    answer = exchange(server.url, "POST", "/cerebras/v1/chat/completions", QUESTION)
+    answer = exchange(server.url, "POST", "/cerebras/v1/completion", QUESTION)
     (line,) = lines(caplog)
-    assert line.startswith("cerebras /cerebras/v1/chat/completions 404 unknown_path, in ")
+    assert line.startswith("cerebras /cerebras/v1/completion 404 unknown_path, in ")
     assert line.endswith(f", {dict(answer.headers)['x-mockserver-hint']}")
     assert "nearest: /cerebras/v1/completions, " in line
 

@@ -403,7 +403,7 @@ def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
 
 def test_a_refusal_of_a_wrong_path_or_header_is_told_with_the_way_out(handle: Handle) -> None:
     wire = Wire(handle)
-    wire.ask(path="/cerebras/v1/chat/completions")
+    wire.ask(path="/cerebras/v1/completion")
     wire.ask(path="/v1/chat/completion")
     wire.ask(x_mockserver_sed="7")
     lines = handle.journal().splitlines()

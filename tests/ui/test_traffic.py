@@ -43,12 +43,12 @@ def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
 
 def test_the_list_says_why_a_request_was_refused(open_page: Open, mock: MockServer) -> None:
     exchange(mock.url, "POST", "/ovms/v3/completions", b'{"model": "m"}')
-    exchange(mock.url, "POST", "/cerebras/v1/chat/completions", b"{}")
+    exchange(mock.url, "POST", "/cerebras/v1/completion", b"{}")
     page = open_page()
     expect(page.locator(".exchange")).to_have_count(2)
     unknown, invalid = rows(page)
     assert "unknown path" in unknown
-    assert unknown.count("/cerebras/v1/chat/completions") == 1
+    assert unknown.count("/cerebras/v1/completion") == 1
     assert "POST" in unknown
     assert "invalid request" in invalid
     page.get_by_role("searchbox").fill("unknown_path")

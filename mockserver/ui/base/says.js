@@ -1,11 +1,21 @@
-/** What an answer says: the text in a vendor's event or body, whatever the dialect. */
+/** What an answer says, and what is thought before: the texts in a vendor's event or body, whatever the dialect. */
 
 /** @param {any} document an event's data, or a whole body, as JSON */
 export function textOf(document) {
   if (!document || typeof document !== "object") return "";
   if (document.event === "token_sampled") return document.text ?? "";
   if (document.event === "complete") return "";
-  return (document.choices ?? []).filter((choice) => (choice.index ?? 0) === 0).map(choiceText).join("");
+  return choicesOf(document).map(choiceText).join("");
+}
+
+/** What the model thinks, where it shows that. @param {any} document an event's data, or a whole body, as JSON */
+export function thoughtOf(document) {
+  return choicesOf(document).map((choice) => choice.delta ?? choice.message).map((said) => said?.reasoning_content ?? said?.reasoning ?? "").join("");
+}
+
+/** Of several choices the first is shown. @param {any} document @returns {any[]} */
+function choicesOf(document) {
+  return (document?.choices ?? []).filter((choice) => (choice.index ?? 0) === 0);
 }
 
 /** @param {any} choice */
@@ -13,7 +23,7 @@ function choiceText(choice) {
   const said = choice.delta ?? choice.message;
   if (!said) return choice.text ?? "";
   const calls = (said.tool_calls ?? []).map((call) => (call.function?.name ? `\n${call.function.name} ` : "") + (call.function?.arguments ?? ""));
-  return (said.reasoning_content ?? "") + (said.content ?? said.refusal ?? "") + calls.join("");
+  return (said.content ?? said.refusal ?? "") + calls.join("");
 }
 
 /** @param {string} data an event's data @returns {any} undefined when it is no JSON */
@@ -26,9 +36,15 @@ export function json(data) {
 }
 
 /** The text that an exchange's answer says, from the journal's own form of it. @param {any} answer */
-export function saidBy(answer) {
-  if (!answer.events || answer.body) return textOf(answer.body);
-  return answer.events.map((event) => textOf(json(dataOf(event.data)))).join("");
+export const saidBy = (answer) => readIn(answer, textOf);
+
+/** What is thought before. @param {any} answer */
+export const thoughtBy = (answer) => readIn(answer, thoughtOf);
+
+/** @param {any} answer @param {(document: any) => string} read */
+function readIn(answer, read) {
+  if (!answer.events || answer.body) return read(answer.body);
+  return answer.events.map((event) => read(json(dataOf(event.data)))).join("");
 }
 
 /** @param {unknown} event the event as it went out */

@@ -1,12 +1,12 @@
 /** A request to a dialect, watched from the first byte to the last. */
 
 import { serverEvents } from "./sse.js";
-import { json, textOf } from "./says.js";
+import { json, textOf, thoughtOf } from "./says.js";
 import { space } from "./api.js";
 
 /**
  * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} Wish
- * @typedef {{raw: string, text: string, at: number}} Arrival `at` in seconds after the request
+ * @typedef {{raw: string, text: string, thought: string, at: number}} Arrival `at` in seconds after the request
  * @typedef {{status: number, headers: Headers, seconds: number, broken: string | null}} End
  */
 
@@ -26,16 +26,18 @@ export async function send(wish, watch, signal) {
     ...(wish.latency && { "x-mockserver-latency": wish.latency }),
     ...(space.name && { "x-mockserver-namespace": space.name }),
   };
+  /** @param {string} raw @param {any} document */
+  const arrived = (raw, document) => watch.arrival({ raw, text: textOf(document), thought: thoughtOf(document), at: since() });
   /** @type {Response | undefined} */
   let answer;
   try {
     answer = await fetch(wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
     watch.head(answer);
     if (answer.headers.get("content-type")?.includes("event-stream") && answer.body) {
-      for await (const { raw, data } of serverEvents(answer.body)) watch.arrival({ raw, text: textOf(json(data)), at: since() });
+      for await (const { raw, data } of serverEvents(answer.body)) arrived(raw, json(data));
     } else {
       const raw = await answer.text();
-      watch.arrival({ raw, text: textOf(json(raw)), at: since() });
+      arrived(raw, json(raw));
     }
     return { status: answer.status, headers: answer.headers, seconds: since(), broken: null };
   } catch (error) {

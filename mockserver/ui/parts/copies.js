@@ -1,6 +1,6 @@
 /** An exchange in other forms: a curl command, a test, a stub, and the same request once more. */
 
-import { json, saidBy } from "../base/says.js";
+import { json, saidBy, thoughtBy } from "../base/says.js";
 import { isWritable, tomlLines } from "../base/toml.js";
 import { ADMIN, get, space } from "../base/api.js";
 
@@ -106,7 +106,7 @@ function differ({ decision, planned, request }) {
 }
 
 /** Named arguments in Python. @param {Record<string, any>} table */
-const named = (table) => Object.entries(table).map(([key, value]) => `${key}=${python(value, 4)}`);
+const named = (table) => Object.entries(table).filter(([, value]) => value !== undefined).map(([key, value]) => `${key}=${python(value, 4)}`);
 
 /** Headers in Python, the key being that of the fixture. @param {Record<string, string>} headers */
 function keyed(headers) {
@@ -156,9 +156,10 @@ function replyOf(exchange) {
   const { decision, answer, planned } = exchange;
   if (decision.by === "refusal") return { error: decision.kind };
   if (decision.by !== "generation") return { status: answer.status, ...givenBody(answer) };
-  if (planned?.tool_calls.length) return { tool_calls: planned.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })) };
+  const reasoning = thoughtBy(answer) || undefined;
+  if (planned?.tool_calls.length) return { tool_calls: planned.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })), reasoning };
   const [reason] = planned?.finish_reasons ?? [];
-  return { text: saidBy(answer), ...(reason && reason !== "stop" && { finish_reason: reason }) };
+  return { text: saidBy(answer), reasoning, ...(reason && reason !== "stop" && { finish_reason: reason }) };
 }
 
 /** A body as a stub gives it: JSON that TOML cannot hold, or that would be rounded, as a text. @param {any} answer */

@@ -2,7 +2,7 @@
 
 import { get, inSpace } from "../base/api.js";
 import { fill, h } from "../base/dom.js";
-import { dataOf, json, saidBy, textOf } from "../base/says.js";
+import { dataOf, json, saidBy, textOf, thoughtBy, thoughtOf } from "../base/says.js";
 import { clockTime, counted, duration } from "../base/words.js";
 import { asCurl, asPytest, asStub, pathOf, replay, servedPaths } from "../parts/copies.js";
 import { Chart } from "../parts/chart.js";
@@ -82,7 +82,8 @@ export class Detail {
     fill(this.facts, ...facts(exchange));
     this.chart.show({ marks: events.map(mark), end: endOf(exchange), now: nowOf(exchange) });
     if (this.events) this.events.items = events.map((event, index) => ({ ...event, index, before: index ? events[index - 1].sent : 0 }));
-    this.said.textContent = saidBy({ ...exchange.answer, events: events.filter((event) => event.sent !== null) }).trimStart();
+    const sent = { ...exchange.answer, events: events.filter((event) => event.sent !== null) };
+    fill(this.said, h("div", { class: "thought" }, thoughtBy(sent)), saidBy(sent).trimStart());
     this.words.hidden = !this.said.textContent;
   }
 
@@ -184,7 +185,7 @@ function tokensOf({ completion_tokens: sent }, planned) {
 /** @param {any} event @returns {import("../parts/chart.js").Mark} */
 function mark(event) {
   const data = dataOf(event.data);
-  return { due: event.due, sent: event.sent, tokens: event.tokens, text: textOf(json(data)) || data || String(event.data) };
+  return { due: event.due, sent: event.sent, tokens: event.tokens, text: textOf(json(data)) || thoughtOf(json(data)) || data || String(event.data) };
 }
 
 /** @param {any} exchange */

@@ -168,6 +168,7 @@ export class Pane {
       if (this.#running !== running) return;
       const fresh = arrivals.slice(shown);
       shown = arrivals.length;
+      follow(this.text, fresh.map((each) => each.thought).join(""), "thought");
       follow(this.text, fresh.map((each) => each.text).join(""));
       follow(this.raw, fresh.map((each) => each.raw).join(""));
       this.#tellTiming(arrivals, null);
@@ -180,7 +181,7 @@ export class Pane {
   /** @param {import("../base/send.js").Arrival[]} arrivals @param {import("../base/send.js").End | null} end */
   #tellTiming(arrivals, end) {
     this.chart.element.hidden = false;
-    const marks = arrivals.map(({ at, text, raw }) => ({ due: null, sent: at, tokens: text ? 1 : 0, text: text || raw }));
+    const marks = arrivals.map(({ at, text, thought, raw }) => ({ due: null, sent: at, tokens: text || thought ? 1 : 0, text: text || thought || raw }));
     this.chart.show({ marks, end: end ? { at: end.seconds, text: end.broken ?? "", broken: end.broken !== null } : undefined });
   }
 
@@ -204,11 +205,15 @@ function contractOf(name) {
   return reading;
 }
 
-/** Add to the end, and stay there if the reader is there. @param {HTMLElement} element @param {string} text */
-function follow(element, text) {
+/**
+ * Add to the end, and stay there if the reader is there. What is of a kind stands together in an element of that class.
+ * @param {HTMLElement} element @param {string} text @param {string} [kind]
+ */
+function follow(element, text, kind) {
   if (!text) return;
   const there = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
-  element.append(element.textContent ? text : text.trimStart());
+  const into = kind ? (element.querySelector(`:scope > .${kind}:last-child`) ?? element.appendChild(h("div", { class: kind }))) : element;
+  into.append(into.textContent ? text : text.trimStart());
   while ((element.textContent?.length ?? 0) > LONGEST && element.childNodes.length > 1) element.firstChild?.remove();
   if (there) element.scrollTop = element.scrollHeight;
 }
