@@ -84,7 +84,8 @@ class Operation(NamedTuple):
     - `paths`: the first documents it; `{name}` in a path stands for anything, slashes included.
     - `schemas`: its schemas in the dialect's contract.
     - `edition`: set where the path itself decides it.
-    - `secured`: whether it wants the vendor's credentials; `calls_tools`: whether it knows tools.
+    - `secured`: whether it wants the vendor's credentials; `calls_tools`: whether it knows tools; `speaks`: whether a
+      model says anything, rather than reads only, as for embeddings.
     - `served`: the paths that an edition serves, where it does not serve all; how it refuses at the others is the
       operation's own to say.
     """
@@ -99,6 +100,7 @@ class Operation(NamedTuple):
     edition: Edition | None = None
     secured: bool = True
     calls_tools: bool = False
+    speaks: bool = True
     summary: str = ""
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
 

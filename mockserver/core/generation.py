@@ -126,9 +126,10 @@ class Output(NamedTuple):
 class GenerationRequest(NamedTuple):
     """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
 
-    `effort` is how hard it thinks before it speaks, None where nobody asks; `prediction` a text that is expected.
-    `patience` is how long it would wait for an engine that is busy, in seconds, None for ever. `wishes` is a value of
-    the dialect's own, for what only its writer understands.
+    With `n` of 0 the model reads and says nothing: that is how embeddings and scores are asked for. `effort` is how
+    hard it thinks before it speaks, None where nobody asks; `prediction` a text that is expected. `patience` is how
+    long it would wait for an engine that is busy, in seconds, None for ever. `wishes` is a value of the dialect's own,
+    for what only its writer understands.
     """
 
     model: str

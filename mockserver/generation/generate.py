@@ -59,6 +59,8 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
+    if not request.n:
+        return silent(request, seed)
     names = [name_of(prompt.text) for prompt in request.prompts]
     # A schema may be long: it is written out once.
     form = repr(request.constraint)
@@ -74,6 +76,12 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
     own_seeds = (str(number) for number in request.sampling.seeds)
     return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *own_seeds))
+
+
+def silent(request: GenerationRequest, seed: int) -> Generation:
+    """The generation of a model that reads and says nothing."""
+    names = (name_of(prompt.text) for prompt in request.prompts)
+    return Generation(request, (), Usage(request.prompt_tokens, 0), derive(seed, "read", request.model, *names))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:

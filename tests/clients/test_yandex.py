@@ -6,6 +6,7 @@ The edition is chosen by `default_headers`; the model chooses the backend: D1 (`
 import asyncio
 import json
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import httpx
@@ -467,3 +468,32 @@ def test_the_asynchronous_studio_gets_the_same_words(server: Server, studio: AIS
 
     whole = model_of(studio, D2).run(PROMPT, timeout=TIMEOUT).text
     assert asyncio.run(ask()) == (whole, whole)
+
+
+def test_the_studio_embeds_documents_and_questions_into_one_space(studio: AIStudio) -> None:
+    documents, questions = (studio.chat.text_embeddings(f"text-search-{side}") for side in ("doc", "query"))
+    near, far = (documents.run(text, timeout=TIMEOUT) for text in ("Столица Турции — Анкара.", "Кошки спят днём."))
+    asked = questions.run("Какая столица у Турции?", timeout=TIMEOUT)
+
+    def likeness(other: Sequence[float]) -> float:
+        return sum(mine * its for mine, its in zip(asked, other, strict=True))
+
+    assert len(asked) == 256
+    assert likeness(near) > likeness(far) + 0.3
+    assert near.model == f"emb://{FOLDER}/text-search-doc/latest"
+    assert near.usage is not None
+    assert near.usage.prompt_tokens > 3
+
+
+def test_openai_embeds_texts_as_floats_and_is_told_that_base64_will_not_do(documented: OpenAI) -> None:
+    made = documented.embeddings.create(
+        model=f"emb://{FOLDER}/text-embeddings-v2-doc/latest",
+        input=["Harbour", "Harbour", "Boat"],
+        encoding_format="float",
+        dimensions=512,
+    )
+    first, again, other = (row.embedding for row in made.data)
+    assert len(first) == 512
+    assert first == again != other
+    with pytest.raises(openai.BadRequestError, match="encoding_format"):
+        documented.embeddings.create(model=f"emb://{FOLDER}/text-search-doc/latest", input="Harbour")

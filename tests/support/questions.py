@@ -37,6 +37,9 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
     ),
 }
 
+# A model that embeds, for each dialect that has any.
+EMBEDDERS: Mapping[str, str] = {"yandex": "emb://folder/text-search-doc/latest"}
+
 
 def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> int:
     """Ask a dialect its question, and read the answer; its status, or 0 where the connection broke."""

@@ -1,6 +1,7 @@
-"""Yandex AI Studio: the OpenAI-compatible chat and the list of models (vendor note, part A)."""
+"""Yandex AI Studio: OpenAI-compatible chats and embeddings, and the list of models (vendor note, part A)."""
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas
+from mockserver.dialects.yandex.embeddings import read_embedding, write_embedding
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.latency import PRESETS, preset_of
@@ -20,17 +21,27 @@ CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation",
 )
+EMBEDDINGS = Operation(
+    "embeddings",
+    "POST",
+    ("/v1/embeddings",),
+    Schemas("EmbeddingRequest", "EmbeddingResponse"),
+    read=read_embedding,
+    write=write_embedding,
+    speaks=False,
+    summary="Embed texts",
+)
 LIST_MODELS = Operation(
     "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
 )
 
 YANDEX = Dialect(
     name="yandex",
-    title="Yandex AI Studio, OpenAI-compatible chat",
+    title="Yandex AI Studio, OpenAI-compatible API",
     # The second is the older host of the same API, which the vendor's own SDK still asks.
     hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net"),
-    operations=(CHAT_COMPLETIONS, LIST_MODELS),
-    bare=("/v1/chat/completions",),
+    operations=(CHAT_COMPLETIONS, EMBEDDINGS, LIST_MODELS),
+    bare=("/v1/chat/completions", "/v1/embeddings"),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,

@@ -91,7 +91,7 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
                 "method": operation.method,
                 "paths": [f"/{dialect.name}{path}" for path in operation.paths],
                 "summary": operation.summary,
-                "generates": operation.answer is None,
+                "generates": operation.answer is None and operation.speaks,
                 "streams": operation.schemas.chunk is not None,
                 "edition": operation.edition,
             }

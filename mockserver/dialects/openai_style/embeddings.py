@@ -1,0 +1,52 @@
+"""Embeddings as the one shape has them: texts or token ids in, a row of numbers for each of them out."""
+
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from struct import pack
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mockserver.core.generation import Generation, GenerationRequest, Limits
+from mockserver.core.seeding import derive
+from mockserver.dialects.openai_style.fields import text_prompts
+
+if TYPE_CHECKING:
+    from array import array
+
+
+class EmbeddingForm(NamedTuple):
+    """What embeddings are wanted: those of a `space`, which several models may share, of `size` dimensions.
+
+    So many `dimensions` of them are told, None for all, as numbers or in base64.
+    """
+
+    space: str
+    size: int
+    dimensions: int | None = None
+    base64: bool = False
+
+
+def embedding_request(
+    model: str, texts: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]], context: int, form: EmbeddingForm
+) -> GenerationRequest:
+    """What asks for embeddings, as a request to a model that says nothing."""
+    return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, wishes=form)
+
+
+def embeddings(generation: Generation) -> Iterator[list[float] | str]:
+    """An embedding for each text: its numbers, or in base64 these in single precision, the lowest byte first.
+
+    No seed changes them: what one server has put into an index, another one finds there.
+    """
+    # Most servers are never asked for one.
+    from mockserver.generation.embeddings import embed, shortened
+
+    form: Any = generation.request.wishes
+    key = derive(0, "embedding", form.space)
+    for prompt in generation.request.prompts:
+        made = embed(prompt.text, form.size, key)
+        told = made if form.dimensions is None else shortened(made, form.dimensions)
+        yield _base64(told) if form.base64 else told.tolist()
+
+
+def _base64(embedding: "array[float]") -> str:
+    return b64encode(pack(f"<{len(embedding)}f", *embedding)).decode()

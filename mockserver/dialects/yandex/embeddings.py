@@ -1,0 +1,69 @@
+"""`POST /v1/embeddings` (vendor note A1: the recorded answer, and what the page says of its fields)."""
+
+from functools import reduce
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.timeline import Pace, Reply
+from mockserver.dialects.contracts import by_edition
+from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.openai_style.fields import json_object, whole
+from mockserver.dialects.yandex.body import json_reply
+from mockserver.dialects.yandex.errors import explain, fault
+from mockserver.dialects.yandex.models import is_offered
+from mockserver.dialects.yandex.schemas import CONTRACT
+from mockserver.dialects.yandex.uri import parse_uri
+
+_REQUEST = by_edition(CONTRACT, "EmbeddingRequest")
+_FIELDS = ("model", "input", "dimensions", "encoding_format", "user")
+# "[256 floats]"; of the second generation "128/256(default)/512/768".
+_USUAL = 256
+_SIZES = {"text-embeddings-v2": (128, _USUAL, 512, 768)}
+_CONTEXT = 2_048
+# A document and a question are brought together by two models, which look at the same space.
+_SIDES = ("-doc", "-query")
+
+
+def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why Yandex refuses it."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    contract = _REQUEST[site.edition]
+    if not contract.accepts(body):
+        return explain(contract.violations(body), _FIELDS)
+    return _request({name: value for name, value in body.items() if value is not None}, site)
+
+
+def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
+    if "://" not in body["model"]:
+        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+    uri = parse_uri(body["model"])
+    if uri is None or uri.scheme != "emb":
+        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    if not is_offered(uri, site):
+        return Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+    space = reduce(str.removesuffix, _SIDES, uri.name)
+    sizes = _SIZES.get(space, (_USUAL,))
+    dimensions = whole(body.get("dimensions")) or _USUAL
+    if dimensions not in sizes:
+        return fault("dimensions", f"must be one of {', '.join(map(str, sizes))}")
+    request = embedding_request(str(uri), body["input"], _CONTEXT, EmbeddingForm(space, sizes[-1], dimensions))
+    longest = max(prompt.token_count for prompt in request.prompts)
+    if longest <= _CONTEXT:
+        return request
+    said = f"number of input tokens must be no more than {_CONTEXT}, got {longest}"
+    return Rejection(FailureKind.CONTEXT_LENGTH, said)
+
+
+def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The answer: object, model, data, usage."""
+    count = generation.usage.prompt_tokens
+    data = [
+        {"index": index, "embedding": made, "object": "embedding"} for index, made in enumerate(embeddings(generation))
+    ]
+    usage = {"prompt_tokens": count, "total_tokens": count}
+    return json_reply({"object": "list", "model": generation.request.model, "data": data, "usage": usage}, generation)
