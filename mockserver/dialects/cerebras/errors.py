@@ -3,7 +3,7 @@
 Bodies marked in the note as guesses keep the service's own pattern: type, param and code in its words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
@@ -130,12 +130,21 @@ _WORDINGS: dict[str, Callable[[Violation], str]] = {
 }
 
 
+def incompatible(name: str, other: str) -> Violation:
+    """Two fields of which only one may be there."""
+    return Violation((name,), "incompatible", f'"{name}" is incompatible with "{other}"')
+
+
 def explain(violations: Sequence[Violation]) -> Rejection:
     """All faults of a body in one message, a line each, as the service words them."""
+    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, single_faults(violations))))
+
+
+def single_faults(violations: Sequence[Violation]) -> Iterator[Violation]:
+    """The violations that are faults of their own, and no other side of one."""
     mistyped = {violation.path for violation in violations if violation.rule == "type"}
     # What is of a wrong type breaks an enumeration too, and is one fault all the same.
-    kept = (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
-    return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, kept)))
+    return (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
 
 
 def _line(violation: Violation) -> str:

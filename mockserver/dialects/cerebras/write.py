@@ -1,81 +1,38 @@
 """Generations in the format of `POST /v1/completions` (vendor note A3: recorded bodies and streams).
 
-Keys on the wire: id, choices, created, model, system_fingerprint, object, usage, time_info; those of a choice stand in
-alphabetical order. A stream opens with an empty text and closes with a chunk of finish reason, usage and time_info.
+The keys of a choice stand in alphabetical order. A stream opens with an empty text and closes with a chunk of finish
+reason, usage and time_info.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
+from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
 from mockserver.dialects.openai_style.bodies import body_reply, usage_object
-from mockserver.dialects.openai_style.events import (
-    DONE,
-    SLOT,
-    at_step,
-    choice_frames,
-    event,
-    stream_reply,
-    template,
-    weave,
-)
+from mockserver.dialects.openai_style.events import DONE, SLOT, at_step, choice_frames, event, template, weave
 from mockserver.dialects.openai_style.logprobs import legacy_logprobs
-
-# What the service adds to queue, prompt and completion time before it looks at the clock again (recorded: 1.5 to 4 ms).
-_BOOKKEEPING = 0.002
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of chunks."""
-    id = f"chatcmpl-{uuid4_text(site.identity, 'id')}"
-    headers = ((b"inference-id", id.encode()),)
+    id = answer_id(site)
+    envelope = partial(enveloped, id=id, kind="text_completion", generation=generation, site=site)
     if generation.request.output.stream:
-        frames = Lazy(partial(_chunks, generation, pace, site, id))
-        return stream_reply(frames, ((b"content-type", b"text/event-stream; charset=utf-8"), *headers))
+        return streamed(Lazy(partial(_chunks, generation, _closing(generation, pace, site), envelope)), id)
     choices = [_choice(choice, generation) for choice in generation.choices]
-    body = _envelope(id, choices, generation, site) | _closing(generation, pace, site)
-    return body_reply(body, generation, headers=headers)
-
-
-def _envelope(id: str, choices: list[Any], generation: Generation, site: Site) -> dict[str, Any]:
-    model = generation.request.model
-    return {
-        "id": id,
-        "choices": choices,
-        "created": int(site.now),
-        "model": model,
-        "system_fingerprint": _system_fingerprint(site.seed, model),
-        "object": "text_completion",
-    }
-
-
-@lru_cache(maxsize=256)
-def _system_fingerprint(seed: int, model: str) -> str:
-    return f"fp_{hex_digits(seed, 20, 'system', model)}"
+    body = envelope(choices) | _closing(generation, pace, site)
+    return body_reply(body, generation, headers=id_headers(id))
 
 
 def _closing(generation: Generation, pace: Pace, site: Site) -> dict[str, Any]:
     usage = usage_object(generation.usage) | {
         "prompt_tokens_details": {"cached_tokens": generation.usage.cached_tokens}
     }
-    return {"usage": usage, "time_info": _times(pace, site)}
-
-
-def _times(pace: Pace, site: Site) -> dict[str, float]:
-    """What the engine states about its time, in seconds to the nanosecond."""
-    total = sum((pace.queue, pace.prefill, pace.decode)) + (_BOOKKEEPING if pace.schedule else 0.0)
-    return {
-        "queue_time": round(pace.queue, 9),
-        "prompt_time": round(pace.prefill, 9),
-        "completion_time": round(pace.decode, 9),
-        "total_time": round(total, 9),
-        # An integer in the captures of the page's time, a fraction today.
-        "created": int(site.now) if site.edition == "documented" else round(site.now, 6),
-    }
+    return {"usage": usage, "time_info": times(pace, site)}
 
 
 def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
@@ -92,9 +49,7 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
     return written | {"text": (choice.prompt.text if output.echo else "") + choice.text}
 
 
-def _chunks(generation: Generation, pace: Pace, site: Site, id: str) -> Iterator[Frames]:
-    envelope = partial(_envelope, id, generation=generation, site=site)
-    closing = _closing(generation, pace, site)
+def _chunks(generation: Generation, closing: dict[str, Any], envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
     choices, last = [], generation.last_choice
     for choice in generation.choices:
         opening = _opening(choice, generation)
