@@ -4,3 +4,4 @@ from mockserver.dialects.contracts import by_edition, editions
 
 CONTRACT = editions(__package__)
 REQUEST = by_edition(CONTRACT, "CompletionRequest")
+CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")

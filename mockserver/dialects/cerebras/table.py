@@ -1,7 +1,9 @@
-"""Cerebras Inference: `POST /v1/completions` and what every client asks for beside it (vendor note, part A)."""
+"""Cerebras Inference: texts, chats, and what every client asks for beside them (vendor note, part A)."""
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
+from mockserver.dialects.cerebras.answers import write_chat
 from mockserver.dialects.cerebras.body import sent_object
+from mockserver.dialects.cerebras.chats import read_chat
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
 from mockserver.dialects.cerebras.latency import PRESETS, preset_of
@@ -21,6 +23,16 @@ COMPLETIONS = Operation(
     write=write,
     summary="Continue a text",
 )
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    ("/v1/chat/completions",),
+    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read_chat,
+    write=write_chat,
+    calls_tools=True,
+    summary="Answer a conversation",
+)
 LIST_MODELS = Operation(
     "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
 )
@@ -36,7 +48,7 @@ CEREBRAS = Dialect(
     name="cerebras",
     title="Cerebras Inference API",
     hosts=("api.cerebras.ai",),
-    operations=(COMPLETIONS, LIST_MODELS, GET_MODEL, TCP_WARMING),
+    operations=(COMPLETIONS, CHAT_COMPLETIONS, LIST_MODELS, GET_MODEL, TCP_WARMING),
     bare=("/v1/completions", "/v1/models", "/v1/models/{id}"),
     errors=ERRORS,
     contract=CONTRACT,

@@ -1,0 +1,84 @@
+"""Generations in the format of `POST /v1/chat/completions` (vendor note A3: recorded bodies)."""
+
+from functools import partial
+from typing import Any
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation, GenerationRequest, Unseen
+from mockserver.core.timeline import Lazy, Pace, Reply
+from mockserver.dialects.cerebras.chunks import chat_frames
+from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
+from mockserver.dialects.cerebras.families import Family, family_of
+from mockserver.dialects.cerebras.logprobs import stated
+from mockserver.dialects.cerebras.style import Style
+from mockserver.dialects.cerebras.wishes import ChatWishes
+from mockserver.dialects.openai_style.bodies import body_reply
+
+# What a completion with a prediction tells, whatever the model.
+_PREDICTED = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
+
+
+def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of chunks."""
+    request, id = generation.request, answer_id(site)
+    wishes = request.wishes if isinstance(request.wishes, ChatWishes) else ChatWishes()
+    style = Style(family_of(request.model), wishes.shown, site.identity)
+    closing = {"usage": _usage(generation, style.family, wishes, site), "time_info": _times(pace, site)}
+    envelope = partial(enveloped, id=id, generation=generation, site=site)
+    if request.output.stream:
+        around = partial(envelope, kind="chat.completion.chunk")
+        return streamed(Lazy(partial(chat_frames, generation, style, around, closing)), id)
+    choices = [_choice(choice, request, style) for choice in generation.choices]
+    return body_reply(envelope(choices, kind="chat.completion") | closing, generation, headers=id_headers(id))
+
+
+def _choice(choice: Choice, request: GenerationRequest, style: Style) -> dict[str, Any]:
+    written = {
+        "finish_reason": choice.finish_reason,
+        "index": choice.index,
+        "message": style.message(choice),
+        **stated(choice, request, style.shown),
+    }
+    return dict(sorted(written.items()))
+
+
+def _usage(generation: Generation, family: Family, wishes: ChatWishes, site: Site) -> dict[str, Any]:
+    """The counts, and the details that the model's family tells, in the order of the edition's time (recorded)."""
+    usage = generation.usage
+    prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
+    if family.sees:
+        prompt["image_tokens"] = wishes.image_tokens
+    told = {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "prompt_tokens_details": prompt,
+    }
+    details = _PREDICTED if generation.request.prediction is not None else family.details
+    if details or usage.unseen is not None:
+        known = _details(usage.unseen or Unseen())
+        told["completion_tokens_details"] = {name: known[name] for name in details or _PREDICTED}
+    return told if site.edition == "documented" else {name: told[name] for name in _TODAY if name in told}
+
+
+_TODAY = (
+    "total_tokens",
+    "completion_tokens",
+    "completion_tokens_details",
+    "prompt_tokens",
+    "prompt_tokens_details",
+)
+
+
+def _details(unseen: Unseen) -> dict[str, int]:
+    return {
+        "accepted_prediction_tokens": unseen.accepted,
+        "rejected_prediction_tokens": unseen.rejected,
+        "reasoning_tokens": unseen.reasoning,
+    }
+
+
+def _times(pace: Pace, site: Site) -> dict[str, float]:
+    """The engine's times, which begin with the instant today."""
+    told = times(pace, site)
+    return told if site.edition == "documented" else {"created": told["created"], **told}

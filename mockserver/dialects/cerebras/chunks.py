@@ -1,0 +1,103 @@
+"""Streams of chats (recorded, vendor note A3): a role, thoughts, a text, calls, and an ending that tells the usage."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.core.generation import Choice, Generation
+from mockserver.core.timeline import OPENING, Frames
+from mockserver.dialects.cerebras.logprobs import Stretch, text_rows, thought_rows, thoughts_field
+from mockserver.dialects.cerebras.style import Style, next_fragment
+from mockserver.dialects.openai_style.calls import call_frames
+from mockserver.dialects.openai_style.events import DONE, SLOT, at_step, event, template, token_frames, weave
+
+# Puts the choices of a chunk into the chunk.
+Envelope = Callable[[list[Any]], dict[str, Any]]
+
+# With log-probabilities so many chunks are written at a time: each has those of a token, and of its rivals.
+_DETAILED_RUN = 8
+
+
+class _Telling(NamedTuple):
+    """A choice of a generation, and how it is told."""
+
+    choice: Choice
+    generation: Generation
+    style: Style
+    envelope: Envelope
+
+    @property
+    def detailed(self) -> bool:
+        return self.generation.request.output.logprobs is not None
+
+    def chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
+        """A chunk; the keys of its choice stand in alphabetical order."""
+        return self.envelope([dict(sorted({"delta": delta, "index": self.choice.index, **more}.items()))])
+
+
+def chat_frames(generation: Generation, style: Style, envelope: Envelope, closing: dict[str, Any]) -> Iterator[Frames]:
+    """The stream of a generation; usage and times are in the chunk that closes its last choice."""
+    told = [_Telling(choice, generation, style, envelope) for choice in generation.choices]
+    last = generation.last_choice
+    choices = [_choice_frames(telling, closing if telling.choice is last else {}) for telling in told]
+    yield from weave(choices, _DETAILED_RUN) if told[0].detailed else weave(choices)
+    yield at_step(generation.last_step, (DONE,))
+
+
+def _choice_frames(telling: _Telling, closing: dict[str, Any]) -> Iterator[Frames]:
+    choice, style = telling.choice, telling.style
+    before, behind = style.tags(choice)
+    yield at_step(OPENING, _events(telling, {"role": "assistant"}, *([{"content": before}] if before else ())))
+    yield from _thought_frames(telling)
+    if behind:
+        yield at_step(len(choice.thoughts) - 1, _events(telling, {"content": behind}))
+    yield from _token_frames(telling, "content", choice.texts, len(choice.thoughts), "logprobs", text_rows)
+    yield from _call_frames(telling)
+    ending = telling.chunk({}, finish_reason=choice.finish_reason) | closing
+    yield at_step(choice.last_step, (event(ending),))
+
+
+def _events(telling: _Telling, *deltas: dict[str, Any]) -> tuple[bytes, ...]:
+    return tuple(event(telling.chunk(delta)) for delta in deltas)
+
+
+def _thought_frames(telling: _Telling) -> Iterator[Frames]:
+    shown, request = telling.style.shown, telling.generation.request
+    name = "content" if shown == "raw" else "reasoning"
+    return _token_frames(
+        telling, name, telling.choice.thoughts, 0, thoughts_field(shown), lambda choice: thought_rows(choice, request)
+    )
+
+
+def _token_frames(
+    telling: _Telling,
+    name: str,
+    texts: Sequence[str],
+    step: int,
+    field: str,
+    rows_of: Callable[[Choice], Stretch],
+) -> Iterator[Frames]:
+    """A chunk for each token of what is told under a name of the delta, with its log-probabilities where asked for."""
+    if not texts:
+        return
+    if not telling.detailed:
+        yield from token_frames(texts, template(telling.chunk({name: SLOT})), step)
+        return
+    rows = rows_of(telling.choice)
+    for place, text in enumerate(texts):
+        data = event(telling.chunk({name: text}, **{field: {"content": rows(place, place + 1)}}))
+        yield Frames((data,), (step + place,), (1,))
+
+
+def _call_frames(telling: _Telling) -> Iterator[Frames]:
+    """The calls: a name and then its arguments token by token, or all of them in one chunk."""
+    choice, style = telling.choice, telling.style
+    if choice.calls and style.family.whole_calls:
+        whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
+        said = sum(call.steps for call in choice.calls)
+        yield Frames(_events(telling, {"tool_calls": whole}), (choice.last_step,), (said,))
+        return
+    yield from call_frames(
+        choice,
+        lambda place, _: event(telling.chunk({"tool_calls": [style.fragment(choice, place, "")]})),
+        lambda place: template(telling.chunk({"tool_calls": [next_fragment(place, SLOT)]})),
+    )

@@ -1,0 +1,48 @@
+"""Log-probabilities of chats: those of the text, and those of the thoughts before it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mockserver.core.generation import Choice, GenerationRequest
+from mockserver.core.seeding import derive
+from mockserver.dialects.cerebras.families import Shown
+from mockserver.dialects.openai_style.logprobs import chat_logprobs
+from mockserver.generation import tokens
+from mockserver.generation.logprobs import asked_positions
+
+Rows = list[dict[str, Any]]
+# The rows of a stretch of tokens.
+Stretch = Callable[[int, int | None], Rows]
+
+
+def text_rows(choice: Choice) -> Stretch:
+    """What gives the rows of the text's tokens."""
+    return lambda start, stop: chat_logprobs(choice, start, stop)
+
+
+def thought_rows(choice: Choice, request: GenerationRequest) -> Stretch:
+    """What gives the rows of the tokens that are thought; which ones they are is all that their texts tell."""
+    ids = [next(iter(tokens.encode(text)), tokens.EOS) for text in choice.thoughts]
+    key = derive(choice.seed, "thoughts")
+    positions = asked_positions(request, choice.prompt, ids, choice.thoughts, key, request.sampling)
+    return text_rows(replace(choice, ids=ids, texts=choice.thoughts, positions=positions))
+
+
+def thoughts_field(shown: Shown) -> str:
+    """Where the rows of thoughts stand.
+
+    "`text_parsed`: similar to `parsed`, but logprobs will not be separated into `reasoning_logprobs` and `logprobs`."
+    """
+    return "reasoning_logprobs" if shown == "parsed" else "logprobs"
+
+
+def stated(choice: Choice, request: GenerationRequest, shown: Shown) -> dict[str, Any]:
+    """What a whole choice states of its log-probabilities; nothing where nobody asks, or all it does is call tools."""
+    if request.output.logprobs is None:
+        return {}
+    said: dict[str, Sequence[Any]] = {"logprobs": text_rows(choice)(0, None)}
+    if choice.thoughts:
+        field = thoughts_field(shown)
+        said[field] = [*thought_rows(choice, request)(0, None), *said.get(field, ())]
+    return {field: {"content": rows} for field, rows in said.items() if rows or not choice.calls}

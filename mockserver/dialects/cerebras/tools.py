@@ -1,0 +1,40 @@
+"""Tools of a chat and the choice among them: what no model can do with them."""
+
+from mockserver.core.dialects import Edition
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import ToolChoice
+from mockserver.dialects.cerebras.fields import Body
+from mockserver.dialects.cerebras.refusals import refused
+from mockserver.dialects.openai_style.tools import function_tools, tool_choice, unknown_tool
+
+
+def read_choice(body: Body, edition: Edition) -> ToolChoice | Rejection:
+    """Whether tools are called, and which, or why the tools and the choice do not go together."""
+    tools = function_tools(body.get("tools"))
+    choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
+    unknown = unknown_tool(choice, tools)
+    if unknown is not None:
+        return refused(f"tool_choice names a function that is not in tools: {unknown!r}", "tool_choice")
+    if choice.mode == "required" and not tools:
+        return refused("tool_choice requires a call, but there are no tools", "tool_choice")
+    return _tools_fault(body, edition) or choice
+
+
+def _tools_fault(body: Body, edition: Edition) -> Rejection | None:
+    functions = [row["function"] for row in body.get("tools") or ()]
+    if edition == "observed" and len({bool(function.get("strict")) for function in functions}) > 1:
+        # Recorded.
+        return refused(
+            "Tools with mixed values for 'strict' are not allowed. "
+            "Please set all tools to 'strict: true' or 'strict: false'",
+            "tools",
+        )
+    for place, function in enumerate(functions):
+        if function.get("parameters"):
+            # Loaded with the first tool: most servers are never offered one.
+            from mockserver.generation.arguments import arguments_fault
+
+            reason = arguments_fault(function["parameters"])
+            if reason:
+                return refused(f"tools.{place}.function.parameters {reason}", "tools")
+    return None

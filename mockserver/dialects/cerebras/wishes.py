@@ -1,0 +1,12 @@
+"""What only the writer of chats understands of a request."""
+
+from typing import NamedTuple
+
+from mockserver.dialects.cerebras.families import Shown
+
+
+class ChatWishes(NamedTuple):
+    """Where thoughts are told, and how many tokens of the prompt are those of images."""
+
+    shown: Shown = "text_parsed"
+    image_tokens: int = 0
