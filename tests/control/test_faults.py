@@ -167,7 +167,7 @@ def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> N
 def test_every_failure_can_be_had_in_every_vendors_words(shape: Shape, kind: FailureKind) -> None:
     answer = shape.plain("hi", fault=f'{{ kind = "error", error = "{kind}", retry_after = 2 }}')
     assert answer.plan.faults == ("error",)
-    row = answer.plan.visit.landing.dialect.errors[shape.edition if not shape.path else "observed"][kind]
+    row = answer.plan.visit.landing.dialect.errors[answer.plan.visit.site.edition][kind]
     assert (answer.status, answer.headers["retry-after"]) == (row.status, "2")
 
 

@@ -501,7 +501,7 @@ def test_a_wrong_key_is_told_from_none(edition: Edition, key: str, status: int) 
 
 
 def test_a_path_that_nobody_routes_is_answered_with_nothing_at_all() -> None:
-    answer = ask("cerebras", BODY, path="/v1/chat/completions", method="POST")
+    answer = ask("cerebras", BODY, path="/v1/embeddings", method="POST")
     assert (answer.status, answer.body, answer.headers["content-type"]) == (404, b"", "text/plain")
 
 

@@ -26,8 +26,10 @@ FRIENDLI = {"friendli", "friendli-container", "friendli-serverless", "friendli-d
 FRIENDLI_TODAY = FRIENDLI - {"friendli"}
 OVMS = {"ovms", "ovms-observed"}
 YANDEX = {"yandex-d1", "yandex-d2"}
+CEREBRAS_CHATS = {"cerebras-chat", "cerebras-chat-observed"}
+CHATS = {shape.id for shape in SHAPES if shape.chats}
 PENALISED = ALL - {"cerebras"}
-BIASED = YANDEX | {"cerebras-observed", "upstash"}
+BIASED = YANDEX | CEREBRAS_CHATS | {"cerebras-observed", "upstash"}
 
 SAMPLED: tuple[dict[str, Any], ...] = (
     {},
@@ -260,7 +262,7 @@ def a_limit_gives_a_prefix_under_controls_too(shape: Shape) -> None:
         assert answer.json()["usage"]["completion_tokens"] == limit
 
 
-@control("min_tokens", FRIENDLI | {"cerebras", "cerebras-observed"})
+@control("min_tokens", FRIENDLI | CEREBRAS_CHATS | {"cerebras", "cerebras-observed"})
 def an_answer_has_so_many_tokens_at_least(shape: Shape) -> None:
     answer = shape.plain(QUESTION, min_tokens=400, temperature=0.5)
     assert answer.json()["usage"]["completion_tokens"] >= 400
@@ -419,7 +421,7 @@ def thinking_counts_towards_the_limit(shape: Shape) -> None:
     assert answer.json()["usage"]["completion_tokens"] == _details(answer)["reasoning_tokens"] == 50
 
 
-@control("prediction", YANDEX)
+@control("prediction", YANDEX | CEREBRAS_CHATS)
 def what_came_true_is_accepted_and_the_rest_rejected_and_billed(shape: Shape) -> None:
     plain = shape.plain(ESSAY)
     said, cost = shape.text(plain), plain.json()["usage"]["completion_tokens"]
@@ -441,7 +443,7 @@ SCORED = ALL - {"friendli"}
 
 def _asked(shape: Shape, count: int) -> dict[str, Any]:
     """The fields that ask for as many alternatives."""
-    if shape.dialect in ("upstash", "yandex"):
+    if shape.chats:
         return {"logprobs": True, "top_logprobs": count}
     return {"logprobs": 1 if shape.dialect == "ovms" else count}
 
@@ -505,7 +507,7 @@ def bytes_are_those_of_the_text_and_unlikely_tokens_are_told_as_the_page_says(sh
     assert unlikely
 
 
-@control("logprobs", SCORED - {"upstash", *YANDEX})
+@control("logprobs", SCORED - CHATS)
 def offsets_point_into_the_text(shape: Shape) -> None:
     prompt = "Расскажи об осени"
     answer = shape.plain(prompt, temperature=0.8, **_asked(shape, 1))

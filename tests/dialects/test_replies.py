@@ -179,12 +179,11 @@ def test_a_recorded_stream_goes_out_event_by_event(shape: Shape) -> None:
 
 @SHAPE
 def test_log_probabilities_are_those_of_the_words(shape: Shape) -> None:
-    asks: dict[str, Any] = {
-        "cerebras": {"logprobs": 2},
-        "ovms": {"logprobs": 1},
-        "upstash": {"logprobs": True, "top_logprobs": 2},
-        "yandex": {"logprobs": True, "top_logprobs": 2},
-    }.get(shape.dialect, {"logprobs": 2} if shape.id != "friendli" else {"include_output_logprobs": True})
+    asks: dict[str, Any] = {"logprobs": 1 if shape.dialect == "ovms" else 2}
+    if shape.chats:
+        asks = {"logprobs": True, "top_logprobs": 2}
+    elif shape.id == "friendli":
+        asks = {"include_output_logprobs": True}
     generation = asked(shape, RAIN, stream=False, **asks).plan.generation
     assert generation is not None
     [choice] = generation.choices
@@ -238,7 +237,7 @@ def test_the_older_form_of_functions_has_its_own_reason() -> None:
     assert answer.json()["choices"][0]["finish_reason"] == "function_call"
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s.dialect != "yandex"], ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if not s.calls_tools], ids=lambda shape: shape.id)
 @STREAM
 def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool) -> None:
     with pytest.raises(WishError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions calls no tools"):

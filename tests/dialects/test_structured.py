@@ -31,7 +31,8 @@ class Door:
 
     def ask(self, schema: Any, **fields: Any) -> Answer:
         body = {"model": self.model, "response_format": self.form(schema), **fields}
-        asked = {"messages": [{"role": "user", "content": PROMPT}]} if self.dialect == "yandex" else {"prompt": PROMPT}
+        chats = self.dialect == "yandex" or "chat" in (self.path or "")
+        asked = {"messages": [{"role": "user", "content": PROMPT}]} if chats else {"prompt": PROMPT}
         return ask(self.dialect, body | asked, path=self.path, method="POST", edition=self.edition)
 
     def plain(self, schema: Any, **fields: Any) -> tuple[str, str]:
@@ -52,6 +53,10 @@ def named(schema: Any) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "form", "strict": True, "schema": schema}}
 
 
+def lenient(schema: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": "form", "strict": False, "schema": schema}}
+
+
 def bare(schema: Any) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": schema}
 
@@ -65,7 +70,10 @@ def tagged(schema: Any) -> dict[str, Any]:
 
 
 D1, D2 = "gpt://folder/yandexgpt/latest", "gpt://folder/qwen3-235b-a22b-fp8/latest"
+CHATS = "/v1/chat/completions"
 DOORS = (
+    Door("cerebras-chat", "cerebras", named, path=CHATS),
+    Door("cerebras-chat-observed", "cerebras", lenient, "observed", "gemma-4-31b", CHATS),
     Door("yandex-d1", "yandex", named, model=D1),
     Door("yandex-d2-observed", "yandex", named, "observed", D2),
     Door("yandex-bare", "yandex", bare, model=D2),

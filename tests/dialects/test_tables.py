@@ -59,8 +59,10 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
     """A request that nobody refuses."""
     if schema.startswith("Embedding"):
         return {"model": EMBEDDERS[dialect.name], "input": "Tides"}
-    shape = next(shape for shape in SHAPES if shape.dialect == dialect.name)
-    return {**shape.body("Tell me about tides"), "max_tokens": 3} if "Completion" in schema else {}
+    if "Completion" not in schema:
+        return {}
+    bodies = [shape.body("Tell me about tides") for shape in SHAPES if shape.dialect == dialect.name]
+    return {**next(body for body in bodies if ("messages" in body) == ("Chat" in schema)), "max_tokens": 3}
 
 
 @every_dialect

@@ -60,6 +60,12 @@ class Shape:
     stream_extra: Mapping[str, Any] = field(default_factory=dict)
     stream_usage: bool = True
     many: bool = True
+    calls_tools: bool = False
+
+    @property
+    def chats(self) -> bool:
+        """Whether it takes messages, and speaks of log-probabilities as chats do."""
+        return "messages" in self.body("")
 
     def plain(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The whole answer to a prompt."""
@@ -91,10 +97,13 @@ class Shape:
 
 _USAGE = {"stream_options": {"include_usage": True}}
 _CHAT: dict[str, Any] = {"plain_text": _message, "stream_text": _chunks_text(_delta)}
+_TOOLS: dict[str, Any] = {**_CHAT, "calls_tools": True}
 
 SHAPES = (
     Shape("cerebras", "cerebras", _completion("llama3.1-8b"), many=False),
     Shape("cerebras-observed", "cerebras", _completion("llama3.1-8b"), edition="observed"),
+    Shape("cerebras-chat", "cerebras", _chat("llama-3.3-70b"), "/v1/chat/completions", **_TOOLS),
+    Shape("cerebras-chat-observed", "cerebras", _chat("gemma-4-31b"), "/v1/chat/completions", "observed", **_TOOLS),
     Shape("friendli", "friendli", _completion("meta-llama-3.1-8b-instruct"), stream_text=_sampled_text),
     Shape("friendli-container", "friendli", _completion("m"), edition="observed", stream_extra=_USAGE),
     Shape("friendli-serverless", "friendli", _completion("m"), "/serverless/v1/completions", stream_extra=_USAGE),
@@ -102,6 +111,6 @@ SHAPES = (
     Shape("ovms", "ovms", _completion("llama3"), stream_extra=_USAGE, many=False),
     Shape("ovms-observed", "ovms", _completion("llama3"), edition="observed", stream_extra=_USAGE, many=False),
     Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
-    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
-    Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
+    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_TOOLS),
+    Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_TOOLS),
 )
