@@ -1,7 +1,7 @@
 """What a chat is refused with: each fault of its fields in a line of its own, in the words of the service's validator.
 
-Recorded today: `messages.2.assistant.reasoning_content: property '...' is unsupported` with the role amid the path;
-before 2026 the path began with `body`, as it does in the documented edition.
+Recorded: `body.maxTokens: property 'body.maxTokens' is unsupported`, and of messages, whose role stands amid the path,
+`body.messages.0.system.content` in 2025 and `messages.2.assistant.reasoning_content` in 2026.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,6 @@ from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.dialects.cerebras.errors import single_faults
 from mockserver.dialects.cerebras.fields import Body
 
-_PREFIX: Mapping[Edition, tuple[str, ...]] = {"documented": ("body",), "observed": ()}
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
@@ -23,7 +22,8 @@ def refused(message: str, param: str) -> Rejection:
 
 def explain_chat(violations: Sequence[Violation], body: Body, edition: Edition) -> Rejection:
     """All faults of a chat in one message, a line each."""
-    lines = [_line(violation, body, edition) for violation in single_faults(violations)]
+    # What is no message at all is none of any role, and one fault all the same.
+    lines = dict.fromkeys(_line(violation, body, edition) for violation in single_faults(violations))
     return Rejection(FailureKind.INVALID_REQUEST, "\n".join(lines))
 
 
@@ -40,7 +40,8 @@ def _line(violation: Violation, body: Body, edition: Edition) -> str:
 
 
 def _name(path: Sequence[str | int], body: Body, edition: Edition) -> str:
-    return ".".join(map(str, (*_PREFIX[edition], *_tagged(path, body))))
+    bare = edition == "observed" and path[:1] == ("messages",)
+    return ".".join(map(str, (*(() if bare else ("body",)), *_tagged(path, body))))
 
 
 def _tagged(path: Sequence[str | int], body: Body) -> Sequence[str | int]:
