@@ -1,0 +1,783 @@
+"""Cerebras' chats: the recorded wire, thoughts and where they are told, tools, formats, images (note, part A)."""
+
+import base64
+import gzip
+import json
+import re
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import msgpack
+import orjson
+import pytest
+
+from mockserver.control.namespaces import Namespace
+from mockserver.control.settings import Settings
+from mockserver.control.stubs.notation import read_stub
+from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.core.generation import GenerationRequest
+from mockserver.dialects.cerebras.families import effort_of, family_of, shown_of
+from mockserver.dialects.cerebras.images import image_tokens
+from mockserver.generation import tokens
+from tests.support.asking import FROZEN, QUIET, Answer, ask
+
+PATH = "/v1/chat/completions"
+OSS, GLM, GEMMA, LLAMA, QWEN = "gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b", "llama-3.3-70b", "qwen-3-32b"
+ASKED = {"role": "user", "content": "What's the weather and the time in Oslo?"}
+CITY = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+    "additionalProperties": False,
+}
+TOOLS = [
+    {"type": "function", "function": {"name": name, "description": said, "parameters": CITY, "strict": True}}
+    for name, said in (("get_weather", "The weather in a city"), ("get_time", "The time in a city"))
+]
+CALLED = {
+    "role": "assistant",
+    "tool_calls": [
+        {"id": "8db3b6644", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
+    ],
+}
+RESULT = {"role": "tool", "tool_call_id": "8db3b6644", "content": '{"degrees": 7}'}
+LOW = {"reasoning_effort": "low"}
+
+both_editions = pytest.mark.parametrize("edition", EDITIONS)
+plain_and_streamed = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+
+
+def sent(model: str = LLAMA, **fields: Any) -> dict[str, Any]:
+    return {"model": model, "messages": [ASKED], **fields}
+
+
+def chat(
+    model: str = LLAMA,
+    *,
+    edition: Edition = "documented",
+    settings: Settings = QUIET,
+    namespace: Namespace | None = None,
+    headers: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Answer:
+    answer = ask(
+        "cerebras",
+        sent(model, **fields),
+        path=PATH,
+        method="POST",
+        edition=edition,
+        settings=settings,
+        namespace=namespace,
+        headers=headers,
+    )
+    assert answer.status == 200, answer.body
+    return answer
+
+
+def choice(answer: Answer, index: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = answer.json()["choices"][index]
+    return found
+
+
+def message(answer: Answer, index: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = choice(answer, index)["message"]
+    return found
+
+
+def parts(answer: Answer, index: int = 0) -> list[dict[str, Any]]:
+    """The choices of a stream's chunks."""
+    return [
+        made for event in answer.events() if event != "[DONE]" for made in event["choices"] if made["index"] == index
+    ]
+
+
+def joined(answer: Answer, name: str, index: int = 0) -> str:
+    return "".join(part["delta"].get(name, "") for part in parts(answer, index))
+
+
+def gathered(answer: Answer, index: int = 0) -> list[dict[str, Any]]:
+    """The calls of a streamed choice, joined as clients join them."""
+    calls: dict[int, dict[str, Any]] = {}
+    for part in parts(answer, index):
+        for piece in part["delta"].get("tool_calls", ()):
+            call = calls.setdefault(
+                piece["index"],
+                {"id": piece.get("id"), "type": piece["type"], "function": {"name": "", "arguments": ""}},
+            )
+            call["function"]["name"] += piece["function"].get("name", "")
+            call["function"]["arguments"] += piece["function"]["arguments"]
+    return list(calls.values())
+
+
+def requested(**fields: Any) -> GenerationRequest:
+    generation = chat(**fields).plan.generation
+    assert generation is not None
+    return generation.request
+
+
+# --- the wire ----------------------------------------------------------------------------------------------------
+
+
+@both_editions
+def test_a_plain_answer_has_the_recorded_keys_in_the_order_of_its_time(edition: Edition) -> None:
+    answer = chat(OSS, edition=edition, **LOW)
+    body = answer.json()
+    usage, times = body["usage"], body["time_info"]
+    cached = {"cached_tokens": 0}
+    details = {
+        "accepted_prediction_tokens": 0,
+        "rejected_prediction_tokens": 0,
+        "reasoning_tokens": usage["completion_tokens_details"]["reasoning_tokens"],
+    }
+    counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    phases = {name: times[name] for name in ("queue_time", "prompt_time", "completion_time", "total_time")}
+    expected = {
+        "id": answer.headers["inference-id"],
+        "choices": [
+            {
+                "finish_reason": "stop",
+                "index": 0,
+                "message": {
+                    "content": message(answer)["content"],
+                    "reasoning": message(answer)["reasoning"],
+                    "role": "assistant",
+                },
+            }
+        ],
+        "created": int(FROZEN),
+        "model": OSS,
+        "system_fingerprint": body["system_fingerprint"],
+        "object": "chat.completion",
+    }
+    closing = {
+        "documented": {
+            "usage": {**counts, "prompt_tokens_details": cached, "completion_tokens_details": details},
+            "time_info": {**phases, "created": int(FROZEN)},
+        },
+        "observed": {
+            "usage": {
+                "total_tokens": counts["total_tokens"],
+                "completion_tokens": counts["completion_tokens"],
+                "completion_tokens_details": details,
+                "prompt_tokens": counts["prompt_tokens"],
+                "prompt_tokens_details": cached,
+            },
+            "time_info": {"created": FROZEN, **phases},
+        },
+    }
+    assert answer.body == orjson.dumps(expected | closing[edition])
+    assert counts["total_tokens"] == counts["prompt_tokens"] + counts["completion_tokens"]
+    assert re.fullmatch("chatcmpl-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", body["id"])
+
+
+@both_editions
+def test_a_stream_tells_a_role_thoughts_a_text_and_the_usage_with_its_ending(edition: Edition) -> None:
+    plain, stream = chat(OSS, edition=edition, **LOW), chat(OSS, edition=edition, stream=True, **LOW)
+    body, events = plain.json(), stream.events()
+    envelope = {"created": int(FROZEN), "model": OSS, "system_fingerprint": body["system_fingerprint"]}
+    deltas: list[dict[str, str]] = [
+        {"role": "assistant"},
+        *({"reasoning": part["delta"]["reasoning"]} for part in parts(stream) if "reasoning" in part["delta"]),
+        *({"content": part["delta"]["content"]} for part in parts(stream) if "content" in part["delta"]),
+    ]
+    made: list[dict[str, Any]] = [{"delta": delta, "index": 0} for delta in deltas]
+    made.append({"delta": {}, "finish_reason": "stop", "index": 0})
+    chunks = [
+        {"id": events[0]["id"], "choices": [each], **envelope, "object": "chat.completion.chunk"} for each in made
+    ]
+    chunks[-1] |= {"usage": body["usage"], "time_info": events[-2]["time_info"]}
+    assert stream.body == b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
+    assert joined(stream, "reasoning") == message(plain)["reasoning"] != ""
+    assert joined(stream, "content") == message(plain)["content"] != ""
+    assert len(made) == body["usage"]["completion_tokens"] + 2
+    assert events[-2]["time_info"].keys() == body["time_info"].keys()
+
+
+@pytest.mark.parametrize(
+    "model, prompt_details, details",
+    [
+        (LLAMA, ["cached_tokens"], None),
+        ("qwen-3-235b-a22b-instruct-2507", ["cached_tokens"], None),
+        (
+            OSS,
+            ["cached_tokens"],
+            ["accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens"],
+        ),
+        (
+            GLM,
+            ["cached_tokens"],
+            ["accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens"],
+        ),
+        (GEMMA, ["cached_tokens", "image_tokens"], ["reasoning_tokens"]),
+        ("qwen-3.8-27b", ["cached_tokens", "image_tokens"], ["reasoning_tokens"]),
+        ("my-own-model", ["cached_tokens"], None),
+    ],
+)
+@plain_and_streamed
+def test_the_details_of_the_usage_are_those_recorded_of_the_model(
+    model: str, prompt_details: list[str], details: list[str] | None, stream: bool
+) -> None:
+    answer = chat(model, stream=stream)
+    usage = (answer.events()[-2] if stream else answer.json())["usage"]
+    assert list(usage["prompt_tokens_details"]) == prompt_details
+    assert (list(usage["completion_tokens_details"]) if "completion_tokens_details" in usage else None) == details
+
+
+def test_no_key_of_an_answer_is_null() -> None:
+    bodies = [
+        chat(model, stream=stream, tools=tools, logprobs=True).body
+        for model in (OSS, LLAMA)
+        for stream in (False, True)
+        for tools in (None, TOOLS)
+    ]
+    assert not any(b"null" in body for body in bodies)
+
+
+def test_several_choices_open_together_and_the_last_to_end_tells_the_usage() -> None:
+    plain, stream = chat(n=3, max_tokens=5), chat(n=3, max_tokens=5, stream=True)
+    chunks = stream.events()[:-1]
+    assert [chunk["choices"][0] for chunk in chunks[:3]] == [
+        {"delta": {"role": "assistant"}, "index": index} for index in range(3)
+    ]
+    assert [joined(stream, "content", index) for index in range(3)] == [
+        message(plain, index)["content"] for index in range(3)
+    ]
+    assert ["usage" in chunk for chunk in chunks] == [False] * (len(chunks) - 1) + [True]
+    assert chunks[-1]["usage"] == plain.json()["usage"]
+
+
+@pytest.mark.parametrize("options", [None, {"include_usage": False}, {"include_usage": True}])
+def test_the_usage_is_told_whether_it_is_asked_for_or_not(options: Any) -> None:
+    told = [event.get("usage") for event in chat(stream=True, max_tokens=3, stream_options=options).events()[:-1]]
+    assert told == [None] * 4 + [chat(max_tokens=3).json()["usage"]]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize("kind, write", [("application/json", json.dumps), ("application/vnd.msgpack", msgpack.packb)])
+def test_a_chat_may_be_sent_packed_in_every_way_of_the_service(kind: str, write: Any, pack: Any) -> None:
+    body = write(sent(max_tokens=9))
+    headers = {"content-type": kind} | ({"content-encoding": "gzip"} if pack is gzip.compress else {})
+    packed = pack(body.encode() if isinstance(body, str) else body)
+    answer = ask("cerebras", packed, path=PATH, method="POST", headers=headers)
+    assert answer.json()["choices"] == chat(max_tokens=9).json()["choices"]
+
+
+# --- thoughts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model, thinks", [(OSS, True), (GLM, True), ("qwen-3.8-27b", True), (GEMMA, False), (LLAMA, False), ("m", False)]
+)
+def test_the_models_that_reason_do_so_by_themselves(model: str, thinks: bool) -> None:
+    answer = chat(model)
+    assert ("reasoning" in message(answer)) is thinks
+    assert message(answer)["content"]
+    if thinks:
+        counted = answer.json()["usage"]["completion_tokens_details"]["reasoning_tokens"]
+        assert counted == len(tokens.encode(message(answer)["reasoning"])) > 0
+
+
+@pytest.mark.parametrize("model", [OSS, GLM, GEMMA])
+def test_an_effort_says_how_long_a_model_thinks_and_changes_nothing_that_it_says(model: str) -> None:
+    answers = [chat(model, reasoning_effort=effort) for effort in ("low", "medium", "high")]
+    lengths = [len(message(answer)["reasoning"]) for answer in answers]
+    assert lengths == sorted({*lengths})
+    assert len({message(answer)["content"] for answer in answers}) == 1
+
+
+def test_gpt_oss_thinks_as_briefly_as_recorded() -> None:
+    def counts(**fields: Any) -> list[int]:
+        bodies = [chat(OSS, seed=seed, **fields).json() for seed in range(8)]
+        return [body["usage"]["completion_tokens_details"]["reasoning_tokens"] for body in bodies]
+
+    assert max(counts(**LOW)) <= 32
+    assert 32 < min(counts()) <= max(counts()) <= 160
+
+
+@pytest.mark.parametrize("fields", [{"reasoning_effort": "none"}, {"disable_reasoning": True}])
+@pytest.mark.parametrize("model", [GLM, GEMMA])
+def test_a_model_can_be_told_not_to_think(model: str, fields: dict[str, Any]) -> None:
+    answer = chat(model, edition="observed", **fields)
+    assert list(message(answer)) == ["content", "role"]
+    assert answer.json()["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0
+
+
+@plain_and_streamed
+def test_hidden_thoughts_are_counted_and_told_nowhere(stream: bool) -> None:
+    shown, hidden = chat(GLM, stream=stream), chat(GLM, stream=stream, reasoning_format="hidden")
+    assert b'"reasoning"' in shown.body
+    assert b'"reasoning"' not in hidden.body
+    usages = [(answer.events()[-2] if stream else answer.json())["usage"] for answer in (shown, hidden)]
+    assert usages[0] == usages[1]
+    if stream:
+        assert joined(hidden, "content") == joined(shown, "content")
+
+
+@pytest.mark.parametrize("given", ["parsed", "text_parsed", "none", None])
+def test_parsed_thoughts_stand_in_a_field_of_their_own(given: str | None) -> None:
+    assert chat(OSS, reasoning_format=given).json()["choices"] == chat(OSS).json()["choices"]
+    assert "reasoning" in message(chat(QWEN, reasoning_format="parsed"))
+
+
+@pytest.mark.parametrize("model, before, behind", [(GLM, "<think>\n", "\n</think>\n\n"), (OSS, "", "")])
+def test_raw_thoughts_stand_before_the_text_between_the_tags_of_the_model(model: str, before: str, behind: str) -> None:
+    parsed, raw = message(chat(model)), chat(model, reasoning_format="raw")
+    assert message(raw) == {
+        "content": f"{before}{parsed['reasoning']}{behind}{parsed['content']}",
+        "role": "assistant",
+    }
+    stream = chat(model, reasoning_format="raw", stream=True)
+    assert joined(stream, "content") == message(raw)["content"]
+    assert b'reasoning":"' not in stream.body
+
+
+def test_an_elder_model_is_raw_by_itself_and_hides_its_thoughts_before_json() -> None:
+    assert message(chat(QWEN))["content"].startswith("<think>\n")
+    form = {"type": "json_object"}
+    assert list(message(chat(QWEN, response_format=form))) == ["content", "role"]
+    assert json.loads(message(chat(QWEN, response_format=form))["content"])
+
+
+@plain_and_streamed
+def test_thoughts_that_take_the_whole_limit_leave_no_content(stream: bool) -> None:
+    answer = chat(GLM, max_completion_tokens=7, stream=stream)
+    if stream:
+        assert joined(answer, "content") == ""
+        assert (joined(answer, "reasoning") != "", parts(answer)[-1]["finish_reason"]) == (True, "length")
+    else:
+        assert (list(message(answer)), choice(answer)["finish_reason"]) == (["reasoning", "role"], "length")
+        assert answer.json()["usage"]["completion_tokens"] == 7
+    raw = chat(GLM, max_completion_tokens=7, reasoning_format="raw")
+    assert "</think>" not in message(raw)["content"]
+
+
+def test_each_token_that_is_thought_takes_a_step_of_its_own() -> None:
+    fast = Settings(created=FROZEN, latency="fast")
+    for fields in ({}, {"reasoning_format": "raw"}, {"tools": TOOLS, "logprobs": True}):
+        answer = chat(OSS, stream=True, settings=fast, **fields, **LOW)
+        runs = list(answer.plan.timeline.runs)
+        due = [instant for run in runs for instant in run.due]
+        assert due == sorted(due)
+        assert sum(count for run in runs for count in run.tokens) == answer.events()[-2]["usage"]["completion_tokens"]
+
+
+def test_a_prepared_reply_may_think_whatever_the_model() -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": {"text": "It rains.", "reasoning": "Clouds."}}))
+    assert message(chat(namespace=space)) == {"content": "It rains.", "reasoning": "Clouds.", "role": "assistant"}
+    stream = chat(namespace=space, stream=True)
+    assert (joined(stream, "reasoning"), joined(stream, "content")) == ("Clouds.", "It rains.")
+
+
+@pytest.mark.parametrize(
+    "clear, counted", [({}, False), ({"clear_thinking": True}, False), ({"clear_thinking": False}, True)]
+)
+def test_earlier_thoughts_are_forgotten_unless_they_are_to_be_kept(clear: dict[str, Any], counted: bool) -> None:
+    def prompt_tokens(**more: Any) -> int:
+        history = [ASKED, {"role": "assistant", "content": "Rain.", **more}, {"role": "user", "content": "And now?"}]
+        count: int = chat(GLM, messages=history, **clear).json()["usage"]["prompt_tokens"]
+        return count
+
+    thought = "It has rained all day."
+    extra = len(tokens.encode(thought)) if counted else 0
+    assert prompt_tokens(reasoning=thought) == prompt_tokens() + extra
+    assert prompt_tokens(reasoning=[{"type": "text", "text": thought}]) == prompt_tokens() + extra
+    assert prompt_tokens(reasoning=None) == prompt_tokens()
+
+
+def test_thoughts_since_the_last_user_message_are_always_known() -> None:
+    thought = "I have to look."
+    histories = ([ASKED, CALLED, RESULT], [ASKED, {**CALLED, "reasoning": thought}, RESULT])
+    counts = [chat(OSS, messages=history).json()["usage"]["prompt_tokens"] for history in histories]
+    assert counts[1] == counts[0] + len(tokens.encode(thought))
+
+
+@pytest.mark.parametrize(
+    "model, body, effort, shown",
+    [
+        (OSS, {}, "low", "text_parsed"),
+        (OSS, {"reasoning_effort": "high", "reasoning_format": "raw"}, "medium", "raw"),
+        (GLM, {"disable_reasoning": False}, "medium", "text_parsed"),
+        (LLAMA, {"reasoning_effort": "high"}, None, "text_parsed"),
+        (LLAMA, {"reasoning_effort": "none"}, None, "text_parsed"),
+        ("DeepSeek-R1-Distill-Llama-70B", {}, "medium", "raw"),
+        ("qwen-3-235b-a22b-thinking-2507", {}, "medium", "raw"),
+        ("qwen-3-235b-a22b-instruct-2507", {}, None, "text_parsed"),
+    ],
+)
+def test_a_models_family_follows_from_its_name(
+    model: str, body: dict[str, Any], effort: str | None, shown: str
+) -> None:
+    family = family_of(model)
+    assert (effort_of(body, family), shown_of(body, family, structured=False)) == (effort, shown)
+
+
+# --- log-probabilities -------------------------------------------------------------------------------------------
+
+
+def said(rows: list[dict[str, Any]]) -> str:
+    return "".join(row["token"] for row in rows)
+
+
+def test_parsed_thoughts_have_log_probabilities_apart_and_others_before_those_of_the_text() -> None:
+    asked: dict[str, Any] = {"logprobs": True, "top_logprobs": 2, **LOW}
+    apart, together = chat(OSS, reasoning_format="parsed", **asked), chat(OSS, **asked)
+    told = choice(apart)
+    assert list(told) == ["finish_reason", "index", "logprobs", "message", "reasoning_logprobs"]
+    assert said(told["logprobs"]["content"]) == told["message"]["content"]
+    assert said(told["reasoning_logprobs"]["content"]) == told["message"]["reasoning"]
+    rows = [*told["reasoning_logprobs"]["content"], *told["logprobs"]["content"]]
+    assert choice(together)["logprobs"] == {"content": rows}
+    assert all(list(row) == ["token", "logprob", "bytes", "top_logprobs"] for row in rows)
+    assert {len(row["top_logprobs"]) for row in rows} == {2}
+    hidden = choice(chat(OSS, reasoning_format="hidden", **asked))
+    assert hidden["logprobs"] == told["logprobs"]
+    assert "reasoning_logprobs" not in hidden
+
+
+@pytest.mark.parametrize("given", ["parsed", "text_parsed", "raw", "hidden"])
+def test_a_stream_has_the_log_probabilities_of_the_plain_answer_token_by_token(given: str) -> None:
+    fields: dict[str, Any] = {"logprobs": True, "top_logprobs": 1, "reasoning_format": given, **LOW}
+    plain, stream = choice(chat(OSS, **fields)), chat(OSS, stream=True, **fields)
+    for field in ("logprobs", "reasoning_logprobs"):
+        rows = [row for part in parts(stream) for row in part.get(field, {}).get("content", ())]
+        assert rows == plain.get(field, {"content": []})["content"]
+    with_rows = [part for part in parts(stream) if "logprobs" in part or "reasoning_logprobs" in part]
+    assert {tuple(part) for part in with_rows} <= {
+        ("delta", "index", "logprobs"),
+        ("delta", "index", "reasoning_logprobs"),
+    }
+
+
+def test_a_call_has_no_log_probabilities() -> None:
+    answer = chat(tools=TOOLS, logprobs=True)
+    assert list(choice(answer)) == ["finish_reason", "index", "message"]
+    assert b"logprobs" not in chat(tools=TOOLS, logprobs=True, stream=True).body
+    assert b"logprobs" not in chat(logprobs=False).body
+
+
+# --- tools -------------------------------------------------------------------------------------------------------
+
+
+@both_editions
+def test_calls_stand_before_the_role_and_have_ids_of_nine_digits(edition: Edition) -> None:
+    told = choice(chat(edition=edition, tools=TOOLS))
+    assert (told["finish_reason"], list(told["message"])) == ("tool_calls", ["tool_calls", "role"])
+    calls = told["message"]["tool_calls"]
+    assert [list(call) for call in calls] == [["id", "type", "function"]] * 2
+    assert [call["function"] for call in calls] == [
+        {"name": name, "arguments": '{"city": "Oslo"}'} for name in ("get_weather", "get_time")
+    ]
+    assert all(re.fullmatch("[0-9a-f]{9}", call["id"]) for call in calls)
+    assert len({call["id"] for call in calls}) == 2
+
+
+def test_todays_models_stream_a_call_in_fragments_as_recorded() -> None:
+    plain, stream = chat(OSS, tools=TOOLS, **LOW), chat(OSS, tools=TOOLS, stream=True, **LOW)
+    assert gathered(stream) == [
+        {**call, "id": made["id"]} for call, made in zip(message(plain)["tool_calls"], gathered(stream), strict=True)
+    ]
+    pieces = [piece for part in parts(stream) for piece in part["delta"].get("tool_calls", ())]
+    begun = [piece for piece in pieces if "id" in piece]
+    assert [list(piece) for piece in begun] == [["function", "type", "id", "index"]] * 2
+    assert [piece["function"] for piece in begun] == [
+        {"name": name, "arguments": ""} for name in ("get_weather", "get_time")
+    ]
+    assert {tuple(piece) for piece in pieces if piece not in begun} == {("function", "type", "index")}
+    assert parts(stream)[-1] == {"delta": {}, "finish_reason": "tool_calls", "index": 0}
+
+
+@pytest.mark.parametrize("model", [LLAMA, "qwen-3-coder-480b"])
+def test_elder_models_stream_all_their_calls_in_one_chunk(model: str) -> None:
+    role, calls, end = parts(chat(model, tools=TOOLS, stream=True))
+    assert (role["delta"], end) == ({"role": "assistant"}, {"delta": {}, "finish_reason": "tool_calls", "index": 0})
+    pieces = calls["delta"]["tool_calls"]
+    assert [list(piece) for piece in pieces] == [["function", "type", "id", "index"]] * 2
+    assert [piece["index"] for piece in pieces] == [0, 1]
+    assert [piece["function"] for piece in pieces] == [
+        call["function"] for call in message(chat(model, tools=TOOLS))["tool_calls"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields, names",
+    [
+        ({}, ["get_weather", "get_time"]),
+        ({"tool_choice": None}, ["get_weather", "get_time"]),
+        ({"tool_choice": "auto", "messages": [{"role": "user", "content": "Hello"}]}, []),
+        ({"tool_choice": "none"}, []),
+        ({"tool_choice": "required"}, ["get_weather", "get_time"]),
+        ({"tool_choice": {"type": "function", "function": {"name": "get_time"}}}, ["get_time"]),
+        ({"parallel_tool_calls": False}, ["get_weather"]),
+        ({"parallel_tool_calls": None}, ["get_weather", "get_time"]),
+    ],
+)
+@pytest.mark.parametrize("model", [LLAMA, OSS])
+def test_the_choice_of_tools_is_obeyed_plain_and_streamed(model: str, fields: dict[str, Any], names: list[str]) -> None:
+    asked = {"tools": TOOLS, **fields, **LOW}
+    plain, stream = chat(model, **asked), chat(model, stream=True, **asked)
+    calls = message(plain).get("tool_calls", [])
+    assert [call["function"]["name"] for call in calls] == names
+    assert [call["function"] for call in gathered(stream)] == [call["function"] for call in calls]
+    assert choice(plain)["finish_reason"] == ("tool_calls" if names else "stop")
+
+
+@pytest.mark.parametrize("model", [LLAMA, OSS])
+def test_the_result_of_a_call_is_told_in_words(model: str) -> None:
+    history = [ASKED, CALLED, RESULT]
+    answer = chat(model, edition="observed", messages=history, tools=TOOLS)
+    assert (choice(answer)["finish_reason"], "degrees: 7" in message(answer)["content"]) == ("stop", True)
+    # Clients may leave the tools out the second time.
+    assert "degrees: 7" in message(chat(model, messages=history))["content"]
+
+
+def test_an_answers_own_message_may_be_sent_back_as_it_is() -> None:
+    first = message(chat(OSS, edition="observed", tools=TOOLS))
+    results = [{"role": "tool", "tool_call_id": call["id"], "content": "Rain"} for call in first["tool_calls"]]
+    again = chat(OSS, edition="observed", messages=[ASKED, first, *results], tools=TOOLS)
+    assert "Rain" in message(again)["content"]
+
+
+def test_prepared_calls_are_made_and_the_tools_count_towards_the_prompt() -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": {"tool_calls": [{"name": "get_time", "arguments": {"city": "Rome"}}]}}))
+    call = message(chat(namespace=space, tools=TOOLS))["tool_calls"][0]
+    assert (call["function"]["name"], json.loads(call["function"]["arguments"])) == ("get_time", {"city": "Rome"})
+    counts = [chat(tools=given).json()["usage"]["prompt_tokens"] for given in (None, TOOLS[:1], TOOLS)]
+    assert counts == sorted({*counts})
+
+
+# --- formats -----------------------------------------------------------------------------------------------------
+
+
+@both_editions
+@plain_and_streamed
+def test_a_schema_is_kept_to_behind_the_thoughts(edition: Edition, stream: bool) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "place", "strict": True, "schema": CITY}}
+    answer = chat(OSS, edition=edition, stream=stream, response_format=form)
+    content = joined(answer, "content") if stream else message(answer)["content"]
+    assert list(json.loads(content)) == ["city"]
+
+
+def test_a_schema_that_is_left_out_means_any_object_and_text_means_no_form() -> None:
+    for given in ({}, {"schema": None}, {"description": None, "strict": None}):
+        form = {"type": "json_schema", "json_schema": {"name": "any", **given}}
+        assert isinstance(json.loads(message(chat(response_format=form))["content"]), dict)
+    assert message(chat(response_format={"type": "text"})) == message(chat()) == message(chat(response_format=None))
+
+
+def test_only_todays_service_refuses_tools_beside_a_form() -> None:
+    fields: dict[str, Any] = {"tools": TOOLS, "response_format": {"type": "json_object"}}
+    assert choice(chat(**fields))["finish_reason"] == "tool_calls"
+    assert chat(edition="observed", tools=TOOLS, response_format={"type": "text"}).status == 200
+    assert ask("cerebras", sent(**fields), path=PATH, method="POST", edition="observed").status == 400
+
+
+@pytest.mark.parametrize("strict", [True, False, None])
+def test_keywords_that_only_strict_mode_does_not_take_are_kept_to_elsewhere(strict: bool | None) -> None:
+    schema = {**CITY, "properties": {"city": {"type": "string", "maxLength": 3}}}
+    form = {"type": "json_schema", "json_schema": {"name": "place", "strict": strict, "schema": schema}}
+    assert len(json.loads(message(chat(response_format=form))["content"])["city"]) <= 3
+    answer = ask("cerebras", sent(response_format=form), path=PATH, method="POST", edition="observed")
+    assert answer.status == (400 if strict else 200)
+
+
+# --- images ------------------------------------------------------------------------------------------------------
+
+
+def png(width: int, height: int) -> bytes:
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + struct.pack(">II", width, height)
+
+
+def jpeg(width: int, height: int) -> bytes:
+    head = b"\xff\xd8\xff\xe0" + struct.pack(">H", 16) + b"JFIF" + bytes(10)
+    return head + b"\xff\xc0" + struct.pack(">HBHH", 17, 8, height, width) + bytes(12)
+
+
+def data_url(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+@pytest.mark.parametrize("kind, make", [("png", png), ("jpeg", jpeg)])
+@pytest.mark.parametrize("width, height, count", [(336, 226, 260), (512, 512, 256), (672, 672, 256)])
+def test_an_image_counts_the_tokens_of_the_vendors_table(
+    kind: str, make: Any, width: int, height: int, count: int
+) -> None:
+    assert image_tokens(data_url(kind, make(width, height))) == count
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.com/a.png",
+        "data:image/png;base64,!",
+        data_url("png", b"no image"),
+        data_url("png", png(0, 9)),
+        data_url("jpeg", jpeg(9, 9)[:30]),
+        "",
+    ],
+)
+def test_an_image_whose_size_nobody_can_tell_counts_as_a_usual_one(url: str) -> None:
+    assert image_tokens(url) == 256
+
+
+@both_editions
+def test_images_count_change_the_answer_and_are_told_in_the_usage(edition: Edition) -> None:
+    def look(*images: bytes) -> Answer:
+        shown = [{"type": "image_url", "image_url": {"url": data_url("png", image)}} for image in images]
+        content = [{"type": "text", "text": "Describe this image."}, *shown]
+        return chat(GEMMA, edition=edition, messages=[{"role": "user", "content": content}])
+
+    none, one, other, two = look(), look(png(512, 512)), look(png(336, 226)), look(png(512, 512), png(336, 226))
+    counts = [answer.json()["usage"]["prompt_tokens_details"]["image_tokens"] for answer in (none, one, other, two)]
+    assert counts == [0, 256, 260, 516]
+    assert two.json()["usage"]["prompt_tokens"] == none.json()["usage"]["prompt_tokens"] + 516
+    assert len({message(answer)["content"] for answer in (none, one, other, two)}) == 4
+
+
+def test_an_image_in_the_shorter_form_is_the_same_image() -> None:
+    url = data_url("png", png(512, 512))
+    forms = [{"type": "image_url", "image_url": {"url": url, "detail": "low"}}, {"type": "image", "image": url}]
+    answers = [chat(GEMMA, messages=[{"role": "user", "content": [form]}]).json() for form in forms]
+    assert answers[0]["choices"] == answers[1]["choices"]
+    assert answers[0]["usage"] == answers[1]["usage"]
+
+
+def test_a_model_that_nobody_knows_may_see() -> None:
+    content = [{"type": "image_url", "image_url": {"url": data_url("png", png(512, 512))}}]
+    assert chat("my-own-model", messages=[{"role": "user", "content": content}]).status == 200
+
+
+# --- fields ------------------------------------------------------------------------------------------------------
+
+
+def test_nulls_stand_for_fields_that_are_not_there() -> None:
+    names = (
+        "stream stream_options max_completion_tokens max_tokens min_completion_tokens min_tokens seed stop temperature "
+        "top_p frequency_penalty presence_penalty logit_bias logprobs top_logprobs n tools tool_choice "
+        "parallel_tool_calls response_format prediction reasoning_effort reasoning_format clear_thinking "
+        "disable_reasoning service_tier prompt_cache_key model_parameters user"
+    )
+    for edition in EDITIONS:
+        nulls: dict[str, Any] = dict.fromkeys(names.split())
+        assert chat(OSS, edition=edition, **nulls).json()["choices"] == chat(OSS, edition=edition).json()["choices"]
+
+
+def test_fields_without_effect_are_accepted_in_both_editions() -> None:
+    fields: dict[str, Any] = {
+        "service_tier": "flex",
+        "prompt_cache_key": "k",
+        "model_parameters": {"a": 1},
+        "user": "u",
+    }
+    for edition in EDITIONS:
+        assert chat(edition=edition, **fields).json()["choices"] == chat(edition=edition).json()["choices"]
+
+
+def test_the_documented_edition_ignores_what_it_does_not_know() -> None:
+    history = [ASKED, {"role": "assistant", "content": "Hi", "reasoning_content": "x", "refusal": None}, ASKED]
+    plain = [ASKED, {"role": "assistant", "content": "Hi"}, ASKED]
+    answer = chat(messages=history, store=True, thinking={"type": "enabled"})
+    assert answer.json()["choices"] == chat(messages=plain).json()["choices"]
+
+
+@pytest.mark.parametrize("limit", ["max_tokens", "max_completion_tokens"])
+def test_a_limit_of_minus_one_is_none(limit: str) -> None:
+    assert chat(**{limit: -1}).json()["choices"] == chat().json()["choices"]
+    assert chat(**{limit: 3}).json()["usage"]["completion_tokens"] == 3
+
+
+def test_todays_names_of_the_limits_go_before_the_older() -> None:
+    limits = requested(max_tokens=9, max_completion_tokens=4, min_tokens=3, min_completion_tokens=2).limits
+    assert (limits.max_tokens, limits.min_tokens) == (4, 2)
+    assert requested(min_tokens=-1, max_tokens=50).limits.min_tokens == 131_072
+
+
+def test_every_field_of_sampling_comes_to_the_model() -> None:
+    fields: dict[str, Any] = {
+        "seed": 7,
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "frequency_penalty": 0.5,
+        "presence_penalty": -0.5,
+        "logit_bias": {"42": 1.5},
+        "stop": ["a", "b"],
+        "n": 2,
+    }
+    request = requested(**fields)
+    sampling = request.sampling
+    assert (sampling.seeds, sampling.temperature, sampling.top_p) == ((7,), 0.5, 0.9)
+    assert (sampling.frequency_penalty, sampling.presence_penalty, sampling.logit_bias) == (0.5, -0.5, ((42, 1.5),))
+    assert (request.stops.texts, request.n) == (("a", "b"), 2)
+
+
+def test_a_stop_ends_the_text_and_no_thought() -> None:
+    whole = message(chat(OSS))
+    stop = whole["content"][20:26]
+    assert " " in whole["reasoning"]
+    cut = message(chat(OSS, stop=[stop]))
+    assert cut == {**whole, "content": whole["content"][: whole["content"].index(stop)]}
+    assert message(chat(OSS, stop=" "))["reasoning"] == whole["reasoning"]
+
+
+@pytest.mark.parametrize(
+    "content", ["Rain in Oslo", [{"type": "text", "text": "Rain in "}, {"type": "text", "text": "Oslo"}]]
+)
+@pytest.mark.parametrize("role", ["system", "developer", "user"])
+def test_content_may_be_a_text_or_parts_of_it(role: str, content: Any) -> None:
+    said_whole = {"role": role, "content": "Rain in Oslo", "name": "n"}
+    answers = [chat(messages=[each, ASKED]).json() for each in (said_whole, {"role": role, "content": content})]
+    assert answers[0]["choices"] == answers[1]["choices"]
+
+
+def test_a_prediction_is_told_in_the_usage_of_every_model() -> None:
+    content = message(chat())["content"]
+    for given in (content, [{"type": "text", "text": content}]):
+        usage = chat(prediction={"type": "content", "content": given}).json()["usage"]
+        assert usage["completion_tokens_details"]["accepted_prediction_tokens"] == len(tokens.encode(content))
+
+
+def test_a_conversation_too_long_for_the_window_is_refused_in_the_recorded_words() -> None:
+    long = [{"role": "user", "content": " the" * 131_072}]
+    answer = ask("cerebras", sent(messages=long), path=PATH, method="POST", edition="observed")
+    assert answer.status == 400
+    assert answer.json() == {
+        "message": "Please reduce the length of the messages or completion. "
+        "Current length is 131079 while limit is 131072",
+        "type": "invalid_request_error",
+        "param": "messages",
+        "code": "context_length_exceeded",
+    }
+
+
+# --- faults ------------------------------------------------------------------------------------------------------
+
+
+def test_an_error_amid_a_stream_of_thoughts_has_the_captured_form() -> None:
+    fault = '{ kind = "error_event", error = "server_error", after_event = 3 }'
+    events = chat(OSS, stream=True, headers={"x-mockserver-fault": fault}).events()
+    assert [list(event["choices"][0]["delta"]) for event in events[:3]] == [["role"], ["reasoning"], ["reasoning"]]
+    assert events[3:] == [
+        {
+            "status_code": 500,
+            "error": {
+                "message": "Encountered a server error, please try again.",
+                "type": "server_error",
+                "param": "",
+                "code": "",
+                "id": "",
+            },
+        }
+    ]
+
+
+@plain_and_streamed
+def test_a_broken_call_and_a_content_filter_can_be_had_of_chats(stream: bool) -> None:
+    broken = chat(tools=TOOLS, stream=stream, headers={"x-mockserver-fault": "broken_tool_call"})
+    calls = gathered(broken) if stream else message(broken)["tool_calls"]
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(calls[-1]["function"]["arguments"])
+    filtered = chat(stream=stream, headers={"x-mockserver-fault": '{ kind = "finish", reason = "content_filter" }'})
+    ends = [part.get("finish_reason") for part in parts(filtered)] if stream else [choice(filtered)["finish_reason"]]
+    assert ends[-1] == "content_filter"
