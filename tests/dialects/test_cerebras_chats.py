@@ -5,7 +5,6 @@ import gzip
 import json
 import re
 import struct
-from collections.abc import Mapping
 from typing import Any
 
 import msgpack
@@ -20,7 +19,7 @@ from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.cerebras.families import effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.images import image_tokens
 from mockserver.generation import tokens
-from tests.support.asking import FROZEN, QUIET, Answer, ask
+from tests.support.asking import FROZEN, Answer, ask
 
 PATH = "/v1/chat/completions"
 OSS, GLM, GEMMA, LLAMA, QWEN = "gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b", "llama-3.3-70b", "qwen-3-32b"
@@ -48,29 +47,14 @@ both_editions = pytest.mark.parametrize("edition", EDITIONS)
 plain_and_streamed = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 
 
-def sent(model: str = LLAMA, **fields: Any) -> dict[str, Any]:
+def sent(model: str = LLAMA, /, **fields: Any) -> dict[str, Any]:
     return {"model": model, "messages": [ASKED], **fields}
 
 
-def chat(
-    model: str = LLAMA,
-    *,
-    edition: Edition = "documented",
-    settings: Settings = QUIET,
-    namespace: Namespace | None = None,
-    headers: Mapping[str, str] | None = None,
-    **fields: Any,
-) -> Answer:
-    answer = ask(
-        "cerebras",
-        sent(model, **fields),
-        path=PATH,
-        method="POST",
-        edition=edition,
-        settings=settings,
-        namespace=namespace,
-        headers=headers,
-    )
+def chat(model: str = LLAMA, /, **fields: Any) -> Answer:
+    """A good answer to the fields; `edition`, `headers`, `settings` and `namespace` are those of `ask`."""
+    how = {name: fields.pop(name) for name in ("edition", "headers", "settings", "namespace") if name in fields}
+    answer = ask("cerebras", sent(model, **fields), path=PATH, method="POST", **how)
     assert answer.status == 200, answer.body
     return answer
 
