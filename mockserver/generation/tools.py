@@ -6,7 +6,8 @@ description, or the names of its parameters. A term of the name counts 3, a conc
 1; a tool needs 2. What every tool says of itself ("get", "data", "user") counts nothing. A tool that the prompt names
 outright is called. The result of a tool ends the matter: with `auto` nothing is called until the user speaks again.
 Where a call is required nevertheless, it is of a tool that has not answered yet, at last of the one that is offered
-last: there agents put the tool that takes their final answer.
+last: there agents put the tool that takes their final answer. One that is called as Pydantic AI calls it takes the
+place of words with `auto` too, since some models cannot be required to call anything.
 
 Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
 several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
@@ -81,17 +82,26 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
     # What has answered but is not on offer belongs to another agent, who has handed over to this one.
     answered = {message.answers for message in results(prompt.messages)} & {tool.name for tool in request.tools}
-    if not tools or choice.mode == "none" or (choice.mode == "auto" and answered):
+    if choice.mode == "auto" and answered:
+        tools = [tool for tool in tools if _takes_the_end(tool)]
+    if not tools or choice.mode == "none":
         return ()
     if answered:
         tools = [tool for tool in tools if tool.name not in answered] or tools[-1:]
     called = _relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
+    elif not called:
+        called = [tool for tool in tools if _takes_the_end(tool)][:1]
     # Who names one tool wants one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [call for tool in called for call in _calls(tool, prompt, key)]
     return tuple(calls[: 1 if single else _MOST_CALLS])
+
+
+def _takes_the_end(tool: Tool) -> bool:
+    """Whether an agent reads its final answer from calls of a tool."""
+    return tool.name.startswith("final_result")
 
 
 def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:

@@ -182,6 +182,19 @@ def test_an_agent_whose_calls_are_all_required_comes_to_the_tool_that_ends_it() 
     assert names(chat(*HISTORY, refused, tools=(WEATHER, report), mode="required")) == ["final_result"]
 
 
+def test_the_tool_that_takes_an_agents_final_answer_is_called_where_words_would_be_said() -> None:
+    final = Tool("final_result", "The final response which ends this conversation", properties("name", name=TEXT))
+    assert names(chat("Jason is 25 years old.", tools=(final,))) == ["final_result"]
+    asked = chat("What's the weather in Oslo?", tools=(WEATHER, final))
+    assert names(asked) == ["get_weather"]
+    result = Message("tool", "Rain", "get_weather")
+    told = chat(
+        "What's the weather in Oslo?", Message("assistant", "", calls=("get_weather",)), result, tools=(WEATHER, final)
+    )
+    assert names(told) == ["final_result"]
+    assert names(chat("Jason is 25 years old.", tools=(final,), mode="none")) == []
+
+
 def test_an_agent_to_whom_another_has_handed_over_calls_its_own_tools_until_one_of_them_has_answered() -> None:
     handed_over = (
         Message("user", "What's the weather in Oslo?"),
