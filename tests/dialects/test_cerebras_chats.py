@@ -195,6 +195,7 @@ def test_a_stream_tells_a_role_thoughts_a_text_and_the_usage_with_its_ending(edi
         ),
         (GEMMA, ["cached_tokens", "image_tokens"], ["reasoning_tokens"]),
         ("qwen-3.8-27b", ["cached_tokens", "image_tokens"], ["reasoning_tokens"]),
+        (QWEN, ["cached_tokens"], None),
         ("my-own-model", ["cached_tokens"], None),
     ],
 )
@@ -352,6 +353,9 @@ def test_a_prepared_reply_may_think_whatever_the_model() -> None:
     assert message(chat(namespace=space)) == {"content": "It rains.", "reasoning": "Clouds.", "role": "assistant"}
     stream = chat(namespace=space, stream=True)
     assert (joined(stream, "reasoning"), joined(stream, "content")) == ("Clouds.", "It rains.")
+    assert stream.events()[-2]["usage"]["completion_tokens_details"]["reasoning_tokens"] == len(
+        tokens.encode("Clouds.")
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,20 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Un
 from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.cerebras.chunks import chat_frames
 from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
-from mockserver.dialects.cerebras.families import Family, family_of
+from mockserver.dialects.cerebras.families import ALL_DETAILS, Family, family_of
 from mockserver.dialects.cerebras.logprobs import stated
 from mockserver.dialects.cerebras.style import Style
 from mockserver.dialects.cerebras.wishes import ChatWishes
-from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.bodies import body_reply, usage_object
 
-# What a completion with a prediction tells, whatever the model.
-_PREDICTED = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
+# In today's answers, where the details stand beside what they are details of.
+_TODAY = (
+    "total_tokens",
+    "completion_tokens",
+    "completion_tokens_details",
+    "prompt_tokens",
+    "prompt_tokens_details",
+)
 
 
 def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
@@ -48,26 +54,15 @@ def _usage(generation: Generation, family: Family, wishes: ChatWishes, site: Sit
     prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
     if family.sees:
         prompt["image_tokens"] = wishes.image_tokens
-    told = {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.total_tokens,
-        "prompt_tokens_details": prompt,
-    }
-    details = _PREDICTED if generation.request.prediction is not None else family.details
-    if details or usage.unseen is not None:
-        known = _details(usage.unseen or Unseen())
-        told["completion_tokens_details"] = {name: known[name] for name in details or _PREDICTED}
+    told: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
+    unseen = usage.unseen or Unseen()
+    # A model that does not think by nature does so where it is made to.
+    more = generation.request.prediction is not None or (unseen.reasoning > 0 and not family.efforts)
+    details = ALL_DETAILS if more else family.details
+    if details:
+        known = _details(unseen)
+        told["completion_tokens_details"] = {name: known[name] for name in details}
     return told if site.edition == "documented" else {name: told[name] for name in _TODAY if name in told}
-
-
-_TODAY = (
-    "total_tokens",
-    "completion_tokens",
-    "completion_tokens_details",
-    "prompt_tokens",
-    "prompt_tokens_details",
-)
 
 
 def _details(unseen: Unseen) -> dict[str, int]:

@@ -8,7 +8,7 @@ from mockserver.core.generation import Effort
 
 Shown = Literal["parsed", "text_parsed", "raw", "hidden"]
 
-_ALL_DETAILS = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
+ALL_DETAILS = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
 _REASONING = ("reasoning_tokens",)
 # Asked for little, gpt-oss has been seen to think 6 to 14 tokens, by itself 25 to 124.
 _BRIEF: Mapping[str, Effort] = MappingProxyType({"low": "minimal", "medium": "low", "high": "medium"})
@@ -43,8 +43,8 @@ _ELDER_THINKER = Family("medium", _USUAL, shown="raw", whole_calls=True)
 # The first whose beginning a model's name has.
 _FAMILIES: Mapping[str, Family] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
-    "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=_ALL_DETAILS),
-    "zai-glm": Family("medium", _USUAL, details=_ALL_DETAILS),
+    "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS),
+    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS),
     # Recorded: it does not think unless it is asked to.
     "gemma": Family(None, _USUAL, details=_REASONING, sees=True),
     "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True),
