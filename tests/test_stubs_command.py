@@ -44,6 +44,8 @@ ASKED: list[tuple[str, str, Any]] = [
     ("POST", "/friendli/v1/completions", {**PROMPT, "stream": True}),
     ("POST", "/friendli/serverless/v1/completions", {**PROMPT, "stream": True}),
     ("POST", "/friendli/v1/completions", PROMPT),
+    ("POST", "/cerebras/v1/chat/completions", {**CHAT, "model": "gpt-oss-120b"}),
+    ("POST", "/cerebras/v1/chat/completions", {**CHAT, "model": "gpt-oss-120b", "stream": True, "tools": [TOOL]}),
     ("GET", "/cerebras/v1/models", None),
 ]
 

@@ -104,55 +104,65 @@ def requested(**fields: Any) -> GenerationRequest:
 
 
 @both_editions
-def test_a_plain_answer_has_the_recorded_keys_in_the_order_of_its_time(edition: Edition) -> None:
+def test_a_plain_answer_has_the_recorded_keys_in_the_recorded_order(edition: Edition) -> None:
     answer = chat(OSS, edition=edition, **LOW)
     body = answer.json()
     usage, times = body["usage"], body["time_info"]
-    cached = {"cached_tokens": 0}
-    details = {
-        "accepted_prediction_tokens": 0,
-        "rejected_prediction_tokens": 0,
-        "reasoning_tokens": usage["completion_tokens_details"]["reasoning_tokens"],
-    }
-    counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
-    phases = {name: times[name] for name in ("queue_time", "prompt_time", "completion_time", "total_time")}
+    said = {"content": message(answer)["content"], "reasoning": message(answer)["reasoning"], "role": "assistant"}
+    thought = usage["completion_tokens_details"]["reasoning_tokens"]
     expected = {
         "id": answer.headers["inference-id"],
-        "choices": [
-            {
-                "finish_reason": "stop",
-                "index": 0,
-                "message": {
-                    "content": message(answer)["content"],
-                    "reasoning": message(answer)["reasoning"],
-                    "role": "assistant",
-                },
-            }
-        ],
+        "choices": [{"finish_reason": "stop", "index": 0, "message": said}],
         "created": int(FROZEN),
         "model": OSS,
         "system_fingerprint": body["system_fingerprint"],
         "object": "chat.completion",
-    }
-    closing = {
-        "documented": {
-            "usage": {**counts, "prompt_tokens_details": cached, "completion_tokens_details": details},
-            "time_info": {**phases, "created": int(FROZEN)},
-        },
-        "observed": {
-            "usage": {
-                "total_tokens": counts["total_tokens"],
-                "completion_tokens": counts["completion_tokens"],
-                "completion_tokens_details": details,
-                "prompt_tokens": counts["prompt_tokens"],
-                "prompt_tokens_details": cached,
+        "usage": {
+            "total_tokens": usage["prompt_tokens"] + usage["completion_tokens"],
+            "completion_tokens": usage["completion_tokens"],
+            "completion_tokens_details": {
+                "accepted_prediction_tokens": 0,
+                "rejected_prediction_tokens": 0,
+                "reasoning_tokens": thought,
             },
-            "time_info": {"created": FROZEN, **phases},
+            "prompt_tokens": usage["prompt_tokens"],
+            "prompt_tokens_details": {"cached_tokens": 0},
+        },
+        "time_info": {
+            "created": FROZEN,
+            **{name: times[name] for name in ("queue_time", "prompt_time", "completion_time", "total_time")},
         },
     }
-    assert answer.body == orjson.dumps(expected | closing[edition])
-    assert counts["total_tokens"] == counts["prompt_tokens"] + counts["completion_tokens"]
+    assert answer.body == orjson.dumps(expected)
+    assert usage["completion_tokens"] == thought + len(tokens.encode(said["content"]))
     assert re.fullmatch("chatcmpl-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", body["id"])
+
+
+THEN = (
+    ["prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details"],
+    ["queue_time", "prompt_time", "completion_time", "total_time", "created"],
+)
+TODAY = (
+    ["total_tokens", "completion_tokens", "prompt_tokens", "prompt_tokens_details"],
+    ["created", "queue_time", "prompt_time", "completion_time", "total_time"],
+)
+
+
+@pytest.mark.parametrize(
+    "model, edition, order",
+    [
+        (LLAMA, "documented", THEN),
+        (LLAMA, "observed", THEN),
+        ("my-own-model", "documented", THEN),
+        ("my-own-model", "observed", TODAY),
+    ],
+)
+def test_usage_and_times_stand_in_the_order_of_the_models_time_or_the_editions(
+    model: str, edition: Edition, order: tuple[list[str], list[str]]
+) -> None:
+    body = chat(model, edition=edition).json()
+    assert (list(body["usage"]), list(body["time_info"])) == order
+    assert body["time_info"]["created"] == FROZEN
 
 
 @both_editions
@@ -476,9 +486,12 @@ def test_todays_models_stream_a_call_in_fragments_as_recorded() -> None:
     assert parts(stream)[-1] == {"delta": {}, "finish_reason": "tool_calls", "index": 0}
 
 
-@pytest.mark.parametrize("model", [LLAMA, "qwen-3-coder-480b"])
-def test_elder_models_stream_all_their_calls_in_one_chunk(model: str) -> None:
-    role, calls, end = parts(chat(model, tools=TOOLS, stream=True))
+@pytest.mark.parametrize(
+    "model, edition",
+    [(LLAMA, "documented"), (LLAMA, "observed"), ("qwen-3-coder-480b", "observed"), ("my-own-model", "documented")],
+)
+def test_elder_models_stream_all_their_calls_in_one_chunk(model: str, edition: Edition) -> None:
+    role, calls, end = parts(chat(model, edition=edition, tools=TOOLS, stream=True))
     assert (role["delta"], end) == ({"role": "assistant"}, {"delta": {}, "finish_reason": "tool_calls", "index": 0})
     pieces = calls["delta"]["tool_calls"]
     assert [list(piece) for piece in pieces] == [["function", "type", "id", "index"]] * 2

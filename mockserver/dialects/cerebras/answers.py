@@ -8,7 +8,7 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Un
 from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.cerebras.chunks import chat_frames
 from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
-from mockserver.dialects.cerebras.families import ALL_DETAILS, Family, family_of
+from mockserver.dialects.cerebras.families import ALL_DETAILS, family_of
 from mockserver.dialects.cerebras.logprobs import stated
 from mockserver.dialects.cerebras.style import Style
 from mockserver.dialects.cerebras.wishes import ChatWishes
@@ -28,8 +28,9 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     request, id = generation.request, answer_id(site)
     wishes = request.wishes if isinstance(request.wishes, ChatWishes) else ChatWishes()
-    style = Style(family_of(request.model), wishes.shown, site.identity)
-    closing = {"usage": _usage(generation, style.family, wishes, site), "time_info": _times(pace, site)}
+    family = family_of(request.model)
+    style = Style(family, wishes.shown, family.era or site.edition, site.identity)
+    closing = {"usage": _usage(generation, style, wishes), "time_info": _times(pace, style, site)}
     envelope = partial(enveloped, id=id, generation=generation, site=site)
     if request.output.stream:
         around = partial(envelope, kind="chat.completion.chunk")
@@ -48,9 +49,9 @@ def _choice(choice: Choice, request: GenerationRequest, style: Style) -> dict[st
     return dict(sorted(written.items()))
 
 
-def _usage(generation: Generation, family: Family, wishes: ChatWishes, site: Site) -> dict[str, Any]:
-    """The counts, and the details that the model's family tells, in the order of the edition's time (recorded)."""
-    usage = generation.usage
+def _usage(generation: Generation, style: Style, wishes: ChatWishes) -> dict[str, Any]:
+    """The counts, and the details that the model's family tells, in the order of their time (recorded)."""
+    usage, family = generation.usage, style.family
     prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
     if family.sees:
         prompt["image_tokens"] = wishes.image_tokens
@@ -62,7 +63,7 @@ def _usage(generation: Generation, family: Family, wishes: ChatWishes, site: Sit
     if details:
         known = _details(unseen)
         told["completion_tokens_details"] = {name: known[name] for name in details}
-    return told if site.edition == "documented" else {name: told[name] for name in _TODAY if name in told}
+    return told if style.era == "documented" else {name: told[name] for name in _TODAY if name in told}
 
 
 def _details(unseen: Unseen) -> dict[str, int]:
@@ -73,7 +74,7 @@ def _details(unseen: Unseen) -> dict[str, int]:
     }
 
 
-def _times(pace: Pace, site: Site) -> dict[str, float]:
-    """The engine's times, which begin with the instant today."""
-    told = times(pace, site)
-    return told if site.edition == "documented" else {"created": told["created"], **told}
+def _times(pace: Pace, style: Style, site: Site) -> dict[str, float]:
+    """The engine's times, which begin with the instant today; it is a fraction in all recorded chats."""
+    told = times(pace, site) | {"created": round(site.now, 6)}
+    return told if style.era == "documented" else {"created": told["created"], **told}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
+from mockserver.core.dialects import Edition
 from mockserver.core.generation import Effort
 
 Shown = Literal["parsed", "text_parsed", "raw", "hidden"]
@@ -24,7 +25,7 @@ class Family(NamedTuple):
     - `stops_thinking`: whether it can be asked not to think at all.
     - `shown`: where its thoughts are told unless the request says; `tags` stand around them within the content.
     - `details` are those that its usage tells of a completion; with `sees` it takes images, None where nobody knows.
-    - `whole_calls`: a stream tells its calls at once, not in fragments.
+    - `era`: the edition whose time its answers were recorded in, None for a model that may be of any.
     """
 
     by_itself: Effort | None = None
@@ -34,20 +35,20 @@ class Family(NamedTuple):
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     details: tuple[str, ...] = ()
     sees: bool | None = False
-    whole_calls: bool = False
+    era: Edition | None = None
 
 
-_ELDER = Family(whole_calls=True)
+_ELDER = Family(era="documented")
 # "Qwen3: `raw` (`hidden` for JSON object/schema)".
-_ELDER_THINKER = Family("medium", _USUAL, shown="raw", whole_calls=True)
+_ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
 # The first whose beginning a model's name has.
 _FAMILIES: Mapping[str, Family] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
-    "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS),
-    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS),
+    "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, era="observed"),
+    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, era="observed"),
     # Recorded: it does not think unless it is asked to.
-    "gemma": Family(None, _USUAL, details=_REASONING, sees=True),
-    "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True),
+    "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
+    "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3-32b": _ELDER_THINKER,
     "qwen-3-235b-a22b-thinking": _ELDER_THINKER,
     "deepseek-r1": _ELDER_THINKER,

@@ -2,16 +2,21 @@
 
 from typing import Any, NamedTuple
 
+from mockserver.core.dialects import Edition
 from mockserver.core.generation import Choice, ToolCall
 from mockserver.core.seeding import hex_digits
 from mockserver.dialects.cerebras.families import Family, Shown
 
 
 class Style(NamedTuple):
-    """The family of the model, where its thoughts are told, and the answer whose calls it names."""
+    """The family of the model, where its thoughts are told, the time of its answers, and the one whose calls it names.
+
+    Until 2025 (documented) a stream told all calls at once, and usage and times stood in another order (recorded).
+    """
 
     family: Family
     shown: Shown
+    era: Edition
     identity: int
 
     def tags(self, choice: Choice) -> tuple[str, str]:
