@@ -104,7 +104,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"{tmp_path}/journal.toml: 14 stubs, 5 bodies in files beside them",
+            f"{tmp_path}/journal.toml: 16 stubs, 6 bodies in files beside them",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )
@@ -454,8 +454,9 @@ def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest
             "entry 4: has no answer (status 0); left out",
             "entry 5: no dialect serves POST /cart; left out",
             "entry 6: no dialect serves OPTIONS /v1/completions; left out",
-            "entry 7: yandex refuses this request by itself: 'messages' must not be empty. What a dialect refuses, no "
-            "stub answers; a route of your own gives its path to another one; left out",
+            "entry 7: cerebras refuses this request by itself: body.messages: List should have at least 1 item after "
+            "validation, not 0. What a dialect refuses, no stub answers; a route of your own gives its path to another "
+            "one; left out",
         ],
     )
 
