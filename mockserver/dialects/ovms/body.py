@@ -18,7 +18,8 @@ _FIELDS = (
     "model", "prompt", "stream", "stream_options", "max_tokens", "ignore_eos", "stop", "include_stop_str_in_output",
     "logprobs", "echo", "n", "best_of", "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty",
     "presence_penalty", "repetition_penalty", "length_penalty", "diversity_penalty", "num_assistant_tokens",
-    "assistant_confidence_threshold", "skip_special_tokens", "include_usage", "response_format",
+    "assistant_confidence_threshold", "skip_special_tokens", "include_usage", "response_format", "messages", "tools",
+    "tool_choice", "max_completion_tokens", "chat_template_kwargs",
 )  # fmt: skip
 # "only if the path contains `completions`; B also `responses`".
 _STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {

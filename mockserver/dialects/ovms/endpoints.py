@@ -1,4 +1,4 @@
-"""What an LLM graph is asked for beside completions: every POST below its roots, all of it refused (vendor note 1)."""
+"""What an LLM graph is asked for beside texts and chats: all other POSTs below its roots, refused (vendor note 1)."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
@@ -11,12 +11,10 @@ from mockserver.dialects.ovms.errors import graph_fault
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
 # What stands below a root and is the server's own.
 _CONFIG = "/v1/config"
-# What an LLM graph serves beside completions; it is not simulated, and says so as an unknown URL.
+# What an LLM graph serves beside texts and chats; it is not simulated, and says so as an unknown URL.
 _ABSENT: dict[Edition, frozenset[str]] = {
-    "documented": frozenset(f"{root}chat/completions" for root in ("/v3/", "/v3/v1/")),
-    "observed": frozenset(
-        root + name for root in ("/v3/", "/v3/v1/", "/v1/") for name in ("chat/completions", "responses", "tokenize")
-    ),
+    "documented": frozenset(),
+    "observed": frozenset(root + name for root in ("/v3/", "/v3/v1/", "/v1/") for name in ("responses", "tokenize")),
 }
 _WRONG_ENDPOINT: dict[Edition, str] = {
     "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",

@@ -48,8 +48,8 @@ def by_words(texts: Sequence[str]) -> Iterator[Flush]:
     yield Flush(held + fresh + "".join(texts[-1:]), max(len(texts) - 1, 0), len(texts), last=True)
 
 
-def by_delay(texts: Sequence[str]) -> Iterator[Flush]:
-    """Flushes of the text up to the token before last, the last one with all that is left."""
+def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
+    """Flushes of the text up to the token before last, the last one with all that is left; others hold back more."""
     held: list[str] = []
     for at, text in enumerate(texts):
         held.append(text)
@@ -58,7 +58,7 @@ def by_delay(texts: Sequence[str]) -> Iterator[Flush]:
             yield Flush("".join(held), at, at + 1)
             held = []
             continue
-        ready = len(held) + 1 - _DELAY
+        ready = len(held) + 1 - delay
         # A slot whose own text was incomplete counts for nothing, and neither does anything before the last is whole.
         if ready > 0 and ending and ending != _INCOMPLETE and not _incomplete(held[ready - 1]):
             said = held[0] if ready == 1 else "".join(held[:ready])

@@ -1,4 +1,4 @@
-"""OpenVINO Model Server: `POST /v3/completions` of an LLM graph, and what its clients ask beside it (vendor note)."""
+"""OpenVINO Model Server: texts and chats of an LLM graph, and what its clients ask beside them (vendor note)."""
 
 from collections.abc import Mapping
 
@@ -7,6 +7,8 @@ from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operat
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.ovms.chats import CHATS_PATHS
+from mockserver.dialects.ovms.chats import read as read_chat
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
@@ -21,6 +23,7 @@ from mockserver.dialects.ovms.models import (
     server_metadata,
 )
 from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read
+from mockserver.dialects.ovms.replies import write as write_chat
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.ovms.write import write
 
@@ -33,6 +36,17 @@ COMPLETIONS = Operation(
     write=write,
     summary="Continue a text",
     served=COMPLETIONS_PATHS,
+)
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    CHATS_PATHS["observed"],
+    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read_chat,
+    write=write_chat,
+    calls_tools=True,
+    summary="Answer a conversation",
+    served=CHATS_PATHS,
 )
 # The older server lists no models.
 _OF_TODAY: Mapping[Edition, tuple[str, ...]] = {"documented": ()}
@@ -124,7 +138,18 @@ OVMS = Dialect(
     name="ovms",
     title="OpenVINO Model Server",
     hosts=(),
-    operations=(COMPLETIONS, LIST_MODELS, GET_MODEL, SERVER, HEALTH, MODEL_READY, CONFIG, RELOAD, WRONG_ENDPOINT),
+    operations=(
+        COMPLETIONS,
+        CHAT_COMPLETIONS,
+        LIST_MODELS,
+        GET_MODEL,
+        SERVER,
+        HEALTH,
+        MODEL_READY,
+        CONFIG,
+        RELOAD,
+        WRONG_ENDPOINT,
+    ),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,
@@ -134,5 +159,5 @@ OVMS = Dialect(
     presets=PRESETS,
     realistic="ovms",
     clients=Clients(native="/v3", openai="/v3"),
-    finish_reasons=("stop", "length"),
+    finish_reasons=("stop", "length", "tool_calls"),
 )

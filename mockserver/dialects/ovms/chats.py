@@ -1,0 +1,50 @@
+"""`POST /v3/chat/completions` as a request to a model (vendor note 6)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import GenerationRequest, Prompt
+from mockserver.dialects.ovms.checks import CHAT_CHECKS, token_limit
+from mockserver.dialects.ovms.families import effort, shows_thoughts
+from mockserver.dialects.ovms.intake import Endpoint, read_request, take
+from mockserver.dialects.ovms.messages import read_prompt
+from mockserver.dialects.ovms.rows import Fields
+from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
+
+CHATS_PATHS: dict[Edition, tuple[str, ...]] = {
+    "documented": ("/v3/chat/completions", "/v3/v1/chat/completions"),
+    "observed": ("/v3/chat/completions", "/v3/v1/chat/completions", "/v1/chat/completions"),
+}
+# What the writer wants to know: that thoughts and calls are told apart from what is said.
+PARSED = "parsed"
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why the server or its graph refuses it."""
+    taken = take(call, site, _CHATS)
+    if isinstance(taken, Rejection):
+        return taken
+    request = read_request(taken, site.edition)
+    return _parsed(request, taken.fields) if site.edition == "observed" else request
+
+
+def _parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
+    """The request with its tools, and with what the model thinks; "skip_special_tokens=false turns them off"."""
+    tools = offered(fields)
+    request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields))
+    if fields.get("skip_special_tokens") is False:
+        return request
+    template: Mapping[str, Any] = fields.get("chat_template_kwargs", {})
+    output = request.output._replace(reasoning=shows_thoughts(request.model, template))
+    return request._replace(output=output, effort=effort(request.model, template), wishes=PARSED)
+
+
+def _templated(fields: Fields, edition: Edition) -> Prompt:
+    """The conversation as one prompt; tools are no part of it in the older server."""
+    return read_prompt(fields["messages"], edition, offered(fields) if edition == "observed" else ())
+
+
+_CHATS = Endpoint(CHATS_PATHS, CHAT_CHECKS, _templated, token_limit)

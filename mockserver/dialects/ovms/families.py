@@ -1,0 +1,57 @@
+"""What a model can do, as the server finds out from its chat template; here its name has to tell (vendor note 6)."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+from mockserver.core.generation import Effort
+
+_EFFORTS: dict[str, Effort] = {"low": "low", "medium": "medium", "high": "high"}
+_DEFAULT_EFFORT: Effort = "medium"
+
+
+class Thinking(NamedTuple):
+    """How models of a family think: whether unasked, whether a switch is there, and what ends their thoughts."""
+
+    unasked: bool = True
+    switch: bool = True
+    end: Literal["\n", ""] = "\n"
+
+
+# The first that is found in a name counts; None for those whose template knows no thoughts.
+_FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
+    (r"gpt-?oss|onyx", Thinking(switch=False, end="")),
+    (r"deepseek-?r1|qwq|thinking", Thinking(switch=False)),
+    (r"qwen-?3-?(?:coder|vl)|qwen-?3.*instruct", None),
+    (r"qwen-?3|minicpm-?5", Thinking()),
+    (r"gemma-?4", Thinking(unasked=False, end="")),
+)
+_SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|llava|pixtral|internvl|minicpm-?v|gemma-?[34]"
+
+
+@lru_cache(maxsize=256)
+def thinking(model: str) -> Thinking | None:
+    """How a model of that name thinks; None where no reasoning parser is found for it."""
+    return next((found for pattern, found in _FAMILIES if re.search(pattern, model, re.IGNORECASE)), None)
+
+
+@lru_cache(maxsize=256)
+def sees(model: str) -> bool:
+    """Whether a model of that name takes pictures."""
+    return re.search(_SEEING, model, re.IGNORECASE) is not None
+
+
+def effort(model: str, template: Mapping[str, Any]) -> Effort | None:
+    """How hard a model thinks, by what a request tells its chat template; None where it does not."""
+    family = thinking(model)
+    if family is None or not (template.get("enable_thinking", family.unasked) if family.switch else True):
+        return None
+    asked = template.get("reasoning_effort")
+    return _EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT
+
+
+def shows_thoughts(model: str, template: Mapping[str, Any]) -> bool:
+    """Whether thoughts are shown, should there be any: not where a request has switched them off."""
+    family = thinking(model)
+    return template.get("enable_thinking") is not False or not (family is None or family.switch)

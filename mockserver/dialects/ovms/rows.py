@@ -1,0 +1,65 @@
+"""The rows that checks are made of (vendor note 2): each looks at what was sent, and gives the server's message.
+
+A check takes the fields that were sent and the model, and gives the message, None where all is well. Integers are JSON
+integers of the server's own widths: 1.0 and true are none.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mockserver.core.dialects import Edition, Model
+
+Fields = Mapping[str, Any]
+Check = Callable[[Fields, Model], str | None]
+
+INT32 = range(-(2**31), 2**31)
+UINT32 = range(2**32)
+UINT64 = range(2**64)
+
+# "B treats null as absent except ...".
+_NULL_IS_A_VALUE = ("stream", "max_tokens", "prompt", "model", "messages")
+
+
+def sent(fields: Fields, edition: Edition) -> Fields:
+    """The fields that count as sent: all of them for the older server, for the newer one not those that are null."""
+    if edition == "documented":
+        return fields
+    return {name: value for name, value in fields.items() if value is not None or name in _NULL_IS_A_VALUE}
+
+
+def first_fault(checks: Iterable[Check], fields: Fields, model: Model) -> str | None:
+    """The message of the first check that fails, None when none does."""
+    return next((fault for check in checks if (fault := check(fields, model)) is not None), None)
+
+
+def whole(value: object, width: range) -> bool:
+    return type(value) is int and value in width
+
+
+def is_number(value: object) -> bool:
+    """What the server takes for a number: a fraction, or an integer of 32 bits."""
+    return type(value) is float or whole(value, INT32)
+
+
+def field(name: str, fault: Callable[[Any], str | None]) -> Check:
+    """A check of one field, where it was sent."""
+    return lambda fields, model: fault(fields[name]) if name in fields else None
+
+
+def boolean(name: str, message: str = "{} accepts values true or false") -> Check:
+    return field(name, lambda value: None if isinstance(value, bool) else message.format(name))
+
+
+def number(name: str, low: float = float("-inf"), high: float = float("inf")) -> Check:
+    """A number, both ends of its range included."""
+
+    def fault(value: Any) -> str | None:
+        if not is_number(value):
+            return f"{name} is not a valid number"
+        return None if low <= value <= high else f"{name} out of range({low}, {high})"
+
+    return field(name, fault)
+
+
+def integer(name: str, width: range, message: str) -> Check:
+    return field(name, lambda value: None if whole(value, width) else message)

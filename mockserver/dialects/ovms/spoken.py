@@ -1,0 +1,61 @@
+"""What of a choice is thought, said and called in a chat, as the server of an edition tells it apart (vendor note 6).
+
+The older server knows a text and nothing else: what a model calls is text to it, and so it is to the newer one when a
+request turns its parsers off.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from mockserver.core.dialects import Site
+from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.seeding import Draws, derive
+from mockserver.dialects.ovms.chats import PARSED
+from mockserver.dialects.ovms.families import thinking
+
+# "id = 9 random letters/digits"
+_ID_LENGTH = 9
+_ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def is_parsed(generation: Generation) -> bool:
+    """Whether thoughts and calls are told apart from what is said."""
+    return generation.request.wishes == PARSED
+
+
+def finish_reason(choice: Choice, generation: Generation) -> str:
+    """Why the choice ends: "`tool_calls` [...] if any tool call was seen and generation stopped normally"."""
+    if choice.finish_reason == "length":
+        return "length"
+    return "tool_calls" if choice.calls and is_parsed(generation) else "stop"
+
+
+def words(choice: Choice) -> Sequence[str]:
+    """All that the choice says and calls, as the tokens of one text."""
+    if not choice.calls:
+        return choice.texts
+    return [*choice.texts, *(text for call in choice.calls for text in _written(call))]
+
+
+def _written(call: ToolCall) -> Iterator[str]:
+    """A call in the words of the model, which the page's own model writes so."""
+    yield f'{{"name": {orjson.dumps(call.name).decode()}, "parameters": '
+    yield from call.texts[:-1]
+    yield from (text + "}" for text in call.texts[-1:])
+
+
+def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
+    """What the model thinks before it speaks, up to what ends it; thoughts that are cut short have no end."""
+    family = thinking(generation.request.model)
+    over = choice.texts or choice.calls or choice.finish_reason != "length"
+    if not choice.thoughts or family is None or not over:
+        return choice.thoughts
+    return [*choice.thoughts[:-1], choice.thoughts[-1] + family.end]
+
+
+def call_head(choice: Choice, place: int, site: Site) -> dict[str, Any]:
+    """What a call begins with, wherever it is told."""
+    draws = Draws(derive(site.identity, "call", choice.index, place))
+    return {"id": draws.spell(_ID_CHARACTERS, _ID_LENGTH), "type": "function"}

@@ -1,0 +1,106 @@
+"""Tools and the choice among them, which the older server does not know (vendor note 6)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from mockserver.core.dialects import Model
+from mockserver.core.generation import Tool, ToolChoice
+from mockserver.dialects.ovms.rows import Fields
+
+_MODES: Mapping[str, Literal["none", "auto", "required"]] = {"none": "none", "auto": "auto", "required": "required"}
+
+
+def tools_fault(fields: Fields, model: Model) -> str | None:
+    """What is wrong with the choice, and then with the first tool that it leaves on offer."""
+    said = _choice_fault(fields.get("tool_choice", "auto"))
+    if said is not None or "tools" not in fields or _chosen(fields) == "none":
+        return said
+    tools = fields["tools"]
+    if not isinstance(tools, list):
+        return "Tools are not an array"
+    return next((said for tool in tools if (said := _tool_fault(tool, _chosen(fields))) is not None), None)
+
+
+def _choice_fault(choice: object) -> str | None:
+    if isinstance(choice, str):
+        return None if choice in _MODES else "tool_choice should be either 'none' or 'auto' or 'required'"
+    if not isinstance(choice, dict):
+        return "tool_choice is not a valid JSON object or string"
+    function = choice.get("function")
+    if isinstance(function, dict):
+        return None if isinstance(function.get("name"), str) else "tool_choice.function.name is not a valid string"
+    if choice.get("type") != "function":
+        return "tool_choice.function is not a valid JSON object"
+    return None if isinstance(choice.get("name"), str) else "tool_choice.name is not a valid string"
+
+
+def _tool_fault(tool: object, chosen: str) -> str | None:
+    if not isinstance(tool, dict):
+        return "Tool is not a JSON object"
+    said = None if "function" in tool else _flat_fault(tool)
+    if said is not None:
+        return said
+    function = tool.get("function", tool)
+    if not isinstance(function, dict):
+        return "Function is not a valid JSON object"
+    if not isinstance(function.get("name"), str):
+        return "Function object does not contain a valid name field"
+    # A tool that was not chosen is dropped before its parameters are looked at.
+    fit = not _kept(function["name"], chosen) or isinstance(function.get("parameters", {}), dict)
+    return None if fit else "Function parameters are not a valid JSON object"
+
+
+def _flat_fault(tool: Mapping[str, Any]) -> str | None:
+    """A tool as the Responses API has it, its function's fields beside its type."""
+    if not isinstance(tool.get("type"), str):
+        return "Tool type is missing or invalid"
+    return None if tool["type"] == "function" else "Only function tools are supported"
+
+
+def _chosen(fields: Fields) -> str:
+    """A mode, or the name of the function that is chosen."""
+    choice = fields.get("tool_choice", "auto")
+    if isinstance(choice, str):
+        return choice
+    name: str = (choice["function"] if isinstance(choice.get("function"), dict) else choice)["name"]
+    return name
+
+
+def _kept(name: str, chosen: str) -> bool:
+    return chosen in ("auto", "required", name)
+
+
+def offered(fields: Fields) -> list[Mapping[str, Any]]:
+    """The functions that a request leaves on offer: with a choice by name only those of that name."""
+    chosen = _chosen(fields)
+    if chosen == "none":
+        return []
+    functions = (tool.get("function", tool) for tool in fields.get("tools", ()))
+    return [function for function in functions if _kept(function["name"], chosen)]
+
+
+def read_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
+    """The functions as tools; a schema that no arguments could keep to binds nothing."""
+    return tuple(
+        Tool(function["name"], _text(function.get("description")), _usable(function)) for function in functions
+    )
+
+
+def read_choice(fields: Fields) -> ToolChoice:
+    """The choice; a function chosen by its name is called, though the server leaves that to the model."""
+    chosen = _chosen(fields)
+    return ToolChoice(_MODES[chosen]) if chosen in _MODES else ToolChoice("required", (chosen,))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _usable(function: Mapping[str, Any]) -> object:
+    parameters = function.get("parameters", {})
+    if not parameters:
+        return {}
+    # Loaded with the first tool: most servers are never offered one.
+    from mockserver.generation.arguments import arguments_fault
+
+    return {} if arguments_fault(parameters) else parameters
