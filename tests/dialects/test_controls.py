@@ -25,6 +25,7 @@ ALL = {shape.id for shape in SHAPES}
 FRIENDLI = {"friendli", "friendli-container", "friendli-serverless", "friendli-dedicated"}
 FRIENDLI_TODAY = FRIENDLI - {"friendli"}
 OVMS = {"ovms", "ovms-observed"}
+OVMS_CHATS = {"ovms-chat", "ovms-chat-observed"}
 YANDEX = {"yandex-d1", "yandex-d2"}
 CEREBRAS_CHATS = {"cerebras-chat", "cerebras-chat-observed"}
 CHATS = {shape.id for shape in SHAPES if shape.chats}
@@ -133,7 +134,7 @@ def one_token_to_choose_from_is_greedy(shape: Shape) -> None:
     assert closeness(variants(shape, top_k=2)) > closeness(variants(shape))
 
 
-@control("min_p", FRIENDLI_TODAY | {"ovms-observed"})
+@control("min_p", FRIENDLI_TODAY | {"ovms-observed", "ovms-chat-observed"})
 def only_the_likeliest_tokens_are_greedy(shape: Shape) -> None:
     assert {*variants(shape, min_p=0.95)} == {text(shape, temperature=0)}
     assert closeness(variants(shape, min_p=0.5)) > closeness(variants(shape))
@@ -153,7 +154,7 @@ def a_seed_says_the_same_again_and_another_something_else(shape: Shape) -> None:
     assert len({*variants(shape)}) == 8
 
 
-@control("n", ALL - OVMS - {"cerebras"})
+@control("n", ALL - OVMS - OVMS_CHATS - {"cerebras"})
 def so_many_choices_come_and_the_first_is_the_only_one_of_one(shape: Shape) -> None:
     three = shape.plain(QUESTION, n=3)
     texts = [shape.text(three, index) for index in range(3)]
@@ -329,7 +330,7 @@ def _mean(choice: dict[str, Any]) -> float:
     return sum(values) / len(values)
 
 
-@control("best_of", {"cerebras-observed", "ovms", "ovms-observed"})
+@control("best_of", {"cerebras-observed", *OVMS})
 def the_likeliest_candidates_come_first(shape: Shape) -> None:
     for prompt in (QUESTION, ESSAY, HARBOUR):
         every = shape.plain(prompt, n=6, best_of=6, logprobs=1).json()["choices"]
@@ -366,7 +367,7 @@ def _search(shape: Shape) -> dict[str, Any]:
     return {"best_of": 10} if shape.dialect == "ovms" else {"num_beams": 10}
 
 
-@control("length_penalty", {"friendli", "ovms", "ovms-observed"})
+@control("length_penalty", {"friendli", *OVMS, *OVMS_CHATS})
 def a_high_penalty_promotes_long_answers(shape: Shape) -> None:
     short, usual, long = (
         sum(len(text(shape, prompt, length_penalty=penalty, **_search(shape))) for prompt in (QUESTION, HARBOUR))
@@ -438,7 +439,8 @@ def what_came_true_is_accepted_and_the_rest_rejected_and_billed(shape: Shape) ->
 
 # --- log-probabilities -------------------------------------------------------------------------------------------
 
-SCORED = ALL - {"friendli"}
+# A chat of OVMS tells no alternatives (see its own tests).
+SCORED = ALL - {"friendli"} - OVMS_CHATS
 
 
 def _asked(shape: Shape, count: int) -> dict[str, Any]:

@@ -538,8 +538,8 @@ def test_an_echoed_stream_of_no_tokens_is_the_prompt_and_its_end(edition: Editio
 WRONG_ENDPOINTS = {"documented": ["/v3/", "/v3/models", "/v3/models/llama3", "/v3/completions/", "/v3/a/b"]}
 WRONG_ENDPOINTS["observed"] = [*WRONG_ENDPOINTS["documented"], "/v1/models", "/v1/models/llama3", "/v1/embeddings"]
 INVALID_URLS = {
-    "documented": ["/v3", "/v1/completions/", "/v1/embeddings", "/v1/chat/completions", "/v3/v1/chat/completions"],
-    "observed": ["/v3", "/v1", "/v4/completions", "/v1/chat/completions", "/v1/responses", "/v3/tokenize"],
+    "documented": ["/v3", "/v1/completions/", "/v1/embeddings", "/v1/chat/completions", "/v4/chat/completions"],
+    "observed": ["/v3", "/v1", "/v4/completions", "/v4/chat/completions", "/v1/responses", "/v3/tokenize"],
 }
 
 

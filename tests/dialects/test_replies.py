@@ -181,7 +181,7 @@ def test_a_recorded_stream_goes_out_event_by_event(shape: Shape) -> None:
 def test_log_probabilities_are_those_of_the_words(shape: Shape) -> None:
     asks: dict[str, Any] = {"logprobs": 1 if shape.dialect == "ovms" else 2}
     if shape.chats:
-        asks = {"logprobs": True, "top_logprobs": 2}
+        asks = {"logprobs": True} | ({"top_logprobs": 2} if shape.dialect != "ovms" else {})
     elif shape.id == "friendli":
         asks = {"include_output_logprobs": True}
     generation = asked(shape, RAIN, stream=False, **asks).plan.generation

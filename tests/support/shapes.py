@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver.core.dialects import Edition
+from mockserver.core.installed import load_dialect
 from tests.support.asking import QUIET, Answer, ask
 
 Json = Mapping[str, Any]
@@ -60,7 +61,12 @@ class Shape:
     stream_extra: Mapping[str, Any] = field(default_factory=dict)
     stream_usage: bool = True
     many: bool = True
-    calls_tools: bool = False
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether its operation knows tools."""
+        operations = load_dialect(self.dialect).operations
+        return next(each for each in operations if self.path is None or self.path in each.paths).calls_tools
 
     @property
     def chats(self) -> bool:
@@ -97,20 +103,25 @@ class Shape:
 
 _USAGE = {"stream_options": {"include_usage": True}}
 _CHAT: dict[str, Any] = {"plain_text": _message, "stream_text": _chunks_text(_delta)}
-_TOOLS: dict[str, Any] = {**_CHAT, "calls_tools": True}
+
+OVMS_CHAT = "/v3/chat/completions"
 
 SHAPES = (
     Shape("cerebras", "cerebras", _completion("llama3.1-8b"), many=False),
     Shape("cerebras-observed", "cerebras", _completion("llama3.1-8b"), edition="observed"),
-    Shape("cerebras-chat", "cerebras", _chat("llama-3.3-70b"), "/v1/chat/completions", **_TOOLS),
-    Shape("cerebras-chat-observed", "cerebras", _chat("gemma-4-31b"), "/v1/chat/completions", "observed", **_TOOLS),
+    Shape("cerebras-chat", "cerebras", _chat("llama-3.3-70b"), "/v1/chat/completions", **_CHAT),
+    Shape("cerebras-chat-observed", "cerebras", _chat("gemma-4-31b"), "/v1/chat/completions", "observed", **_CHAT),
     Shape("friendli", "friendli", _completion("meta-llama-3.1-8b-instruct"), stream_text=_sampled_text),
     Shape("friendli-container", "friendli", _completion("m"), edition="observed", stream_extra=_USAGE),
     Shape("friendli-serverless", "friendli", _completion("m"), "/serverless/v1/completions", stream_extra=_USAGE),
     Shape("friendli-dedicated", "friendli", _completion("m"), "/dedicated/v1/completions", stream_extra=_USAGE),
     Shape("ovms", "ovms", _completion("llama3"), stream_extra=_USAGE, many=False),
     Shape("ovms-observed", "ovms", _completion("llama3"), edition="observed", stream_extra=_USAGE, many=False),
+    Shape("ovms-chat", "ovms", _chat("llama3"), OVMS_CHAT, stream_extra=_USAGE, many=False, **_CHAT),
+    Shape(
+        "ovms-chat-observed", "ovms", _chat("llama3"), OVMS_CHAT, "observed", stream_extra=_USAGE, many=False, **_CHAT
+    ),
     Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
-    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_TOOLS),
-    Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_TOOLS),
+    Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
+    Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
 )
