@@ -1,6 +1,7 @@
 """Chats of OpenVINO Model Server: the exact wire of both versions, what each parameter does, thoughts and tools."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -484,6 +485,14 @@ def test_arguments_that_nothing_could_keep_to_are_those_of_a_free_schema(paramet
     assert json.loads(call["function"]["arguments"]) == {}
 
 
+def test_names_that_a_field_has_too_leave_the_order_of_a_schema_alone() -> None:
+    properties = {name: {"type": "string"} for name in ("stop", "seed", "model", "city")}
+    parameters = {"type": "object", "properties": properties, "required": [*properties]}
+    tool = {"type": "function", "function": {"name": "get_weather", "parameters": parameters}}
+    [call] = message(chat(tools=[tool], tool_choice="required", seed=1))["tool_calls"]
+    assert [*json.loads(call["function"]["arguments"])] == [*properties]
+
+
 def test_the_result_of_a_tool_is_answered_in_words() -> None:
     call = {"id": "a1B2c3D4e", "type": "function", "function": {"name": "get_weather"}}
     history = [
@@ -520,10 +529,36 @@ def test_a_form_binds_the_content(form: object) -> None:
     assert said(stream) == message(plain)["content"]
 
 
+CHOICE = {"type": "or", "elements": [{"type": "const_string", "value": each} for each in ("positive", "a+b (c)")]}
+
+
+@pytest.mark.parametrize(
+    "form, pattern",
+    [
+        ({"type": "regex", "pattern": r"\w+\.\w+@company\.com"}, r"\w+\.\w+@company\.com"),
+        (CHOICE, r"positive|a\+b \(c\)"),
+        ({"type": "structural_tag", "format": {"type": "const_string", "value": "[yes]"}}, r"\[yes\]"),
+        (
+            {"type": "sequence", "elements": [{"type": "const_string", "value": "It is "}, CHOICE]},
+            "It is (positive|a.*)",
+        ),
+    ],
+    ids=["regex", "choice", "tag", "sequence"],
+)
+def test_a_tag_that_is_a_pattern_binds_the_content(form: object, pattern: str) -> None:
+    found = [message(chat(response_format=form, seed=seed))["content"] for seed in range(8)]
+    assert [text for text in found if not re.fullmatch(pattern, text)] == []
+
+
 @pytest.mark.parametrize(
     "form",
     [
         {},
+        {"type": "regex"},
+        {"type": "regex", "pattern": "("},
+        {"type": "or", "elements": []},
+        {"type": "or", "elements": [{"type": "const_string", "value": "a"}, {"type": "any_text"}]},
+        {"type": "structural_tag", "format": "text"},
         {"type": "text"},
         {"type": "json_object"},
         {"type": "json_schema"},

@@ -109,10 +109,15 @@ def _depth(body: bytes) -> int:
 def _first_of_equals(body: bytes, fields: dict[str, Any]) -> dict[str, Any]:
     """The object again, now with the first of equal keys ("duplicate keys: the first counts")."""
     try:
-        first: dict[str, Any] = json.loads(body, object_pairs_hook=lambda pairs: dict(reversed(pairs)), parse_int=_int)
+        first: dict[str, Any] = json.loads(body, object_pairs_hook=_first, parse_int=_int)
     except RecursionError:
         return fields
     return first
+
+
+def _first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object with the first of equal keys, its keys in their order."""
+    return dict(reversed(dict(reversed(pairs)).items()))
 
 
 def _int(digits: str) -> int | float:

@@ -1,30 +1,84 @@
-"""`response_format`, which the server of today takes, in its two forms (vendor note 6)."""
+"""`response_format`, which the server of today takes: a JSON Schema, or a structural tag (vendor note 6).
 
-from collections.abc import Mapping
+The engine knows more tags than are simulated: what it cannot use "is dropped silently, the request still runs", and so
+is what is not.
+"""
+
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.core.dialects import Edition
 from mockserver.core.generation import Constraint
 from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema
 
+Form = Mapping[str, Any]
 
-def read_format(form: Mapping[str, Any] | None, edition: Edition) -> Constraint | None:
+
+def read_format(form: Form | None, edition: Edition) -> Constraint | None:
     """What a form demands of the answer; None where any text will do, and always with the older server."""
-    schema = _schema(form) if form is not None and edition == "observed" else None
+    if form is None or edition == "documented":
+        return None
+    tag = form.get("format") if form.get("type") == "structural_tag" else _flattened(form)
+    if not isinstance(tag, Mapping):
+        return None
+    return _schema(tag) if tag.get("type") == "json_schema" else _matched(tag)
+
+
+def _flattened(form: Form) -> Form:
+    """The vendor's form as a tag: its schema stands where the name and the schema stood."""
+    asked = form.get("json_schema")
+    return {**form, "json_schema": asked.get("schema")} if isinstance(asked, Mapping) else form
+
+
+def _schema(tag: Form) -> Constraint | None:
+    schema = tag.get("json_schema")
     if schema is None:
         return None
     try:
         check_schema(schema)
     except UnsatisfiableSchemaError:
-        # "a schema the engine cannot use is dropped silently, the request still runs"
         return None
     return Constraint("json_schema", schema)
 
 
-def _schema(form: Mapping[str, Any]) -> Any:
-    """The schema of `{"type": "json_schema"}`, or of a structural tag that is one; None where there is none."""
-    tag = form.get("format") if form.get("type") == "structural_tag" else form
-    if not isinstance(tag, dict) or tag.get("type") != "json_schema":
+def _matched(tag: Form) -> Constraint | None:
+    """A tag that a regular expression can say."""
+    pattern = _pattern(tag)
+    if pattern is None:
         return None
-    asked = tag.get("json_schema")
-    return asked.get("schema", None if tag is form else asked) if isinstance(asked, dict) else asked
+    # Loaded with the first pattern: most servers never see one.
+    from mockserver.generation.patterns import fault_in
+
+    return None if fault_in(pattern) else Constraint("regex", pattern)
+
+
+def _pattern(tag: object) -> str | None:
+    kind = tag.get("type") if isinstance(tag, Mapping) else None
+    return _PATTERNS[kind](tag) if isinstance(kind, str) and kind in _PATTERNS else None
+
+
+def _constant(tag: Any) -> str | None:
+    value = tag.get("value")
+    return re.sub(r"[\\.^$|?*+()\[\]{}]", r"\\\g<0>", value) if isinstance(value, str) else None
+
+
+def _regex(tag: Any) -> str | None:
+    pattern = tag.get("pattern")
+    return f"(?:{pattern})" if isinstance(pattern, str) else None
+
+
+def _elements(tag: Any, between: str) -> str | None:
+    """The patterns of all elements in one; None where one of them is no pattern, or none is there."""
+    elements = tag.get("elements")
+    found = list(map(_pattern, elements)) if isinstance(elements, list) else []
+    known = [pattern for pattern in found if pattern is not None]
+    return f"(?:{between.join(known)})" if known and len(known) == len(found) else None
+
+
+_PATTERNS: Mapping[str, Callable[[Any], str | None]] = {
+    "const_string": _constant,
+    "regex": _regex,
+    "or": lambda tag: _elements(tag, "|"),
+    "sequence": lambda tag: _elements(tag, ""),
+}
