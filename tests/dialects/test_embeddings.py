@@ -1,15 +1,18 @@
 """Embeddings of every dialect that has them: the same for the same text, near for texts of the same subject."""
 
+import base64
+import struct
 from typing import Any
 
 import pytest
 
 from mockserver.control.settings import Settings
+from mockserver.core.dialects import EDITIONS, Edition
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.questions import EMBEDDERS
 
 every_embedder = pytest.mark.parametrize("dialect", EMBEDDERS)
-PATHS = {"yandex": "/v1/embeddings"}
+PATHS = {"ovms": "/v3/embeddings", "yandex": "/v1/embeddings"}
 
 
 def embed(dialect: str, texts: object, **more: Any) -> Answer:
@@ -83,3 +86,120 @@ def test_yandex_refuses_in_its_own_words(more: dict[str, object], message: str) 
     refused = ask("yandex", {"model": EMBEDDERS["yandex"], "input": "Tides", **more}, path="/v1/embeddings")
     assert refused.status == 400
     assert refused.json()["error"]["message"].startswith(message)
+
+
+# --- OpenVINO Model Server ---------------------------------------------------------------------------------------
+
+NODE = (
+    "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+    'Calculator::Process() for node "{}" failed: '
+)
+RERANKER = "BAAI/bge-reranker-large"
+PASSAGES = ["Cats sleep all day.", "The capital of Turkey is Ankara.", "Bread needs yeast."]
+
+
+def rank(edition: Edition = "documented", path: str = "/v3/rerank", **more: Any) -> Answer:
+    body = {"model": RERANKER, "query": "What is the capital of Turkey?", "documents": PASSAGES, **more}
+    return ask("ovms", body, path=path, edition=edition)
+
+
+def test_base64_is_the_same_numbers_in_single_precision() -> None:
+    packed = base64.b64decode(embed("ovms", "Tides", encoding_format="base64").json()["data"][0]["embedding"])
+    assert list(struct.unpack("<1024f", packed)) == rows("ovms", "Tides")[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "size"),
+    [
+        ("BAAI/bge-large-en-v1.5", 1024),
+        ("bge-base-en", 768),
+        ("all-MiniLM-L6-v2", 384),
+        ("Qwen/Qwen3-Embedding-0.6B", 1024),
+        ("Qwen/Qwen3-Embedding-8B-int8", 4096),
+    ],
+)
+def test_a_models_name_says_how_long_its_vectors_are(model: str, size: int) -> None:
+    answer = ask("ovms", {"model": model, "input": [[3, 4], [5]]}, path="/v3/embeddings")
+    assert [len(row["embedding"]) for row in answer.json()["data"]] == [size, size]
+    assert answer.json()["usage"] == {"prompt_tokens": 3, "total_tokens": 3}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "input field is required"),
+        ({"input": 7}, "input should be string, array of strings or array of integers"),
+        ({"input": [None]}, "every element in input array should be either string or int"),
+        ({"input": ["a", 7]}, "input must be homogeneous"),
+        ({"input": "a", "encoding_format": 7}, "encoding_format should be string"),
+        ({"input": "a", "encoding_format": "hex"}, "encoding_format should either base64 or float"),
+        ({"input": "word " * 9000}, "Input length 9003 longer than allowed 8192"),
+    ],
+)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_an_embeddings_graph_refuses_in_its_own_words(body: dict[str, Any], message: str, edition: Edition) -> None:
+    refused = ask("ovms", {"model": EMBEDDERS["ovms"], **body}, path="/v3/embeddings", edition=edition)
+    assert (refused.status, refused.json()["error"]) == (400, NODE.format("EmbeddingsExecutor") + message)
+
+
+def test_the_passage_that_answers_a_query_comes_first() -> None:
+    results = rank().json()["results"]
+    assert results[0]["index"] == 1
+    scores = [row["relevance_score"] for row in results]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 0.5 > scores[1]
+    assert {row["index"] for row in results} == {0, 1, 2}
+    assert all("document" not in row for row in results)
+
+
+def test_the_best_alone_are_told_with_their_texts_where_that_is_asked_for() -> None:
+    [best] = rank(top_n=1, return_documents=True).json()["results"]
+    assert best["document"] == {"text": PASSAGES[1]}
+    assert rank(documents=[]).json() == {"results": []}
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"query": 7}, "query is not a string"),
+        ({"documents": "a"}, "documents is not an array"),
+        ({"documents": [7]}, "documents array element is neither string nor object"),
+        ({"documents": ["a", {}]}, "all documents have to be the same type (string or objects)"),
+        ({"documents": [{"text": "a"}]}, "document title field is missing"),
+        ({"documents": [{"title": "a", "text": 7}]}, "document text field have to be string"),
+        ({"documents": [{"title": "a", "text": "b"}], "return_documents": True}, "document map not supported"),
+        ({"top_n": "a"}, "top_n accepts integer values"),
+        ({"rank_fields": "a"}, "rank_fields is not an array"),
+        ({"rank_fields": [7]}, "rank_fields array element is not a string"),
+        ({"return_documents": 1}, "return_documents accepts boolean values"),
+        ({"max_chunks_per_doc": 1.5}, "max_chunks_per_doc accepts integer values"),
+    ],
+)
+def test_a_rerankers_graph_refuses_in_its_own_words(more: dict[str, Any], message: str) -> None:
+    refused = rank(**more)
+    assert (refused.status, refused.json()["error"]) == (400, NODE.format("RerankExecutor") + message)
+
+
+@pytest.mark.parametrize(
+    ("model", "path", "message"),
+    [
+        ("llama3", "/v3/embeddings", NODE.format("LLMExecutor") + "Wrong endpoint. "),
+        ("llama3", "/v3/rerank", NODE.format("LLMExecutor") + "Wrong endpoint. "),
+        (EMBEDDERS["ovms"], "/v3/completions", NODE.format("EmbeddingsExecutor") + "input field is required"),
+        (EMBEDDERS["ovms"], "/v3/chat/completions", NODE.format("EmbeddingsExecutor") + "input field is required"),
+        (EMBEDDERS["ovms"], "/v3/rerank", NODE.format("EmbeddingsExecutor") + "input field is required"),
+        (RERANKER, "/v3/completions", NODE.format("RerankExecutor") + "query field is missing in request"),
+        (RERANKER, "/v3/embeddings", NODE.format("RerankExecutor") + "query field is missing in request"),
+    ],
+)
+def test_a_graph_that_is_asked_for_something_else_says_what_it_wants(model: str, path: str, message: str) -> None:
+    refused = ask("ovms", {"model": model, "prompt": "Hi", "messages": []}, path=path)
+    assert refused.status == 400
+    assert refused.json()["error"].startswith(message)
+
+
+def test_paths_below_the_newer_root_are_the_newer_servers() -> None:
+    body = {"model": EMBEDDERS["ovms"], "input": "Tides"}
+    assert ask("ovms", body, path="/v1/embeddings").json() == {"error": "Invalid request URL"}
+    assert ask("ovms", body, path="/v1/embeddings", edition="observed").status == 200
+    assert rank("observed", "/v1/rerank").status == 200

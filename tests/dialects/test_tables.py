@@ -59,6 +59,8 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
     """A request that nobody refuses."""
     if schema.startswith("Embedding"):
         return {"model": EMBEDDERS[dialect.name], "input": "Tides"}
+    if schema.startswith("Rerank"):
+        return {"model": "BAAI/bge-reranker-large", "query": "Tides", "documents": ["Moon", "Tides"]}
     if "Completion" not in schema:
         return {}
     bodies = [shape.body("Tell me about tides") for shape in SHAPES if shape.dialect == dialect.name]

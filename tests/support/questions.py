@@ -38,7 +38,7 @@ QUESTIONS: Mapping[str, tuple[str, dict[str, Any]]] = {
 }
 
 # A model that embeds, for each dialect that has any.
-EMBEDDERS: Mapping[str, str] = {"yandex": "emb://folder/text-search-doc/latest"}
+EMBEDDERS: Mapping[str, str] = {"ovms": "BAAI/bge-large-en-v1.5", "yandex": "emb://folder/text-search-doc/latest"}
 
 
 def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> int:

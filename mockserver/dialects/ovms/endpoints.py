@@ -1,11 +1,14 @@
-"""What an LLM graph is asked for beside texts and chats: all other POSTs below its roots, refused (vendor note 1)."""
+"""What a graph is asked for that is not its own: all other POSTs below the server's roots, refused (vendor note 1)."""
+
+from collections.abc import Mapping
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.ovms.body import admit
+from mockserver.dialects.ovms.body import Admitted, admit
 from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.graphs import Fields, Kind, fields_fault, kind_of
 
 # "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
@@ -51,4 +54,22 @@ def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
     admitted = climbing(path) or admit(call, site, path)
     if isinstance(admitted, Rejection):
         return admitted
-    return graph_fault(_WRONG_ENDPOINT[site.edition], stream=admitted.streamed)
+    return wrong_endpoint(admitted, site.edition)
+
+
+def enter_graph(call: Call, site: Site, paths: Mapping[Edition, tuple[str, ...]], kind: Kind) -> Fields | Rejection:
+    """The fields of a request to a graph that makes no texts, or why the server or a graph refuses it."""
+    if call.path not in paths[site.edition]:
+        return Rejection(FailureKind.UNKNOWN_PATH)
+    admitted = admit(call, site, call.path)
+    if isinstance(admitted, Rejection):
+        return admitted
+    made = kind_of(admitted.fields["model"])
+    fault = wrong_endpoint(admitted, site.edition) if made != kind else fields_fault(admitted.fields, made)
+    return fault or admitted.fields
+
+
+def wrong_endpoint(admitted: Admitted, edition: Edition) -> Rejection:
+    """What a graph says that is asked for something else than it makes."""
+    fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]))
+    return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)

@@ -6,18 +6,26 @@ from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.dialects.ovms.headers import JSON, STREAM
 
-# What the server puts before the message of a graph that fails; the space stands before the line end.
-_GRAPH = (
-    "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
-    'Calculator::Process() for node "LLMExecutor" failed: '
-)
+
+def _graph_words(node: str) -> str:
+    """What the server puts before the message of a graph that fails; a space stands before the line end."""
+    return (
+        "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+        f'Calculator::Process() for node "{node}" failed: '
+    )
+
+
+_NODE = "LLMExecutor"
+_GRAPH = _graph_words(_NODE)
 _FAILED = _GRAPH + "Response generation failed"
 _NOT_JSON = "The file is not valid json - "
 
 
-def graph_fault(message: str, *, stream: bool = False, kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
-    """The refusal of a graph, in the words that the server wraps around the graph's own."""
-    return Rejection(kind, _GRAPH + message, streamed=stream)
+def graph_fault(
+    message: str, *, stream: bool = False, kind: FailureKind = FailureKind.INVALID_REQUEST, node: str = _NODE
+) -> Rejection:
+    """The refusal of a graph, in the words that the server wraps around the graph's own; `node` is its name there."""
+    return Rejection(kind, _graph_words(node) + message, streamed=stream)
 
 
 def stream_error(status: int, body: object) -> bytes:

@@ -9,8 +9,10 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Output, Prompt
 from mockserver.dialects.ovms.assertions import ENGINE_CHECKS
 from mockserver.dialects.ovms.body import admit
+from mockserver.dialects.ovms.endpoints import wrong_endpoint
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.formats import read_format
+from mockserver.dialects.ovms.graphs import kind_of
 from mockserver.dialects.ovms.rows import Check, Fields, first_fault, sent
 from mockserver.dialects.ovms.sampling import read_limits, read_sampling, read_stops, too_long
 
@@ -41,6 +43,8 @@ def take(call: Call, site: Site, endpoint: Endpoint) -> Taken | Rejection:
     admitted = admit(call, site, call.path)
     if isinstance(admitted, Rejection):
         return admitted
+    if kind_of(admitted.fields["model"]) != "texts":
+        return wrong_endpoint(admitted, edition)
     fields, model, stream = sent(admitted.fields, edition), admitted.model, admitted.streamed
     fault = first_fault(endpoint.checks[edition], fields, model)
     if fault is not None:

@@ -1,4 +1,4 @@
-"""OpenVINO Model Server: texts and chats of an LLM graph, and what its clients ask beside them (vendor note)."""
+"""OpenVINO Model Server: texts, chats, embeddings, scores, and what clients ask beside them (vendor note)."""
 
 from collections.abc import Mapping
 
@@ -9,6 +9,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.ovms.chats import CHATS_PATHS
 from mockserver.dialects.ovms.chats import read as read_chat
+from mockserver.dialects.ovms.embeddings import EMBEDDINGS_PATHS, read_embedding, write_embedding
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
@@ -24,6 +25,7 @@ from mockserver.dialects.ovms.models import (
 )
 from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read
 from mockserver.dialects.ovms.replies import write as write_chat
+from mockserver.dialects.ovms.rerank import RERANK_PATHS, read_rerank, write_rerank
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.ovms.write import write
 
@@ -47,6 +49,28 @@ CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation",
     served=CHATS_PATHS,
+)
+EMBEDDINGS = Operation(
+    "embeddings",
+    "POST",
+    EMBEDDINGS_PATHS["observed"],
+    Schemas("EmbeddingRequest", "EmbeddingResponse"),
+    read=read_embedding,
+    write=write_embedding,
+    speaks=False,
+    summary="Embed texts",
+    served=EMBEDDINGS_PATHS,
+)
+RERANK = Operation(
+    "rerank",
+    "POST",
+    RERANK_PATHS["observed"],
+    Schemas("RerankRequest", "RerankResponse"),
+    read=read_rerank,
+    write=write_rerank,
+    speaks=False,
+    summary="Score documents by a query",
+    served=RERANK_PATHS,
 )
 # The older server lists no models.
 _OF_TODAY: Mapping[Edition, tuple[str, ...]] = {"documented": ()}
@@ -141,6 +165,8 @@ OVMS = Dialect(
     operations=(
         COMPLETIONS,
         CHAT_COMPLETIONS,
+        EMBEDDINGS,
+        RERANK,
         LIST_MODELS,
         GET_MODEL,
         SERVER,

@@ -1,0 +1,59 @@
+"""`POST /v3/embeddings` of a graph that embeds (vendor note 7)."""
+
+import re
+from functools import lru_cache
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.timeline import Pace, Reply
+from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.ovms.endpoints import enter_graph
+from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.headers import JSON
+
+EMBEDDINGS_PATHS: dict[Edition, tuple[str, ...]] = {
+    "documented": ("/v3/embeddings", "/v3/v1/embeddings"),
+    "observed": ("/v3/embeddings", "/v3/v1/embeddings", "/v1/embeddings"),
+}
+# How long the vectors of a model are, by its name; the first that is found counts.
+_SIZES = (("minilm|small", 384), ("base|nomic", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
+_USUAL_SIZE = 1024
+# What a text may have, in tokens, and how many of them the tokenizer adds.
+_CONTEXT = 8_192
+_SPECIAL = 2
+
+
+def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why the server or its graph refuses it."""
+    fields = enter_graph(call, site, EMBEDDINGS_PATHS, "embeddings")
+    if isinstance(fields, Rejection):
+        return fields
+    form = EmbeddingForm(fields["model"], _size_of(fields["model"]), base64=fields.get("encoding_format") == "base64")
+    request = embedding_request(fields["model"], fields["input"], _CONTEXT, form)
+    prompts = tuple(
+        prompt if prompt.ids else prompt._replace(token_count=prompt.token_count + _SPECIAL)
+        for prompt in request.prompts
+    )
+    longest = max(prompt.token_count for prompt in prompts)
+    if longest <= _CONTEXT:
+        return request._replace(prompts=prompts)
+    said = f"Input length {longest} longer than allowed {_CONTEXT}"
+    return graph_fault(said, kind=FailureKind.CONTEXT_LENGTH, node="EmbeddingsExecutor")
+
+
+def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The answer, "no `model` member"."""
+    count = generation.usage.prompt_tokens
+    data = [
+        {"object": "embedding", "embedding": made, "index": index} for index, made in enumerate(embeddings(generation))
+    ]
+    usage = {"prompt_tokens": count, "total_tokens": count}
+    return body_reply({"object": "list", "data": data, "usage": usage}, generation, content_type=JSON)
+
+
+@lru_cache(maxsize=256)
+def _size_of(model: str) -> int:
+    return next((size for pattern, size in _SIZES if re.search(pattern, model, re.IGNORECASE)), _USUAL_SIZE)

@@ -1,0 +1,72 @@
+"""`POST /v3/rerank` of a graph that scores documents by a query (vendor note 7)."""
+
+from array import array
+from collections.abc import Mapping
+from math import exp
+from typing import Any, NamedTuple
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.seeding import derive
+from mockserver.core.timeline import Pace, Reply
+from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.fields import text_prompt
+from mockserver.dialects.ovms.endpoints import enter_graph
+from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.headers import JSON
+
+RERANK_PATHS: dict[Edition, tuple[str, ...]] = {
+    "documented": ("/v3/rerank", "/v3/v1/rerank"),
+    "observed": ("/v3/rerank", "/v3/v1/rerank", "/v1/rerank"),
+}
+# How sure the model is of texts that share all they speak of, and of those that share nothing.
+_SIZE = 256
+_SURE, _UNSURE = 10.0, -4.0
+
+
+class _Wishes(NamedTuple):
+    top: int
+    documents: bool
+
+
+def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why the server or its graph refuses it."""
+    fields = enter_graph(call, site, RERANK_PATHS, "scores")
+    if isinstance(fields, Rejection):
+        return fields
+    documents, returned = fields["documents"], fields.get("return_documents") is True
+    if documents and isinstance(documents[0], Mapping):
+        # "add support for document map": the server reads them, and scores none.
+        if returned:
+            return graph_fault("document map not supported", node="RerankExecutor")
+        documents = []
+    top = fields.get("top_n")
+    wishes = _Wishes(len(documents) if top is None else max(top, 0), returned)
+    prompts = tuple(map(text_prompt, (fields["query"], *documents)))
+    return GenerationRequest(fields["model"], prompts, n=0, wishes=wishes)
+
+
+def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The answer: "sorted by score, top_n cut"."""
+    wishes: Any = generation.request.wishes
+    _, *documents = generation.request.prompts
+    ranked = sorted(enumerate(_scores(generation)), key=lambda row: -row[1])[: wishes.top]
+    results = [
+        {"index": index, "relevance_score": score}
+        | ({"document": {"text": documents[index].text}} if wishes.documents else {})
+        for index, score in ranked
+    ]
+    return body_reply({"results": results}, generation, content_type=JSON)
+
+
+def _scores(generation: Generation) -> list[float]:
+    """How well each document answers the query, between 0 and 1, in single precision."""
+    # Most servers are never asked for one.
+    from mockserver.generation.embeddings import embed, likeness
+
+    key = derive(0, "rerank", generation.request.model)
+    query, *documents = (embed(prompt.text, _SIZE, key) for prompt in generation.request.prompts)
+    logits = (_UNSURE + (_SURE - _UNSURE) * likeness(query, document) for document in documents)
+    return array("f", [1 / (1 + exp(-logit)) for logit in logits]).tolist()
