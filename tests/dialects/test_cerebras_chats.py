@@ -384,6 +384,12 @@ def test_earlier_thoughts_are_forgotten_unless_they_are_to_be_kept(clear: dict[s
     assert prompt_tokens(reasoning=None) == prompt_tokens()
 
 
+@pytest.mark.parametrize("reasoning", [True, [False], "x"])
+def test_what_a_user_seems_to_think_is_nothing_that_the_documented_edition_knows(reasoning: Any) -> None:
+    answer = chat(GLM, messages=[{**ASKED, "reasoning": reasoning}], clear_thinking=False)
+    assert answer.json()["choices"] == chat(GLM).json()["choices"]
+
+
 def test_thoughts_since_the_last_user_message_are_always_known() -> None:
     thought = "I have to look."
     histories = ([ASKED, CALLED, RESULT], [ASKED, {**CALLED, "reasoning": thought}, RESULT])

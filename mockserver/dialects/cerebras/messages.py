@@ -37,7 +37,9 @@ def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
     """
     spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
     since = spoken[-1] if forget and spoken else 0
-    return filter(None, (_text(message.get("reasoning")) for message in islice(messages, since, None)))
+    # Other roles do not think: theirs is a property that nobody knows.
+    thinking = (message for message in islice(messages, since, None) if message["role"] == "assistant")
+    return filter(None, (_text(message.get("reasoning")) for message in thinking))
 
 
 def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
