@@ -41,7 +41,7 @@ def test_every_example_that_dev_prints_runs_and_prints_an_answer(example: Exampl
     assert len("".join(printed.split())) > 10
 
 
-@pytest.mark.parametrize("model", ["cerebras", "ovms", "friendli", "upstash", "yandexgpt", "qwen"])
+@pytest.mark.parametrize("model", ["cerebras", "gemma", "ovms", "friendli", "upstash", "yandexgpt", "qwen"])
 def test_the_ai_sdk_streams_the_plain_answer_to_a_text_and_to_a_chat(server: Server, model: str) -> None:
     seen = node("ai_sdk", server.url, f"answers {model}")
     plain, streamed = seen["plain"], seen["streamed"]
@@ -52,7 +52,7 @@ def test_the_ai_sdk_streams_the_plain_answer_to_a_text_and_to_a_chat(server: Ser
     assert streamed["errors"] == []
 
 
-@pytest.mark.parametrize("model", ["yandexgpt", "qwen"])
+@pytest.mark.parametrize("model", ["gemma", "yandexgpt", "qwen"])
 def test_an_agent_of_the_ai_sdk_ends_with_the_result_in_words(server: Server, model: str) -> None:
     seen = node("ai_sdk", server.url, f"agent {model}")
     assert seen["calls"] == [["weather", {"town": "Oslo"}]]

@@ -78,6 +78,19 @@ def test_cerebras_for_node_gets_answers_streams_and_refusals(server: Server, edi
     assert "body.temperature" in seen["refused"]["message"]
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_cerebras_for_node_chats_with_models_that_think_and_call(server: Server, edition: str) -> None:
+    seen = node("cerebras", server.url, edition)
+    said, heard = seen["chat"]["choices"][0]["message"], seen["chatted"]
+    assert (heard["reasoning"], heard["content"]) == (said["reasoning"], said["content"])
+    assert heard["last"]["usage"] == seen["chat"]["usage"]
+    made = seen["calling"]["choices"][0]["message"]
+    assert made["tool_calls"][0]["function"] == seen["called"]["call"]
+    assert seen["called"]["call"] == {"name": "get_weather", "arguments": '{"town": "Oslo"}'}
+    assert seen["called"]["reasoning"] == made["reasoning"]
+    assert seen["called"]["last"]["choices"][0]["finish_reason"] == "tool_calls"
+
+
 def test_cerebras_for_node_takes_an_error_amid_a_stream_for_a_lost_connection_and_half_an_answer_for_all(
     server: Server,
 ) -> None:

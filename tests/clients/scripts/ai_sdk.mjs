@@ -10,6 +10,7 @@ const provider = (base) =>
   createOpenAICompatible({ name: "mock", baseURL: url + base, apiKey: "mock", includeUsage: true });
 const MODELS = {
   cerebras: provider("/cerebras/v1").completionModel("llama3.1-8b"),
+  gemma: provider("/cerebras/v1")("gemma-4-31b"),
   ovms: provider("/ovms/v3").completionModel("llama3"),
   friendli: provider("/friendli/serverless/v1").completionModel("zai-org/GLM-5.2"),
   upstash: provider("/upstash/llm/v1")("meta-llama/Meta-Llama-3-8B-Instruct"),

@@ -20,6 +20,28 @@ async function streamed(wishes, fault) {
   return { text, last };
 }
 
+const TOWN = { type: "object", properties: { town: { type: "string" } }, required: ["town"], additionalProperties: false };
+const CHAT = {
+  model: "gpt-oss-120b", reasoning_effort: "low",
+  messages: [{ role: "user", content: "What's the weather in Oslo?" }],
+  tools: [{ type: "function", function: { name: "get_weather", description: "Tells the weather in a town", parameters: TOWN } }],
+};
+
+async function chatted(wishes) {
+  let reasoning = "", content = "", name = "", args = "", last = null;
+  for await (const chunk of await client.chat.completions.create({ ...CHAT, ...wishes, stream: true })) {
+    const delta = chunk.choices[0].delta;
+    reasoning += delta.reasoning ?? "";
+    content += delta.content ?? "";
+    for (const call of delta.tool_calls ?? []) {
+      name += call.function.name ?? "";
+      args += call.function.arguments;
+    }
+    last = chunk;
+  }
+  return { reasoning, content, call: { name, arguments: args }, last };
+}
+
 async function problem(asking) {
   try {
     await asking;
@@ -36,6 +58,10 @@ console.log(JSON.stringify({
   streamed: await streamed({ max_tokens: 30 }),
   logprobs: (await asked({ max_tokens: 3, logprobs: 2 })).choices[0].logprobs,
   raw: (await asked({ max_tokens: 3, return_raw_tokens: true })).choices[0].tokens,
+  chat: await client.chat.completions.create({ ...CHAT, tool_choice: "none" }),
+  chatted: await chatted({ tool_choice: "none" }),
+  calling: await client.chat.completions.create(CHAT),
+  called: await chatted({}),
   refused: await problem(asked({ temperature: 1.6 })),
   limited: await problem(asked({}, '{ kind = "error", error = "rate_limit" }')),
   unauthorized: await problem(asked({}, '{ kind = "error", error = "unauthorized" }')),
