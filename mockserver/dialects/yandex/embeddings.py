@@ -13,7 +13,7 @@ from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding
 from mockserver.dialects.openai_style.fields import json_object, whole
 from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.errors import explain, fault
-from mockserver.dialects.yandex.models import is_offered
+from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered
 from mockserver.dialects.yandex.schemas import CONTRACT
 from mockserver.dialects.yandex.uri import parse_uri
 
@@ -22,7 +22,6 @@ _FIELDS = ("model", "input", "dimensions", "encoding_format", "user")
 # "[256 floats]"; of the second generation "128/256(default)/512/768".
 _USUAL = 256
 _SIZES = {"text-embeddings-v2": (128, _USUAL, 512, 768)}
-_CONTEXT = 2_048
 # A document and a question are brought together by two models, which look at the same space.
 _SIDES = ("-doc", "-query")
 
@@ -51,11 +50,11 @@ def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
     dimensions = whole(body.get("dimensions")) or _USUAL
     if dimensions not in sizes:
         return fault("dimensions", f"must be one of {', '.join(map(str, sizes))}")
-    request = embedding_request(str(uri), body["input"], _CONTEXT, EmbeddingForm(space, sizes[-1], dimensions))
+    request = embedding_request(str(uri), body["input"], EMBEDDING_CONTEXT, EmbeddingForm(space, sizes[-1], dimensions))
     longest = max(prompt.token_count for prompt in request.prompts)
-    if longest <= _CONTEXT:
+    if longest <= EMBEDDING_CONTEXT:
         return request
-    said = f"number of input tokens must be no more than {_CONTEXT}, got {longest}"
+    said = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {longest}"
     return Rejection(FailureKind.CONTEXT_LENGTH, said)
 
 

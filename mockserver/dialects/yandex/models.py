@@ -46,8 +46,15 @@ def context_window(name: str) -> int:
     return _CONTEXTS.get(name) or backend_of(name).context
 
 
+# The longest text that a model embeds, in tokens.
+EMBEDDING_CONTEXT = 2_048
+
 MODELS = tuple(
-    Model(str(ModelUri(scheme, FOLDER, name, version)), owner, context_window(name))
+    Model(
+        str(ModelUri(scheme, FOLDER, name, version)),
+        owner,
+        EMBEDDING_CONTEXT if scheme == "emb" else context_window(name),
+    )
     for scheme, name, versions, owner in _OFFER
     for version in versions
 )
