@@ -7,6 +7,7 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -68,6 +69,22 @@ def no_read(call: Call, site: Site) -> Rejection:
 def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The `write` of an operation that generates nothing."""
     raise NotImplementedError("this operation generates nothing")
+
+
+class Parts(NamedTuple):
+    """What reads the requests of an operation, and what writes its answers."""
+
+    read: Read
+    write: Write
+
+
+def on_demand(load: Callable[[], Parts]) -> Parts:
+    """Parts that are loaded with the first request: few servers are asked for all that they can do, and all start."""
+    loaded = cache(load)
+    return Parts(
+        lambda call, site: loaded().read(call, site),
+        lambda generation, pace, site: loaded().write(generation, pace, site),
+    )
 
 
 class Schemas(NamedTuple):

@@ -1,26 +1,39 @@
 """Cerebras Inference: texts, chats, and what every client asks for beside them (vendor note, part A)."""
 
-from mockserver.core.dialects import Clients, Dialect, Model, Operation, Schemas
-from mockserver.dialects.cerebras.answers import write_chat
+from mockserver.core.dialects import Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.cerebras.body import sent_object
-from mockserver.dialects.cerebras.chats import read_chat
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
 from mockserver.dialects.cerebras.latency import PRESETS, preset_of
 from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
 from mockserver.dialects.cerebras.quotas import QUOTAS
-from mockserver.dialects.cerebras.read import read
 from mockserver.dialects.cerebras.schemas import CONTRACT
-from mockserver.dialects.cerebras.write import write
 from mockserver.dialects.openai_style.fields import bearer
+
+
+@on_demand
+def _completions() -> Parts:
+    from mockserver.dialects.cerebras.read import read
+    from mockserver.dialects.cerebras.write import write
+
+    return Parts(read, write)
+
+
+@on_demand
+def _chats() -> Parts:
+    from mockserver.dialects.cerebras.answers import write_chat
+    from mockserver.dialects.cerebras.chats import read_chat
+
+    return Parts(read_chat, write_chat)
+
 
 COMPLETIONS = Operation(
     "completions",
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=read,
-    write=write,
+    read=_completions.read,
+    write=_completions.write,
     summary="Continue a text",
 )
 CHAT_COMPLETIONS = Operation(
@@ -28,8 +41,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read_chat,
-    write=write_chat,
+    read=_chats.read,
+    write=_chats.write,
     calls_tools=True,
     summary="Answer a conversation",
 )

@@ -11,13 +11,10 @@ from mockserver.dialects.ovms.checks import CHAT_CHECKS, token_limit
 from mockserver.dialects.ovms.families import effort, shows_thoughts
 from mockserver.dialects.ovms.intake import Endpoint, read_request, take
 from mockserver.dialects.ovms.messages import read_prompt
+from mockserver.dialects.ovms.paths import CHATS_PATHS
 from mockserver.dialects.ovms.rows import Fields
 from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
 
-CHATS_PATHS: dict[Edition, tuple[str, ...]] = {
-    "documented": ("/v3/chat/completions", "/v3/v1/chat/completions"),
-    "observed": ("/v3/chat/completions", "/v3/v1/chat/completions", "/v1/chat/completions"),
-}
 # What the writer wants to know: that thoughts and calls are told apart from what is said.
 PARSED = "parsed"
 

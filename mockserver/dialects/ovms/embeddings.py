@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
+from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Pace, Reply
@@ -13,11 +13,8 @@ from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.headers import JSON
+from mockserver.dialects.ovms.paths import EMBEDDINGS_PATHS
 
-EMBEDDINGS_PATHS: dict[Edition, tuple[str, ...]] = {
-    "documented": ("/v3/embeddings", "/v3/v1/embeddings"),
-    "observed": ("/v3/embeddings", "/v3/v1/embeddings", "/v1/embeddings"),
-}
 # How long the vectors of a model are, by its name; the first that is found counts.
 _SIZES = (("minilm|small", 384), ("base|nomic", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
 _USUAL_SIZE = 1024

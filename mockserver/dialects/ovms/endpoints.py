@@ -1,7 +1,5 @@
 """What a graph is asked for that is not its own: all other POSTs below the server's roots, refused (vendor note 1)."""
 
-from collections.abc import Mapping
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
@@ -9,6 +7,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.ovms.body import Admitted, admit
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import Fields, Kind, fields_fault, kind_of
+from mockserver.dialects.ovms.paths import Paths
 
 # "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
@@ -57,7 +56,7 @@ def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
     return wrong_endpoint(admitted, site.edition)
 
 
-def enter_graph(call: Call, site: Site, paths: Mapping[Edition, tuple[str, ...]], kind: Kind) -> Fields | Rejection:
+def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Rejection:
     """The fields of a request to a graph that makes no texts, or why the server or a graph refuses it."""
     if call.path not in paths[site.edition]:
         return Rejection(FailureKind.UNKNOWN_PATH)

@@ -13,6 +13,7 @@ from mockserver.dialects.ovms.endpoints import wrong_endpoint
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.formats import read_format
 from mockserver.dialects.ovms.graphs import kind_of
+from mockserver.dialects.ovms.paths import Paths
 from mockserver.dialects.ovms.rows import Check, Fields, first_fault, sent
 from mockserver.dialects.ovms.sampling import read_limits, read_sampling, read_stops, too_long
 
@@ -20,7 +21,7 @@ from mockserver.dialects.ovms.sampling import read_limits, read_sampling, read_s
 class Endpoint(NamedTuple):
     """What tells one endpoint of a graph from the other: its paths, its checks, its prompt and its limit."""
 
-    paths: Mapping[Edition, tuple[str, ...]]
+    paths: Paths
     checks: Mapping[Edition, tuple[Check, ...]]
     prompt: Callable[[Fields, Edition], Prompt]
     limit: Callable[[Fields], int | None]

@@ -7,12 +7,8 @@ from mockserver.core.generation import GenerationRequest, Prompt
 from mockserver.dialects.openai_style.fields import text_prompt
 from mockserver.dialects.ovms.checks import COMPLETION_CHECKS
 from mockserver.dialects.ovms.intake import Endpoint, read_request, take
+from mockserver.dialects.ovms.paths import COMPLETIONS_PATHS
 from mockserver.dialects.ovms.rows import Fields
-
-COMPLETIONS_PATHS: dict[Edition, tuple[str, ...]] = {
-    "documented": ("/v3/completions", "/v3/v1/completions"),
-    "observed": ("/v3/completions", "/v3/v1/completions", "/v1/completions"),
-}
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:

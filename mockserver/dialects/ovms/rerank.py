@@ -6,7 +6,7 @@ from math import exp
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
+from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.seeding import derive
@@ -16,11 +16,8 @@ from mockserver.dialects.openai_style.fields import text_prompt
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.headers import JSON
+from mockserver.dialects.ovms.paths import RERANK_PATHS
 
-RERANK_PATHS: dict[Edition, tuple[str, ...]] = {
-    "documented": ("/v3/rerank", "/v3/v1/rerank"),
-    "observed": ("/v3/rerank", "/v3/v1/rerank", "/v1/rerank"),
-}
 # How sure the model is of texts that share all they speak of, and of those that share nothing.
 _SIZE = 256
 _SURE, _UNSURE = 10.0, -4.0

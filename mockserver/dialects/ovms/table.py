@@ -3,13 +3,10 @@
 from collections.abc import Mapping
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Schemas, Site
+from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Parts, Schemas, Site, on_demand
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.ovms.chats import CHATS_PATHS
-from mockserver.dialects.ovms.chats import read as read_chat
-from mockserver.dialects.ovms.embeddings import EMBEDDINGS_PATHS, read_embedding, write_embedding
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
@@ -23,19 +20,47 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.read import COMPLETIONS_PATHS, read
-from mockserver.dialects.ovms.replies import write as write_chat
-from mockserver.dialects.ovms.rerank import RERANK_PATHS, read_rerank, write_rerank
+from mockserver.dialects.ovms.paths import CHATS_PATHS, COMPLETIONS_PATHS, EMBEDDINGS_PATHS, RERANK_PATHS
 from mockserver.dialects.ovms.schemas import CONTRACT
-from mockserver.dialects.ovms.write import write
+
+
+@on_demand
+def _completions() -> Parts:
+    from mockserver.dialects.ovms.read import read
+    from mockserver.dialects.ovms.write import write
+
+    return Parts(read, write)
+
+
+@on_demand
+def _chats() -> Parts:
+    from mockserver.dialects.ovms.chats import read
+    from mockserver.dialects.ovms.replies import write
+
+    return Parts(read, write)
+
+
+@on_demand
+def _embeddings() -> Parts:
+    from mockserver.dialects.ovms.embeddings import read_embedding, write_embedding
+
+    return Parts(read_embedding, write_embedding)
+
+
+@on_demand
+def _rerank() -> Parts:
+    from mockserver.dialects.ovms.rerank import read_rerank, write_rerank
+
+    return Parts(read_rerank, write_rerank)
+
 
 COMPLETIONS = Operation(
     "completions",
     "POST",
     COMPLETIONS_PATHS["observed"],
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=read,
-    write=write,
+    read=_completions.read,
+    write=_completions.write,
     summary="Continue a text",
     served=COMPLETIONS_PATHS,
 )
@@ -44,8 +69,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     CHATS_PATHS["observed"],
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read_chat,
-    write=write_chat,
+    read=_chats.read,
+    write=_chats.write,
     calls_tools=True,
     summary="Answer a conversation",
     served=CHATS_PATHS,
@@ -55,8 +80,8 @@ EMBEDDINGS = Operation(
     "POST",
     EMBEDDINGS_PATHS["observed"],
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=read_embedding,
-    write=write_embedding,
+    read=_embeddings.read,
+    write=_embeddings.write,
     speaks=False,
     summary="Embed texts",
     served=EMBEDDINGS_PATHS,
@@ -66,8 +91,8 @@ RERANK = Operation(
     "POST",
     RERANK_PATHS["observed"],
     Schemas("RerankRequest", "RerankResponse"),
-    read=read_rerank,
-    write=write_rerank,
+    read=_rerank.read,
+    write=_rerank.write,
     speaks=False,
     summary="Score documents by a query",
     served=RERANK_PATHS,

@@ -1,22 +1,29 @@
 """Upstash QStash LLM: `POST /llm/v1/chat/completions`, a whole API, retired by its vendor (vendor note, part B)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Schemas
+from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
 from mockserver.dialects.upstash.latency import PRESETS
 from mockserver.dialects.upstash.quotas import QUOTAS
-from mockserver.dialects.upstash.read import read
 from mockserver.dialects.upstash.schemas import CONTRACT
-from mockserver.dialects.upstash.write import write
+
+
+@on_demand
+def _chats() -> Parts:
+    from mockserver.dialects.upstash.read import read
+    from mockserver.dialects.upstash.write import write
+
+    return Parts(read, write)
+
 
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
     "POST",
     (CHAT_PATH,),
     Schemas("ChatCompletionRequest", "ChatCompletion", "ChatCompletionChunk"),
-    read=read,
-    write=write,
+    read=_chats.read,
+    write=_chats.write,
     summary="Answer a conversation",
 )
 

@@ -1,23 +1,36 @@
 """Yandex AI Studio: OpenAI-compatible chats and embeddings, and the list of models (vendor note, part A)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Schemas
-from mockserver.dialects.yandex.embeddings import read_embedding, write_embedding
+from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.latency import PRESETS, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.quotas import QUOTAS
-from mockserver.dialects.yandex.read import read
 from mockserver.dialects.yandex.schemas import CONTRACT
-from mockserver.dialects.yandex.write import write
+
+
+@on_demand
+def _chats() -> Parts:
+    from mockserver.dialects.yandex.read import read
+    from mockserver.dialects.yandex.write import write
+
+    return Parts(read, write)
+
+
+@on_demand
+def _embeddings() -> Parts:
+    from mockserver.dialects.yandex.embeddings import read_embedding, write_embedding
+
+    return Parts(read_embedding, write_embedding)
+
 
 CHAT_COMPLETIONS = Operation(
     "chat_completions",
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read,
-    write=write,
+    read=_chats.read,
+    write=_chats.write,
     calls_tools=True,
     summary="Answer a conversation",
 )
@@ -26,8 +39,8 @@ EMBEDDINGS = Operation(
     "POST",
     ("/v1/embeddings",),
     Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=read_embedding,
-    write=write_embedding,
+    read=_embeddings.read,
+    write=_embeddings.write,
     speaks=False,
     summary="Embed texts",
 )
