@@ -25,9 +25,11 @@ Editions = Mapping[Edition, Callable[[], Components]]
 
 
 def components(package: str, name: str) -> Callable[[], Components]:
-    """A loader of `contract/<name>.json` in a dialect's package: an object `{"schemas": {...}}`."""
+    """A loader of `contract/<name>.json` in a dialect's package: an object `{"schemas": {...}}`.
 
-    @cache
+    Contracts are long, and looked into when a validator is made of them, or a mistake is explained: none is kept.
+    """
+
     def load() -> Components:
         return orjson.loads(read_data(package, f"contract/{name}.json"))["components"]  # type: ignore[no-any-return]
 
@@ -53,14 +55,18 @@ class Contract:
     @cached_property
     def schema(self) -> dict[str, Any]:
         """The schema as a document of its own, with all that it refers to."""
-        return {"$ref": f"#/components/schemas/{self.name}", "components": self._load()}
+        return self._document()
+
+    def _document(self) -> dict[str, Any]:
+        root = {"$ref": f"#/components/schemas/{self.name}"}
+        return {**root, "components": {"schemas": reachable(self._load()["schemas"], root)}}
 
     @cached_property
     def accepts(self) -> Callable[[object], bool]:
         """Whether a value keeps to the contract."""
         from jsonschema_rs import Draft202012Validator
 
-        return Draft202012Validator(self.schema).is_valid
+        return Draft202012Validator(self._document()).is_valid
 
     def violations(self, value: object) -> tuple[Violation, ...]:
         """The ways in which the value breaks the contract (of very many some hundred), in the order of the fields; none
@@ -70,6 +76,25 @@ class Contract:
         errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
         return tuple(violation for error in found for violation in _violations(error))
+
+
+def reachable(schemas: Mapping[str, Any], document: Any) -> dict[str, Any]:
+    """The schemas that a document refers to, and those that these refer to, in their order."""
+    found: set[str] = set()
+    waiting = _references(document)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting |= _references(schemas[name])
+    return {name: schema for name, schema in schemas.items() if name in found}
+
+
+def _references(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        own = {str(value["$ref"]).rpartition("/")[2]} if isinstance(value.get("$ref"), str) else set()
+        return own.union(*map(_references, value.values()))
+    return set().union(*map(_references, value)) if isinstance(value, list) else set()
 
 
 def by_edition(contract: Editions, name: str) -> Mapping[Edition, Contract]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from mockserver.core.dialects import EDITIONS, Dialect, Edition, Operation
 from mockserver.core.version import __version__
+from mockserver.dialects.contracts import reachable
 
 
 def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[str, Any]:
@@ -29,7 +30,7 @@ def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[
         "info": {"title": f"{dialect.title}, simulated ({edition} edition)", "version": __version__},
         "servers": [{"url": f"/{dialect.name}"}],
         "paths": paths,
-        "components": {"schemas": _reachable(schemas, paths)},
+        "components": {"schemas": reachable(schemas, paths)},
     }
     if dialect.credentials is not None:
         document["components"]["securitySchemes"] = {name: {**scheme} for name, scheme in dialect.security.items()}
@@ -48,25 +49,6 @@ def _renamed(schema: Any, suffix: str) -> Any:
             for key, value in schema.items()
         }
     return [_renamed(item, suffix) for item in schema] if isinstance(schema, list) else schema
-
-
-def _reachable(schemas: dict[str, Any], paths: dict[str, Any]) -> dict[str, Any]:
-    """The schemas that the paths name, and those that these name."""
-    found: set[str] = set()
-    waiting = _references(paths)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting |= _references(schemas[name])
-    return {name: schema for name, schema in schemas.items() if name in found}
-
-
-def _references(value: Any) -> set[str]:
-    if isinstance(value, dict):
-        own = {str(value["$ref"]).rpartition("/")[2]} if isinstance(value.get("$ref"), str) else set()
-        return own.union(*map(_references, value.values()))
-    return set().union(*map(_references, value)) if isinstance(value, list) else set()
 
 
 def _operation(dialect: Dialect, operation: Operation, path: str, number: int, main: Edition) -> dict[str, Any]:
