@@ -255,7 +255,9 @@ def test_a_closed_catalogue_knows_no_other_model_and_a_container_needs_none() ->
     for path in ("/v1/completions", SERVERLESS, DEDICATED):
         assert ask("friendli", {**body, "model": "mine"}, path=path, settings=closed).status == 200
         refused = ask("friendli", {**body, "model": "other"}, path=path, settings=closed)
-        assert (refused.status, list(refused.json())) == (404, ["message", "error"])
+        page = {"message": "Model not found", "error": {}}
+        told = page if path == "/v1/completions" else {"detail": "Model 'other' not found."}
+        assert (refused.status, refused.json()) == (404, told)
     assert ask("friendli", body, settings=closed).status == 200
     assert ask("friendli", body, settings=replace(QUIET, models={"friendli": ()})).status == 200
 
@@ -671,20 +673,34 @@ def test_a_schema_that_nests_too_deeply_is_no_schema() -> None:
     ]
 
 
-@both_editions
-def test_every_kind_of_failure_has_a_body_of_one_of_the_two_shapes(edition: Edition) -> None:
-    for kind in set(FailureKind) - ({FailureKind.PAYMENT_REQUIRED} if edition == "observed" else set()):
-        row = FRIENDLI.errors[edition][kind]
+def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes() -> None:
+    for kind in FailureKind:
+        row = FRIENDLI.errors["documented"][kind]
         body = row.body(Rejection(kind), row.message)
-        assert keeps_to(edition, "ErrorResponse", body)
+        assert keeps_to("documented", "ErrorResponse", body)
         assert isinstance(body, dict)
         assert ("detail" in body) == (row.status == 422)
 
 
-def test_a_team_without_credits_is_refused_as_recorded_today() -> None:
-    row = FRIENDLI.errors["observed"][FailureKind.PAYMENT_REQUIRED]
-    body = row.body(Rejection(FailureKind.PAYMENT_REQUIRED), row.message)
-    assert (row.status, body) == (403, {"detail": "You've exhausted all your credits."})
+@pytest.mark.parametrize(
+    "kind, status, body",
+    [
+        (FailureKind.MISSING_CREDENTIALS, 401, {"detail": "Unauthorized. Please provide a valid credential."}),
+        (FailureKind.UNAUTHORIZED, 401, {"detail": "Unauthorized. Please provide a valid credential."}),
+        (FailureKind.PAYMENT_REQUIRED, 403, {"detail": "You've exhausted all your credits."}),
+        (FailureKind.UNKNOWN_MODEL, 404, {"detail": "Model not found."}),
+        (FailureKind.INVALID_REQUEST, 422, {"message": "The request is not valid"}),
+        (FailureKind.RATE_LIMIT, 429, {"message": "Too many requests", "error": {}}),
+    ],
+)
+def test_todays_gateway_says_detail_and_its_engine_says_message(
+    kind: FailureKind, status: int, body: dict[str, Any]
+) -> None:
+    row = FRIENDLI.errors["observed"][kind]
+    assert (row.status, row.body(Rejection(kind), row.message)) == (status, body)
+
+
+def test_a_team_without_credits_is_refused_otherwise_on_the_page() -> None:
     assert FRIENDLI.errors["documented"][FailureKind.PAYMENT_REQUIRED].status == 402
 
 

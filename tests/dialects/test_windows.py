@@ -11,7 +11,7 @@ from mockserver.core.installed import load_dialects
 from tests.support.asking import Answer, ask
 
 CEREBRAS = "Please reduce the length of the messages or completion. Current length is {found} while limit is {most}"
-FRIENDLI = "Value error, the prompt has {found} tokens, the model's maximum length is {most}"
+FRIENDLI = "the prompt has {found} tokens, the model's maximum length is {most}"
 OVMS = (
     "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
     'Calculator::Process() for node "LLMExecutor" failed: '

@@ -19,7 +19,7 @@ def json_body(data: bytes) -> dict[str, Any] | Rejection:
     except orjson.JSONDecodeError:
         return _malformed(_fault_position(data), "JSON decode error")
     if not isinstance(value, dict):
-        return _missing() if value is None else Rejection(FailureKind.NOT_AN_OBJECT)
+        return _missing() if value is None else invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
     # Python's own parser, which reads the vendor's bodies, gives up at about a thousand levels.
     return value if is_shallow(value) else _malformed(0, "JSON decode error, nested too deeply")
 

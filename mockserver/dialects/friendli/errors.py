@@ -1,8 +1,9 @@
-"""FriendliAI's errors: two shapes of body, each a guess, since neither page nor service documents one (vendor note B4).
+"""FriendliAI's errors: what of today was recorded, and guesses, since neither page nor service documents one.
 
-What breaks the contract gets 422 and FastAPI's `{"detail": [...]}`, which is the HTTPValidationError of the vendor's
-own management API; everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads. One
-refusal of today was recorded: that of a team without credits.
+Recorded today: the gateway in front of everything says `{"detail": "..."}` (no key, no such model, no credits), the
+engine behind it `{"message": "..."}` with 422. Guessed: by the page, and in completions to this day, what breaks the
+contract gets 422 and FastAPI's `{"detail": [...]}`, which is the HTTPValidationError of the vendor's management API;
+everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
 """
 
 from collections.abc import Callable, Iterable
@@ -10,6 +11,9 @@ from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
+
+# Pydantic's words before those of a check of one's own.
+_VALUE_ERROR = "Value error, "
 
 _MESSAGES: dict[FailureKind, tuple[int, str]] = {
     FailureKind.UNSUPPORTED_MEDIA_TYPE: (415, "Unsupported media type"),
@@ -46,7 +50,7 @@ def _message(rejection: Rejection, message: str) -> dict[str, Any]:
     return {"message": message, "error": {}}
 
 
-def _no_credits(rejection: Rejection, message: str) -> dict[str, Any]:
+def _gateway(rejection: Rejection, message: str) -> dict[str, Any]:
     return {"detail": message}
 
 
@@ -60,10 +64,22 @@ def _detail_of(kind: FailureKind) -> Refusal:
     return Refusal(422, wording, body)
 
 
+def _engine_of(kind: FailureKind) -> Refusal:
+    """The engine's 422 of today: a message, or in completions the violations one by one."""
+
+    def body(rejection: Rejection, message: str) -> dict[str, Any]:
+        found = _details(rejection.violations)
+        return {"detail": found} if found else {"message": message}
+
+    return Refusal(422, _DETAILS[kind][1].removeprefix(_VALUE_ERROR), body)
+
+
 def _place(param: str | None) -> list[str]:
     return ["body", param] if param else ["body"]
 
 
+# Recorded of a wrong key; one that is missing is taken to be refused alike.
+_UNAUTHORIZED = Refusal(401, "Unauthorized. Please provide a valid credential.", _gateway)
 _DOCUMENTED: ErrorTable = {
     **{kind: Refusal(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
     **{kind: _detail_of(kind) for kind in _DETAILS},
@@ -72,12 +88,16 @@ _DOCUMENTED: ErrorTable = {
 }
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": _DOCUMENTED,
-    # `timeout_microseconds` is gone; what runs out of time today is a gateway.
     "observed": {
         **_DOCUMENTED,
+        **{kind: _engine_of(kind) for kind in _DETAILS},
+        # `timeout_microseconds` is gone; what runs out of time today is a gateway.
         FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message),
-        # Recorded, as far as the full stop.
-        FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _no_credits),
+        FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
+        FailureKind.UNAUTHORIZED: _UNAUTHORIZED,
+        FailureKind.UNKNOWN_MODEL: Refusal(404, "Model not found.", _gateway),
+        # Recorded as far as the full stop.
+        FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _gateway),
     },
 }
 
@@ -85,6 +105,11 @@ ERRORS: dict[Edition, ErrorTable] = {
 def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
     """The refusal of a body for all the ways in which it breaks the contract."""
     return Rejection(kind, violations=tuple(violations))
+
+
+def unknown_model(name: str, edition: Edition) -> Rejection:
+    """The refusal of a model that is not there, which is named today."""
+    return Rejection(FailureKind.UNKNOWN_MODEL, f"Model '{name}' not found." if edition == "observed" else "")
 
 
 # --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------
@@ -134,6 +159,7 @@ _WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
     "maximum": _bound("less_than_equal", "less than or equal to"),
     "exclusiveMinimum": _bound("greater_than", "greater than"),
     "json": lambda violation: ("json_invalid", violation.message),
+    "object": lambda violation: _DETAILS[FailureKind.NOT_AN_OBJECT],
 }
 
 
@@ -145,5 +171,5 @@ def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
 
 def _detail(violation: Violation) -> dict[str, Any]:
     wording = _WORDINGS.get(violation.rule)
-    code, message = wording(violation) if wording else ("value_error", f"Value error, {violation.message}")
+    code, message = wording(violation) if wording else ("value_error", _VALUE_ERROR + violation.message)
     return {"loc": ["body", *violation.path], "msg": message, "type": code}

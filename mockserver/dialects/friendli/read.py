@@ -10,12 +10,12 @@ from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Sampling, Stops
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import conflicts
-from mockserver.dialects.friendli.errors import invalid
+from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.schemas import HOSTED_REQUEST, REQUEST, known_fields
@@ -80,7 +80,7 @@ def _alone(value: Any) -> Any:
 def _fitting(body: Body, site: Site, name: str, model: Model | None) -> GenerationRequest | Rejection:
     """The request, when there is such a model and it is large enough."""
     if model is None:
-        return Rejection(FailureKind.UNKNOWN_MODEL)
+        return unknown_model(name, site.edition)
     request = _request(body, site, name, model)
     return misfits(body, request, model) or request
 
