@@ -76,11 +76,16 @@ def choice_frames(
         yield at_step(choice.last_step, last)
 
 
-def token_frames(texts: Sequence[str], around: Template, step: int = 0) -> Iterator[Frames]:
-    """One event per token; the first leaves with a decoding step, the others with those after it."""
-    written = json_texts.__getitem__
+def token_frames(
+    texts: Sequence[str], around: Template, step: int = 0, written: Mapping[str, bytes] = json_texts
+) -> Iterator[Frames]:
+    """One event per token; the first leaves with a decoding step, the others with those after it.
+
+    `written` has the texts as they stand in the events: as JSON strings, unless the vendor writes these in its own way.
+    """
+    write = written.__getitem__
     for start in range(0, len(texts), RUN_LENGTH):
-        said = [*map(written, texts[start : start + RUN_LENGTH])]
+        said = [*map(write, texts[start : start + RUN_LENGTH])]
         data = Wrapped(around.before, said, around.after)
         yield Frames(data, range(step + start, step + start + len(said)), (1,) * len(said))
 
