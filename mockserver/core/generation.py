@@ -127,9 +127,9 @@ class GenerationRequest(NamedTuple):
     """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
 
     With `n` of 0 the model reads and says nothing: that is how embeddings and scores are asked for. `effort` is how
-    hard it thinks before it speaks, None where nobody asks; `prediction` a text that is expected. `patience` is how
-    long it would wait for an engine that is busy, in seconds, None for ever. `wishes` is a value of the dialect's own,
-    for what only its writer understands.
+    hard it thinks before it speaks, None where nobody asks, and `budget` the most tokens that it may think;
+    `prediction` is a text that is expected. `patience` is how long it would wait for an engine that is busy, in
+    seconds, None for ever. `wishes` is a value of the dialect's own, for what only its writer understands.
     """
 
     model: str
@@ -144,6 +144,7 @@ class GenerationRequest(NamedTuple):
     n: int = 1
     best_of: int = 1
     effort: Effort | None = None
+    budget: int | None = None
     prediction: str | None = None
     patience: float | None = None
     wishes: object = None

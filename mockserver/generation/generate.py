@@ -136,7 +136,7 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
         return _said(request, prompt, source, seed, own, room)
     # "An upper bound [...] including visible output tokens and reasoning tokens."
     thought = thinking(request.effort, source.content, own)
-    reasoning = min(thought, room)
+    reasoning = min(thought, room if request.budget is None else request.budget, room)
     draft = _said(request, prompt, source, seed, own, room - reasoning)
     thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
     return draft._replace(reasoning=reasoning, thoughts=thoughts)

@@ -63,6 +63,14 @@ def test_a_limit_cuts_thoughts_before_anything_is_said() -> None:
     assert (breaks_off.text, breaks_off.finish_reason, cut.usage.completion_tokens) == ("", "length", 20)
 
 
+def test_a_budget_cuts_thoughts_short_and_leaves_the_answer_alone() -> None:
+    whole, capped = (generate(ALOUD._replace(budget=budget), 42) for budget in (None, 7))
+    (thinks,), (breaks_off,) = whole.choices, capped.choices
+    assert list(breaks_off.thoughts) == list(thinks.thoughts)[:7]
+    assert (breaks_off.reasoning, breaks_off.text) == (7, thinks.text)
+    assert generate(ALOUD._replace(budget=10**6), 42) == whole._replace(request=ALOUD._replace(budget=10**6))
+
+
 def test_tools_are_called_after_thoughts() -> None:
     tools = (Tool("get_capital", "The capital of a country", {"properties": {"country": {"type": "string"}}}),)
     (choice,) = generate(ALOUD._replace(tools=tools, tool_choice=ToolChoice("required")), 42).choices
