@@ -57,7 +57,8 @@ def test_a_shared_path_is_that_of_the_dialect_which_claims_it_and_of_another_one
 def test_one_dialect_alone_owns_the_root() -> None:
     router = Router(DIALECTS, Settings(dialect="friendli"))
     assert where(router, "POST", "/v1/completions") == "friendli completions /v1/completions"
-    assert where(router, "POST", "/v1/chat/completions") == "friendli refuses /v1/chat/completions"
+    assert where(router, "POST", "/v1/chat/completions") == "friendli chat_completions /v1/chat/completions"
+    assert where(router, "POST", "/v3/completions") == "friendli refuses /v3/completions"
 
 
 def test_a_route_of_the_users_own_comes_first() -> None:

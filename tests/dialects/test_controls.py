@@ -24,13 +24,15 @@ HARBOUR = "The old harbour at night"
 ALL = {shape.id for shape in SHAPES}
 FRIENDLI = {"friendli", "friendli-container", "friendli-serverless", "friendli-dedicated"}
 FRIENDLI_TODAY = FRIENDLI - {"friendli"}
+FRIENDLI_CHATS = {"friendli-chat", "friendli-chat-container", "friendli-chat-serverless"}
+FRIENDLI_CHATS_TODAY = FRIENDLI_CHATS - {"friendli-chat"}
 OVMS = {"ovms", "ovms-observed"}
 OVMS_CHATS = {"ovms-chat", "ovms-chat-observed"}
 YANDEX = {"yandex-d1", "yandex-d2"}
 CEREBRAS_CHATS = {"cerebras-chat", "cerebras-chat-observed"}
 CHATS = {shape.id for shape in SHAPES if shape.chats}
 PENALISED = ALL - {"cerebras"}
-BIASED = YANDEX | CEREBRAS_CHATS | {"cerebras-observed", "upstash"}
+BIASED = YANDEX | CEREBRAS_CHATS | FRIENDLI_CHATS | {"cerebras-observed", "upstash"}
 
 SAMPLED: tuple[dict[str, Any], ...] = (
     {},
@@ -128,19 +130,19 @@ def a_small_nucleus_is_greedy(shape: Shape) -> None:
     assert closeness(variants(shape, top_p=0.4)) > closeness(variants(shape))
 
 
-@control("top_k", FRIENDLI | OVMS)
+@control("top_k", FRIENDLI | FRIENDLI_CHATS | OVMS)
 def one_token_to_choose_from_is_greedy(shape: Shape) -> None:
     assert {*variants(shape, top_k=1)} == {text(shape, temperature=0)}
     assert closeness(variants(shape, top_k=2)) > closeness(variants(shape))
 
 
-@control("min_p", FRIENDLI_TODAY | {"ovms-observed", "ovms-chat-observed"})
+@control("min_p", FRIENDLI_TODAY | FRIENDLI_CHATS_TODAY | {"ovms-observed", "ovms-chat-observed"})
 def only_the_likeliest_tokens_are_greedy(shape: Shape) -> None:
     assert {*variants(shape, min_p=0.95)} == {text(shape, temperature=0)}
     assert closeness(variants(shape, min_p=0.5)) > closeness(variants(shape))
 
 
-@control("xtc_probability", FRIENDLI_TODAY)
+@control("xtc_probability", FRIENDLI_TODAY | FRIENDLI_CHATS_TODAY)
 def leaving_out_likely_tokens_changes_words(shape: Shape) -> None:
     plain, changed = text(shape), text(shape, xtc_probability=1, xtc_threshold=0.1)
     assert changed != plain
@@ -225,22 +227,22 @@ def penalties_on_presence_reduce_repeats(shape: Shape) -> None:
     assert rewarded > plain > some > much
 
 
-@control("repetition_penalty", FRIENDLI | OVMS)
+@control("repetition_penalty", FRIENDLI | FRIENDLI_CHATS | OVMS)
 def penalties_on_repetition_reduce_repeats(shape: Shape) -> None:
     plain, some, much = (repeats(text(shape, ESSAY, repetition_penalty=penalty)) for penalty in (1, 1.1, 2))
     assert plain > some > much
-    if shape.id != "friendli":  # "should be greater than or equal to 1.0"
+    if shape.id not in ("friendli", "friendli-chat"):  # "should be greater than or equal to 1.0"
         assert repeats(text(shape, ESSAY, repetition_penalty=0.7)) > plain
 
 
-@control("repetition_penalty", FRIENDLI | OVMS)
+@control("repetition_penalty", FRIENDLI | FRIENDLI_CHATS | OVMS)
 def words_of_the_prompt_count_as_said(shape: Shape) -> None:
     prompt = "Explain lighthouse architecture."
     assert "lighthouse" in text(shape, prompt, temperature=0)
     assert text(shape, prompt, repetition_penalty=3).count("lighthouse") < text(shape, prompt).count("lighthouse")
 
 
-@control("no_repeat_ngram", FRIENDLI)
+@control("no_repeat_ngram", FRIENDLI | FRIENDLI_CHATS_TODAY)
 def no_n_gram_comes_twice(shape: Shape) -> None:
     for size in (2, 3):
         said = [*tokens.encode(ESSAY), *ids(shape, shape.plain(ESSAY, no_repeat_ngram=size))]
@@ -263,7 +265,7 @@ def a_limit_gives_a_prefix_under_controls_too(shape: Shape) -> None:
         assert answer.json()["usage"]["completion_tokens"] == limit
 
 
-@control("min_tokens", FRIENDLI | CEREBRAS_CHATS | {"cerebras", "cerebras-observed"})
+@control("min_tokens", FRIENDLI | FRIENDLI_CHATS | CEREBRAS_CHATS | {"cerebras", "cerebras-observed"})
 def an_answer_has_so_many_tokens_at_least(shape: Shape) -> None:
     answer = shape.plain(QUESTION, min_tokens=400, temperature=0.5)
     assert answer.json()["usage"]["completion_tokens"] >= 400
@@ -291,11 +293,13 @@ def an_answer_goes_on_to_its_limit(shape: Shape) -> None:
     assert (answer.json()["usage"]["completion_tokens"], choice["finish_reason"]) == (900, "length")
 
 
-@control("stop_tokens, eos_token", FRIENDLI)
+@control("stop_tokens, eos_token", FRIENDLI | FRIENDLI_CHATS)
 def a_listed_token_ends_the_answer(shape: Shape) -> None:
     whole = ids(shape, shape.plain(QUESTION))
     end = whole[12]
-    fields: list[dict[str, Any]] = [{"stop_tokens": [{"tokens": [end]}]}, {"eos_token": [end]}]
+    fields: list[dict[str, Any]] = [{"eos_token": [end]}]
+    if not shape.chats:
+        fields.append({"stop_tokens": [{"tokens": [end]}]})
     for field in fields:
         assert ids(shape, shape.plain(QUESTION, **field)) == whole[: whole.index(end)]
 
@@ -493,7 +497,7 @@ def a_stream_scores_as_the_plain_answer_does(shape: Shape) -> None:
         assert _rows(shape, shape.stream(QUESTION, **asked)) == _rows(shape, shape.plain(QUESTION, **asked))
 
 
-@control("logprobs", {"upstash", *YANDEX})
+@control("logprobs", {"upstash"} | FRIENDLI_CHATS | YANDEX)
 def bytes_are_those_of_the_text_and_unlikely_tokens_are_told_as_the_page_says(shape: Shape) -> None:
     unlikely = 0
     for prompt in (QUESTION, "Расскажи об осени 🍁", "日本の庭について教えてください"):

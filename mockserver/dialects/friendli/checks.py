@@ -34,9 +34,9 @@ _DEFAULTS: Body = {
 }
 
 
-def conflicts(body: Body, edition: Edition) -> tuple[Violation, ...]:
+def conflicts(body: Body, checks: Iterable[Check]) -> tuple[Violation, ...]:
     """Every way in which valid fields do not go together, in the order of the checks."""
-    return tuple(violation for check in CHECKS[edition] for violation in check(body))
+    return tuple(violation for check in checks for violation in check(body))
 
 
 def _asked(body: Body, *names: str) -> Iterator[str]:
@@ -131,8 +131,59 @@ def _fewest_in_a_form(body: Body) -> Iterator[Violation]:
             yield _conflict(name, f"{name} is not supported with response_format")
 
 
+# --- of chats ---------------------------------------------------------------------------------------------------------
+
+
+def _assistants(body: Body) -> Iterator[Violation]:
+    # "The content of assistant message. Required unless `tool_calls` is specified."
+    for place, message in enumerate(body["messages"]):
+        if message["role"] == "assistant" and message.get("content") is None and not message.get("tool_calls"):
+            yield Violation(("messages", place, "content"), "required", "Field required")
+
+
+def _top_logprobs(body: Body) -> Iterator[Violation]:
+    # "`logprobs` must be set to true if this parameter is used."
+    if not body.get("logprobs"):
+        for name in _asked(body, "top_logprobs"):
+            yield _conflict(name, f"{name} can only be used with logprobs")
+
+
+def _beside_tools(body: Body) -> Iterator[Violation]:
+    # "When `tools` is specified, `min_tokens` and `response_format` fields are unsupported."
+    for name in _asked(body, "response_format", "min_tokens") if body.get("tools") else ():
+        yield _conflict(name, f"The '{name}' field cannot be set when tools are specified")
+
+
+def _tools(body: Body) -> Iterator[Violation]:
+    offered = [row["function"] for row in body.get("tools") or ()]
+    for place, function in enumerate(offered):
+        reason = _fault_of_parameters(function)
+        if reason:
+            where = ("tools", place, "function", "parameters")
+            yield Violation(where, "conflict", f"invalid tools: parameters {reason}")
+    choice = body.get("tool_choice")
+    wanted = choice["function"]["name"] if isinstance(choice, dict) else None
+    # A choice among no tools is tolerated.
+    if offered and wanted is not None and wanted not in {function["name"] for function in offered}:
+        yield _conflict("tool_choice", f"tool_choice names a function that is not among the tools: {wanted!r}")
+
+
+def _fault_of_parameters(function: Mapping[str, Any]) -> str | None:
+    if not function.get("parameters"):
+        return None
+    # Loaded with the first tool: most servers are never offered one.
+    from mockserver.generation.arguments import arguments_fault
+
+    return arguments_fault(function["parameters"])
+
+
 _SHARED: tuple[Check, ...] = (_one_prompt, _one_limit, _seeds, _encoder_options, _embeddings)
 CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (*_SHARED, _beams, _normalization, _positions, documented_format),
     "observed": (*_SHARED, _stream_options, _fewest_in_a_form, observed_format),
+}
+_CHATS: tuple[Check, ...] = (_assistants, _seeds, _top_logprobs, _beside_tools, _tools)
+CHAT_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
+    "documented": (*_CHATS, documented_format),
+    "observed": (*_CHATS, _stream_options, _fewest_in_a_form, observed_format),
 }

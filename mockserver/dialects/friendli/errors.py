@@ -107,6 +107,16 @@ def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INV
     return Rejection(kind, violations=tuple(violations))
 
 
+def in_one_message(rejection: Rejection) -> Rejection:
+    """A refusal as the engine of today tells it: in one message, of the first violation."""
+    first = rejection.violations[0]
+    wording = _WORDINGS.get(first.rule)
+    # What is no JSON has a place, but no field.
+    field = first.field if first.rule != "json" else ""
+    said = f"{field}: {wording(first)[1]}".removeprefix(": ") if wording else first.message
+    return Rejection(rejection.kind, said, field or None)
+
+
 def unknown_model(name: str, edition: Edition) -> Rejection:
     """The refusal of a model that is not there, which is named today."""
     return Rejection(FailureKind.UNKNOWN_MODEL, f"Model '{name}' not found." if edition == "observed" else "")
@@ -135,7 +145,7 @@ def _type(violation: Violation) -> tuple[str, str]:
 def _enum(violation: Violation) -> tuple[str, str]:
     known = violation.expected if isinstance(violation.expected, list) else []
     *most, last = [repr(value) for value in known if value is not None]
-    return "literal_error", f"Input should be {', '.join(most)} or {last}"
+    return "literal_error", f"Input should be {' or '.join(filter(None, (', '.join(most), last)))}"
 
 
 def _too_short(violation: Violation) -> tuple[str, str]:
@@ -155,6 +165,7 @@ _WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
     "type": _type,
     "enum": _enum,
     "minItems": _too_short,
+    "minLength": lambda violation: ("string_too_short", "String should have at least 1 character"),
     "minimum": _bound("greater_than_equal", "greater than or equal to"),
     "maximum": _bound("less_than_equal", "less than or equal to"),
     "exclusiveMinimum": _bound("greater_than", "greater than"),

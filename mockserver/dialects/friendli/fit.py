@@ -58,7 +58,7 @@ def _misfit(name: str, message: str) -> Violation:
 
 
 def _prompt_field(body: Body) -> str:
-    return "prompt" if body.get("prompt") is not None else "tokens"
+    return next(name for name in ("messages", "prompt", "tokens") if body.get(name) is not None)
 
 
 def _window(model: Model) -> str:

@@ -1,10 +1,8 @@
 """Generations on the page's wire: `token_sampled` events, one `complete` event, and no `[DONE]` (vendor note B3).
 
-Everything is written as `json.dumps` does: ", " and ": " between the parts as in the page's stream, and ASCII alone,
-since the client of that time cuts its lines at U+2028 and U+0085 too.
+How it is written, say `wires`.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -13,9 +11,10 @@ from typing import Any
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Reply
 from mockserver.dialects.friendli.sampled import Around, sampled_frames
+from mockserver.dialects.friendli.wires import PAGE
 from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.dialects.openai_style.bodies import body_reply, usage_object
-from mockserver.dialects.openai_style.events import EVENT_STREAM, JsonTexts, at_step, stream_reply, weave
+from mockserver.dialects.openai_style.events import EVENT_STREAM, at_step, stream_reply, weave
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0
@@ -24,25 +23,18 @@ _LOG_PARTITION = 18.0
 COMPLETE = re.compile(rb'"event"\s*:\s*"complete"')
 
 
-def _dumps(value: object) -> bytes:
-    return json.dumps(value).encode()
-
-
-_TEXTS = JsonTexts(_dumps)
-
-
 def write_legacy(generation: Generation) -> Reply:
     """The generation as one body, or as the events of its tokens and one that has it all."""
     if generation.request.output.stream:
         return stream_reply(Lazy(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
-    return body_reply(_dumps(_answer(generation)), generation)
+    return body_reply(PAGE.write(_answer(generation)), generation)
 
 
 def _events(generation: Generation) -> Iterator[Frames]:
-    yield from weave([sampled_frames(choice, _around(choice), _TEXTS) for choice in generation.choices])
+    yield from weave([sampled_frames(choice, _around(choice), PAGE.texts) for choice in generation.choices])
     # On one line, though the page prints it on many: its client reads line by line. And without a `token` of its own.
-    complete = _dumps({"event": "complete", **_answer(generation)})
-    yield at_step(generation.last_step, (b"data: " + complete + b"\n\n",))
+    complete = PAGE.event({"event": "complete", **_answer(generation)})
+    yield at_step(generation.last_step, (complete,))
 
 
 def _around(choice: Choice) -> Around:

@@ -3,7 +3,7 @@
 Windows, vocabularies and prices are the models' usual ones: the vendor states them nowhere but in this very call.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
@@ -51,6 +51,24 @@ MODELS = tuple(Model(row.id, context=row.context, max_output=row.max_output) for
 def vocabulary_size(name: str) -> int:
     """How many tokens a model knows; a usual number for one that is not listed."""
     return _ROWS.get(name, _USUAL).vocabulary
+
+
+# Whether a model thinks: always, unless it is told not to, or never.
+Mind = Literal["always", "toggle", "plain", "unknown"]
+
+
+def mind_of(name: str) -> Mind:
+    """Whether a model thinks; of one that is not listed nobody knows."""
+    row = _ROWS.get(name)
+    if row is None:
+        return "unknown"
+    # The guide's two kinds: "Always Reasoning Models [...] (e.g., MiniMax-M2.5)", "Controllable [...] (e.g., GLM-5.2)".
+    return ("always" if name.startswith("MiniMaxAI/") else "toggle") if row.reasoning else "plain"
+
+
+def sees(name: str) -> bool:
+    """Whether a model takes images, films and sounds: those that are listed read texts alone."""
+    return name not in _ROWS
 
 
 def list_models(call: Call, site: Site) -> Reply:

@@ -9,9 +9,11 @@ CONTRACT = editions(__package__)
 REQUEST = by_edition(CONTRACT, "CompletionRequest")
 # The hosted endpoints cannot tell without `model` what is asked.
 HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
+CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+HOSTED_CHAT_REQUEST = Contract(CONTRACT["observed"], "HostedChatCompletionRequest")
 
 
 @cache
-def known_fields(edition: Edition) -> frozenset[str]:
-    """The names of the fields that an edition knows; it takes any other, and ignores it."""
-    return frozenset(("model", *CONTRACT[edition]()["schemas"]["CompletionFields"]["properties"]))
+def known_fields(edition: Edition, schema: str) -> frozenset[str]:
+    """The names of the fields that an edition knows: those of a schema, and the model's."""
+    return frozenset(("model", *CONTRACT[edition]()["schemas"][schema]["properties"]))

@@ -1,8 +1,10 @@
-"""FriendliAI: text completions on the page's wire and on today's, and what belongs to them (vendor note, part B)."""
+"""FriendliAI: texts and chats on the wire of its first client and on today's, and all around them (vendor note B)."""
 
 import re
 
 from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas
+from mockserver.dialects.friendli.chat_answers import write_chat
+from mockserver.dialects.friendli.chats import read_container_chat, read_dedicated_chat, read_serverless_chat
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.latency import PRESETS
@@ -44,6 +46,38 @@ DEDICATED_COMPLETIONS = Operation(
     edition="observed",
     summary="Continue a text by an endpoint of one's own",
 )
+CHAT_COMPLETIONS = Operation(
+    "chat_completions",
+    "POST",
+    ("/v1/chat/completions",),
+    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read_container_chat,
+    write=write_chat,
+    calls_tools=True,
+    summary="Answer a conversation: the first client's endpoint, or a container of today",
+)
+SERVERLESS_CHAT_COMPLETIONS = Operation(
+    "serverless_chat_completions",
+    "POST",
+    ("/serverless/v1/chat/completions",),
+    Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read_serverless_chat,
+    write=write_chat,
+    edition="observed",
+    calls_tools=True,
+    summary="Answer a conversation by a model of the catalogue",
+)
+DEDICATED_CHAT_COMPLETIONS = Operation(
+    "dedicated_chat_completions",
+    "POST",
+    ("/dedicated/v1/chat/completions",),
+    Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
+    read=read_dedicated_chat,
+    write=write_chat,
+    edition="observed",
+    calls_tools=True,
+    summary="Answer a conversation by an endpoint of one's own",
+)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -68,7 +102,16 @@ FRIENDLI = Dialect(
     name="friendli",
     title="FriendliAI API",
     hosts=("api.friendli.ai", "inference.friendli.ai"),
-    operations=(COMPLETIONS, SERVERLESS_COMPLETIONS, DEDICATED_COMPLETIONS, LIST_MODELS, HEALTH),
+    operations=(
+        COMPLETIONS,
+        SERVERLESS_COMPLETIONS,
+        DEDICATED_COMPLETIONS,
+        CHAT_COMPLETIONS,
+        SERVERLESS_CHAT_COMPLETIONS,
+        DEDICATED_CHAT_COMPLETIONS,
+        LIST_MODELS,
+        HEALTH,
+    ),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,
@@ -80,5 +123,5 @@ FRIENDLI = Dialect(
     quotas=QUOTAS,
     # The page's wire says it in its own way, today's as OpenAI does.
     finishes=re.compile(COMPLETE.pattern + b"|" + FINISH_REASON.pattern),
-    finish_reasons=("stop", "length"),
+    finish_reasons=("stop", "length", "tool_calls"),
 )

@@ -12,11 +12,16 @@ from mockserver.dialects.friendli.wishes import wishes_of
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
     """The generation as the page has it, or as the service of today sends it; or that it took too long."""
-    timeout = wishes_of(generation.request).timeout
-    if timeout is not None and _answered_after(generation, pace) > timeout:
+    if is_late(generation, pace):
         return Rejection(FailureKind.TIMEOUT)
     said = enforced(generation)
     return write_legacy(said) if site.edition == "documented" else write_current(said, site)
+
+
+def is_late(generation: Generation, pace: Pace) -> bool:
+    """Whether an answer begins later than its request allows."""
+    timeout = wishes_of(generation.request).timeout
+    return timeout is not None and _answered_after(generation, pace) > timeout
 
 
 def _answered_after(generation: Generation, pace: Pace) -> float:

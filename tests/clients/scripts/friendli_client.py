@@ -86,6 +86,33 @@ async def _asynchronous(base_url: str | None) -> dict[str, Any]:
         return {"answers": [_told(answer) for answer in answers], "lines": [_line(line) async for line in lines]}
 
 
+def chat(client: Friendli) -> dict[str, Any]:
+    return _chat(client)
+
+
+def chat_tools(client: Friendli) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    names = ("get_weather", "get_time")
+    tools = [{"type": "function", "function": {"name": name, "parameters": parameters}} for name in names]
+    return _chat(client, "What's the weather and the time in Осло?", tools=tools)
+
+
+def chat_scores(client: Friendli) -> dict[str, Any]:
+    return _chat(client, "Расскажи об осени", max_tokens=6, logprobs=True, top_logprobs=2)
+
+
+def chat_refused(client: Friendli) -> dict[str, Any]:
+    return {"problem": _problem(lambda: _chat(client, top_logprobs=2))}
+
+
+def _chat(client: Friendli, prompt: str = PROMPT, **more: Any) -> dict[str, Any]:
+    messages = [{"role": "user", "content": prompt}]
+    create = client.chat.completions.create
+    answer = create(model=MODEL, messages=messages, **more)
+    with create(model=MODEL, messages=messages, stream=True, **more) as chunks:
+        return {"answer": answer.model_dump(), "chunks": [chunk.model_dump(exclude_unset=True) for chunk in chunks]}
+
+
 def _ask(client: Friendli) -> Completion:
     return client.completions.create(model=MODEL, prompt=PROMPT)
 
@@ -119,6 +146,10 @@ SCENARIOS: dict[str, Callable[[Friendli], dict[str, Any]]] = {
     "leave": leave,
     "refused": refused,
     "async": at_once,
+    "chat": chat,
+    "chat tools": chat_tools,
+    "chat scores": chat_scores,
+    "chat refused": chat_refused,
 }
 
 

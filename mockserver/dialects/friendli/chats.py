@@ -1,0 +1,135 @@
+"""The three chat endpoints as requests to a model.
+
+    body -> unknown fields -> schema -> checks between fields -> model -> its senses -> request -> checks against both
+
+By the page each station refuses with all the faults that it finds; today the first of them is told, in one message.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import Rejection, Violation
+from mockserver.core.generation import GenerationRequest, Output, ToolChoice
+from mockserver.dialects.contracts import Contract
+from mockserver.dialects.friendli.body import json_body
+from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
+from mockserver.dialects.friendli.controls import number_or, read_limits, read_sampling, read_stops, read_timeout
+from mockserver.dialects.friendli.endpoints import Addressed, Asked, container, dedicated, serverless
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.fit import misfits
+from mockserver.dialects.friendli.formats import constraint
+from mockserver.dialects.friendli.messages import REFUSALS, media, read_prompt
+from mockserver.dialects.friendli.models import sees
+from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
+from mockserver.dialects.friendli.schemas import CHAT_REQUEST, HOSTED_CHAT_REQUEST, known_fields
+from mockserver.dialects.friendli.wishes import Wishes
+from mockserver.dialects.openai_style.tools import function_tools, tool_choice
+
+Body = Mapping[str, Any]
+
+# The first client knows of no thoughts.
+_NO_THOUGHT = Reasoning(None, "hidden")
+
+
+def read_container_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """`/v1/chat/completions`: the first client's endpoint, or a container of today."""
+    return _read(call, site, CHAT_REQUEST[site.edition], container)
+
+
+def read_serverless_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """`/serverless/v1/chat/completions`."""
+    return _read(call, site, HOSTED_CHAT_REQUEST, serverless)
+
+
+def read_dedicated_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """`/dedicated/v1/chat/completions`."""
+    return _read(call, site, HOSTED_CHAT_REQUEST, dedicated)
+
+
+def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:
+    body = _valid(call, site, contract)
+    if isinstance(body, Rejection):
+        return _told(body, site)
+    asked = addressed(body.get("model"), site)
+    made = _fitting(body, site.edition, asked)
+    return _told(made, site) if isinstance(made, Rejection) else made
+
+
+def _told(rejection: Rejection, site: Site) -> Rejection:
+    return in_one_message(rejection) if site.edition == "observed" and rejection.violations else rejection
+
+
+def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
+    """The known fields of the body, when they are valid each by itself and all together."""
+    sent = json_body(call.body)
+    if isinstance(sent, Rejection):
+        return sent
+    known = known_fields(site.edition, "ChatFields")
+    strangers = [] if site.edition == "documented" else [name for name in sent if name not in known]
+    body = {name: value for name, value in sent.items() if name in known}
+    violations = (
+        [Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers]
+        or contract.violations(body)
+        or conflicts(body, CHAT_CHECKS[site.edition])
+    )
+    return invalid(violations) if violations else _by_one_name(body)
+
+
+def _by_one_name(body: Body) -> Body:
+    """The body with its limit under the older of two names."""
+    newer = body.get("max_completion_tokens")
+    return body if newer is None else {**body, "max_tokens": newer}
+
+
+def _fitting(body: Body, edition: Edition, asked: Asked) -> GenerationRequest | Rejection:
+    """The request, when there is such a model, which understands it and is large enough."""
+    if asked.model is None:
+        return unknown_model(asked.name, edition)
+    unseen = tuple(_beyond_senses(body, asked.name))
+    if unseen:
+        return invalid(unseen)
+    request = _request(body, edition, asked)
+    return misfits(body, request, asked.model) or request
+
+
+def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
+    for place, number, kind, _ in () if sees(name) else media(body["messages"]):
+        yield Violation(("messages", place, "content", number), "conflict", REFUSALS[kind])
+
+
+def _request(body: Body, edition: Edition, asked: Asked) -> GenerationRequest:
+    prompts = (read_prompt(body["messages"], body.get("tools")),)
+    assert asked.model is not None
+    thought = read_reasoning(body, asked.name) if edition == "observed" else _NO_THOUGHT
+    return GenerationRequest(
+        model=asked.name,
+        prompts=prompts,
+        output=_output(body, thought),
+        limits=read_limits(body, asked.model, prompts),
+        stops=read_stops(body),
+        sampling=read_sampling(body),
+        constraint=constraint(body, edition),
+        tools=function_tools(body.get("tools")),
+        tool_choice=_tool_choice(body),
+        n=int(number_or(body.get("n"), 1)),
+        effort=thought.effort,
+        budget=thought.budget,
+        wishes=Wishes(timeout=read_timeout(body), thoughts=thought.thoughts),
+    )
+
+
+def _output(body: Body, thought: Reasoning) -> Output:
+    return Output(
+        stream=bool(body.get("stream")),
+        include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
+        logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
+        reasoning=thought.thoughts in ("apart", "inside"),
+    )
+
+
+def _tool_choice(body: Body) -> ToolChoice:
+    # "Whether to let the model issue tool calls in parallel. [...] True"; a choice among no tools is tolerated.
+    wanted = body.get("tool_choice") if body.get("tools") else None
+    return tool_choice(wanted, parallel=body.get("parallel_tool_calls") is not False)

@@ -1,0 +1,37 @@
+"""Conversations with what can be seen and heard in them: images, films and sounds by their addresses."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.core.generation import Prompt
+from mockserver.core.seeding import fingerprint
+from mockserver.dialects.openai_style.messages import chat_prompt, parts
+
+# What each counts, in tokens: the simulator's figures, the vendor states none.
+_TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
+
+# What models of texts alone say of each.
+REFUSALS = {
+    "image_url": "This model does not support image/video inputs.",
+    "video_url": "This model does not support image/video inputs.",
+    "audio_url": "This model does not support audio inputs.",
+}
+
+
+def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
+    """The conversation as a prompt, with the `tools` on offer; by its address each medium changes the answer."""
+    prompt = chat_prompt(messages, tools)
+    found = [(kind, part[kind]["url"]) for _, _, kind, part in media(messages)]
+    if not found:
+        return prompt
+    seen = "\n".join(f"{kind}: {fingerprint(url.encode())}" for kind, url in found)
+    count = prompt.token_count + sum(_TOKENS[kind] for kind, _ in found)
+    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=count)
+
+
+def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:
+    """The parts that are no texts: the places of the message and of the part, its kind, the part."""
+    for place, message in enumerate(messages):
+        for number, part in enumerate(parts(message)):
+            if part["type"] in _TOKENS:
+                yield place, number, part["type"], part

@@ -1,0 +1,96 @@
+"""Thinking: which models do it, what a request says of it, and how it is shown (the vendor's guide to reasoning).
+
+A model that thinks does so unless it is told not to: by `chat_template_kwargs.enable_thinking`, which some obey, or by
+a `reasoning_budget` of nothing, which all obey. Its thoughts stand apart, as the models since December 2025 have them
+by default, or in the content between `<think>` and `</think>`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.core.generation import Choice, Effort
+from mockserver.dialects.friendli.models import mind_of
+from mockserver.dialects.friendli.wishes import Thoughts
+
+_OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
+# The vendor's words for how hard a model thinks, as the simulator has them.
+_EFFORTS: Mapping[str, Effort] = {
+    "minimal": "minimal",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
+    "xhigh": "xhigh",
+    "max": "xhigh",
+    "ultracode": "xhigh",
+}
+_USUAL: Effort = "medium"
+
+
+class Reasoning(NamedTuple):
+    """How a request is thought about: how hard (None for not at all), where thoughts go, and how many there may be."""
+
+    effort: Effort | None
+    thoughts: Thoughts
+    budget: int | None = None
+
+
+def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
+    """What a valid body says of thinking to a model of that name."""
+    budget = None if body.get("reasoning_budget") is None else int(body["reasoning_budget"])
+    thinks = _thinks(body, name) and budget != 0
+    effort = _EFFORTS[body.get("reasoning_effort") or _USUAL] if thinks else None
+    # "Setting it to [...] false returns empty <think></think> tags."
+    emptied = not thinks and (body.get("chat_template_kwargs") or {}).get("enable_thinking") is False
+    return Reasoning(effort, _place(body, emptied=emptied and mind_of(name) != "plain"), budget)
+
+
+def _thinks(body: Mapping[str, Any], name: str) -> bool:
+    wanted = (body.get("chat_template_kwargs") or {}).get("enable_thinking")
+    mind = mind_of(name)
+    if mind == "unknown":
+        # Nobody knows what runs at an endpoint of one's own: whoever asks it to think takes it to be able to.
+        asked = body.get("reasoning_effort") is not None or bool(body.get("reasoning_budget"))
+        return asked if wanted is None else bool(wanted)
+    return mind == "always" or (mind == "toggle" and wanted is not False)
+
+
+def _place(body: Mapping[str, Any], *, emptied: bool) -> Thoughts:
+    if body.get("parse_reasoning") is False:
+        return "empty" if emptied else "inside"
+    # "Decides whether the parsed reasoning content is included in the response."
+    return "hidden" if body.get("include_reasoning") is False else "apart"
+
+
+class Stretch(NamedTuple):
+    """Tokens of an answer that go to one place: apart from its content, or into it.
+
+    Those that are `scored` have log-probabilities.
+    """
+
+    apart: bool
+    texts: Sequence[str]
+    scored: bool = False
+
+
+def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
+    """What a choice thinks and what it says, as its thoughts are to be shown."""
+    if where == "inside":
+        return Stretch(False, _tagged(choice)), Stretch(False, choice.texts, scored=True)
+    said = _untagged(choice.texts) if where == "empty" else choice.texts
+    return Stretch(True, choice.thoughts), Stretch(False, said, scored=True)
+
+
+def _tagged(choice: Choice) -> Sequence[str]:
+    """Thoughts as the content shows them; the closing tag comes when the choice has done thinking."""
+    if not choice.thoughts:
+        return ()
+    first, *rest = choice.thoughts
+    texts = [_OPEN + first, *rest]
+    if choice.said or choice.finish_reason != "length":
+        texts[-1] += _CLOSE
+    return texts
+
+
+def _untagged(texts: Sequence[str]) -> Sequence[str]:
+    """A content that says before all else that nothing was thought."""
+    return [_OPEN + _CLOSE + texts[0], *texts[1:]] if texts else texts
