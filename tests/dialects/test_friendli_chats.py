@@ -387,6 +387,8 @@ def test_a_harder_effort_thinks_more_and_a_budget_caps_it() -> None:
     assert lengths == sorted({*lengths})
     for effort in ("max", "ultracode"):
         assert message(today(GLM, reasoning_effort=effort)) == message(today(GLM, reasoning_effort="xhigh"))
+    told = {"chat_template_kwargs": {"enable_thinking": True, "reasoning_effort": "low"}}
+    assert message(today(GLM, **told)) == message(today(GLM, reasoning_effort="low"))
     for budget in (1, 20, 100):
         capped = message(today(GLM, reasoning_effort="high", reasoning_budget=budget))
         assert len(tokens.encode(capped["reasoning"])) == budget
@@ -439,6 +441,15 @@ def test_a_stub_may_think_aloud_whatever_its_model() -> None:
         "role": "assistant",
     }
     assert message(page) == {"role": "assistant", "content": "Rain."}
+
+
+@both_wires
+def test_a_stub_may_say_that_some_of_the_prompt_came_from_a_cache(first: bool) -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": {"text": "Rain.", "usage": {"prompt_tokens": 9, "cached_tokens": 8}}}))
+    body = {"model": LLAMA, "messages": [OSLO]}
+    answer = ask("friendli", body, path=CONTAINER if first else SERVERLESS, method="POST", namespace=space)
+    assert answer.json()["usage"]["prompt_tokens_details"] == {"cached_tokens": 8}
 
 
 def test_a_stub_calls_tools_after_its_thoughts() -> None:

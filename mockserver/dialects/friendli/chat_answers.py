@@ -14,12 +14,12 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.friendli.chat_calls import whole_call
-from mockserver.dialects.friendli.chat_chunks import Form, chat_events
+from mockserver.dialects.friendli.chat_chunks import Form, chat_events, chat_usage
 from mockserver.dialects.friendli.reasoning import stretches
 from mockserver.dialects.friendli.wires import WIRES
 from mockserver.dialects.friendli.wishes import Thoughts, wishes_of
 from mockserver.dialects.friendli.write import is_late
-from mockserver.dialects.openai_style.bodies import body_reply, usage_object
+from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 
@@ -34,7 +34,7 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Reject
         return stream_reply(Lazy(partial(chat_events, generation, form)), ((b"content-type", EVENT_STREAM),))
     body = {
         "choices": [_choice(choice, generation, where, site) for choice in generation.choices],
-        "usage": usage_object(generation.usage),
+        "usage": chat_usage(generation.usage),
         **_around(generation, site, "chat.completion"),
     }
     return body_reply(wire.write(body), generation)

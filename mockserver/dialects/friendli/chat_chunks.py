@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Edition
-from mockserver.core.generation import Choice, Generation
+from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.timeline import Frames
 from mockserver.dialects.friendli.chat_calls import first_fragment, next_fragment
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
@@ -51,8 +51,14 @@ def chat_events(generation: Generation, form: Form) -> Iterator[Frames]:
     told = [_choice_events(choice, form, detailed=detailed) for choice in generation.choices]
     yield from weave(told, _DETAILED_RUN) if detailed else weave(told)
     wanted = generation.request.output.include_usage
-    usage = (form.wire.event(form.chunk([], usage_object(generation.usage))),) if wanted else ()
+    usage = (form.wire.event(form.chunk([], chat_usage(generation.usage))),) if wanted else ()
     yield at_step(generation.last_step, (*usage, DONE))
+
+
+def chat_usage(usage: Usage) -> dict[str, Any]:
+    """Token counts, and how many of the prompt's came from a cache, where any did."""
+    cached = {"prompt_tokens_details": {"cached_tokens": usage.cached_tokens}} if usage.cached_tokens else {}
+    return {**usage_object(usage), **cached}
 
 
 def _choice_events(choice: Choice, form: Form, *, detailed: bool) -> Iterator[Frames]:

@@ -38,20 +38,30 @@ def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
     """What a valid body says of thinking to a model of that name."""
     budget = None if body.get("reasoning_budget") is None else int(body["reasoning_budget"])
     thinks = _thinks(body, name) and budget != 0
-    effort = _EFFORTS[body.get("reasoning_effort") or _USUAL] if thinks else None
     # "Setting it to [...] false returns empty <think></think> tags."
-    emptied = not thinks and (body.get("chat_template_kwargs") or {}).get("enable_thinking") is False
-    return Reasoning(effort, _place(body, emptied=emptied and mind_of(name) != "plain"), budget)
+    emptied = not thinks and mind_of(name) != "plain" and _told(body).get("enable_thinking") is False
+    return Reasoning(_effort(body) if thinks else None, _place(body, emptied=emptied), budget)
 
 
 def _thinks(body: Mapping[str, Any], name: str) -> bool:
-    wanted = (body.get("chat_template_kwargs") or {}).get("enable_thinking")
+    wanted = _told(body).get("enable_thinking")
     mind = mind_of(name)
     if mind == "unknown":
         # Nobody knows what runs at an endpoint of one's own: whoever asks it to think takes it to be able to.
         asked = body.get("reasoning_effort") is not None or bool(body.get("reasoning_budget"))
         return asked if wanted is None else bool(wanted)
     return mind == "always" or (mind == "toggle" and wanted is not False)
+
+
+def _effort(body: Mapping[str, Any]) -> Effort:
+    """How hard it is to think; the vendor's own tools say it to the template instead."""
+    wanted = body.get("reasoning_effort") or _told(body).get("reasoning_effort")
+    return _EFFORTS.get(wanted, _USUAL) if isinstance(wanted, str) else _USUAL
+
+
+def _told(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the chat template is told."""
+    return body.get("chat_template_kwargs") or {}
 
 
 def _place(body: Mapping[str, Any], *, emptied: bool) -> Thoughts:
