@@ -9,14 +9,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Site
+from mockserver.core.dialects import Edition, Read, Site
 from mockserver.core.failures import Rejection, Violation
 from mockserver.core.generation import GenerationRequest, Output, ToolChoice
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
 from mockserver.dialects.friendli.controls import number_or, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import Addressed, Asked, container, dedicated, serverless
+from mockserver.dialects.friendli.endpoints import Addressed, Asked, container
 from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
@@ -33,19 +33,10 @@ Body = Mapping[str, Any]
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def read_container_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/v1/chat/completions`: the first client's endpoint, or a container of today."""
-    return _read(call, site, CHAT_REQUEST[site.edition], container)
-
-
-def read_serverless_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/serverless/v1/chat/completions`."""
-    return _read(call, site, HOSTED_CHAT_REQUEST, serverless)
-
-
-def read_dedicated_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/dedicated/v1/chat/completions`."""
-    return _read(call, site, HOSTED_CHAT_REQUEST, dedicated)
+def chat_reader(place: Addressed) -> Read:
+    """What reads the chats that a place is asked for."""
+    hosted = place is not container
+    return lambda call, site: _read(call, site, HOSTED_CHAT_REQUEST if hosted else CHAT_REQUEST[site.edition], place)
 
 
 def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:

@@ -3,7 +3,6 @@
 How it is written, say `wires`.
 """
 
-import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -18,9 +17,6 @@ from mockserver.dialects.openai_style.events import EVENT_STREAM, at_step, strea
 
 # What stands between the logits of a position and its log-probabilities: the same number everywhere.
 _LOG_PARTITION = 18.0
-
-# The event that ends every choice at once.
-COMPLETE = re.compile(rb'"event"\s*:\s*"complete"')
 
 
 def write_legacy(generation: Generation) -> Reply:

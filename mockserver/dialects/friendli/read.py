@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Site
+from mockserver.core.dialects import Model, Read, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
 from mockserver.dialects.friendli.controls import ints, number_or, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import Addressed, Asked, container, dedicated, serverless
+from mockserver.dialects.friendli.endpoints import Addressed, Asked, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
@@ -30,19 +30,10 @@ Body = Mapping[str, Any]
 _IN_BATCHES = ("tokens", "forced_output_tokens")
 
 
-def read_container(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/v1/completions`: the page's endpoint, or a container of today."""
-    return _read(call, site, REQUEST[site.edition], container)
-
-
-def read_serverless(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/serverless/v1/completions`."""
-    return _read(call, site, HOSTED_REQUEST, serverless)
-
-
-def read_dedicated(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """`/dedicated/v1/completions`."""
-    return _read(call, site, HOSTED_REQUEST, dedicated)
+def reader(place: Addressed) -> Read:
+    """What reads the completions that a place is asked for."""
+    hosted = place is not container
+    return lambda call, site: _read(call, site, HOSTED_REQUEST if hosted else REQUEST[site.edition], place)
 
 
 def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:

@@ -2,27 +2,51 @@
 
 import re
 
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Schemas
-from mockserver.dialects.friendli.chat_answers import write_chat
-from mockserver.dialects.friendli.chats import read_container_chat, read_dedicated_chat, read_serverless_chat
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Parts, Schemas, on_demand
+from mockserver.dialects.friendli.endpoints import Addressed, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.latency import PRESETS
-from mockserver.dialects.friendli.legacy import COMPLETE
 from mockserver.dialects.friendli.models import MODELS, health, list_models
 from mockserver.dialects.friendli.quotas import QUOTAS
-from mockserver.dialects.friendli.read import read_container, read_dedicated, read_serverless
 from mockserver.dialects.friendli.schemas import CONTRACT
-from mockserver.dialects.friendli.write import write
 from mockserver.dialects.openai_style.fields import bearer
+
+
+def _texts(place: Addressed) -> Parts:
+    """The completions of a place."""
+
+    def load() -> Parts:
+        from mockserver.dialects.friendli.read import reader
+        from mockserver.dialects.friendli.write import write
+
+        return Parts(reader(place), write)
+
+    return on_demand(load)
+
+
+def _chats(place: Addressed) -> Parts:
+    """The chats of a place."""
+
+    def load() -> Parts:
+        from mockserver.dialects.friendli.chat_answers import write_chat
+        from mockserver.dialects.friendli.chats import chat_reader
+
+        return Parts(chat_reader(place), write_chat)
+
+    return on_demand(load)
+
+
+_CONTAINER, _SERVERLESS, _DEDICATED = map(_texts, (container, serverless, dedicated))
+_CONTAINER_CHATS, _SERVERLESS_CHATS, _DEDICATED_CHATS = map(_chats, (container, serverless, dedicated))
 
 COMPLETIONS = Operation(
     "completions",
     "POST",
     ("/v1/completions",),
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=read_container,
-    write=write,
+    read=_CONTAINER.read,
+    write=_CONTAINER.write,
     summary="Continue a text: the page's endpoint, or a container of today",
 )
 # The hosted endpoints came with the second wire, and never spoke the first.
@@ -31,8 +55,8 @@ SERVERLESS_COMPLETIONS = Operation(
     "POST",
     ("/serverless/v1/completions",),
     Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=read_serverless,
-    write=write,
+    read=_SERVERLESS.read,
+    write=_SERVERLESS.write,
     edition="observed",
     summary="Continue a text by a model of the catalogue",
 )
@@ -41,8 +65,8 @@ DEDICATED_COMPLETIONS = Operation(
     "POST",
     ("/dedicated/v1/completions",),
     Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=read_dedicated,
-    write=write,
+    read=_DEDICATED.read,
+    write=_DEDICATED.write,
     edition="observed",
     summary="Continue a text by an endpoint of one's own",
 )
@@ -51,8 +75,8 @@ CHAT_COMPLETIONS = Operation(
     "POST",
     ("/v1/chat/completions",),
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read_container_chat,
-    write=write_chat,
+    read=_CONTAINER_CHATS.read,
+    write=_CONTAINER_CHATS.write,
     calls_tools=True,
     summary="Answer a conversation: the first client's endpoint, or a container of today",
 )
@@ -61,8 +85,8 @@ SERVERLESS_CHAT_COMPLETIONS = Operation(
     "POST",
     ("/serverless/v1/chat/completions",),
     Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read_serverless_chat,
-    write=write_chat,
+    read=_SERVERLESS_CHATS.read,
+    write=_SERVERLESS_CHATS.write,
     edition="observed",
     calls_tools=True,
     summary="Answer a conversation by a model of the catalogue",
@@ -72,8 +96,8 @@ DEDICATED_CHAT_COMPLETIONS = Operation(
     "POST",
     ("/dedicated/v1/chat/completions",),
     Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=read_dedicated_chat,
-    write=write_chat,
+    read=_DEDICATED_CHATS.read,
+    write=_DEDICATED_CHATS.write,
     edition="observed",
     calls_tools=True,
     summary="Answer a conversation by an endpoint of one's own",
@@ -121,7 +145,7 @@ FRIENDLI = Dialect(
     realistic="friendli",
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
-    # The page's wire says it in its own way, today's as OpenAI does.
-    finishes=re.compile(COMPLETE.pattern + b"|" + FINISH_REASON.pattern),
+    # On the page's wire the event that has it all ends every choice at once; today's says it as OpenAI does.
+    finishes=re.compile(rb'"event"\s*:\s*"complete"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),
 )
