@@ -101,7 +101,8 @@ export class Pane {
     this.properties = propertiesOf(schema, document);
     this.#inputs = inputsOf(schema, document, OWN);
     fill(this.parameters, this.#inputs.map((input) => labelled(input, this.properties?.[input.name])));
-    this.#preset("max_tokens", "64");
+    // A model that thinks aloud has said nothing yet after so few tokens as do for a text.
+    this.#preset("max_tokens", "messages" in this.properties ? "512" : "64");
     this.#tellBody();
   }
 
