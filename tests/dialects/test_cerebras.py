@@ -120,6 +120,19 @@ def test_an_answer_names_its_type_its_limits_and_its_edge(stream: bool, kind: st
     assert "cf-ray" in headers
 
 
+@pytest.mark.parametrize(
+    "edition, said",
+    [
+        ("documented", "max-age=3600; includeSubDomains"),
+        ("observed", "max-age=15552000; includeSubDomains; preload"),
+    ],
+)
+def test_the_edge_asks_for_https_for_as_long_as_it_was_recorded_to_at_the_editions_time(
+    edition: Edition, said: str
+) -> None:
+    assert ask("cerebras", BODY, edition=edition).headers["strict-transport-security"] == said
+
+
 def test_a_refusal_carries_the_limits_too_but_no_inference_id() -> None:
     headers = ask("cerebras", BODY | {"temperature": 2}).headers
     assert "x-ratelimit-limit-requests-day" in headers

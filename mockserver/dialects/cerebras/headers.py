@@ -31,14 +31,22 @@ _LIMITS: Mapping[Edition, RawHeaders] = {
     "documented": _untouched(limit for limit in FREE.limits if (limit.measure, limit.period) in WITH_RESET),
     "observed": _untouched(FREE_2026.limits),
 }
-_EDGE: RawHeaders = (
-    (b"server", b"cloudflare"),
-    (b"cf-cache-status", b"DYNAMIC"),
-    (b"alt-svc", b'h3=":443"; ma=86400'),
-    (b"referrer-policy", b"strict-origin-when-cross-origin"),
-    (b"strict-transport-security", b"max-age=3600; includeSubDomains"),
-    (b"x-content-type-options", b"nosniff"),
-)
+# Recorded in 2025 and in 2026.
+_TRANSPORT: Mapping[Edition, bytes] = {
+    "documented": b"max-age=3600; includeSubDomains",
+    "observed": b"max-age=15552000; includeSubDomains; preload",
+}
+_EDGE: Mapping[Edition, RawHeaders] = {
+    edition: (
+        (b"server", b"cloudflare"),
+        (b"cf-cache-status", b"DYNAMIC"),
+        (b"alt-svc", b'h3=":443"; ma=86400'),
+        (b"referrer-policy", b"strict-origin-when-cross-origin"),
+        (b"strict-transport-security", transport),
+        (b"x-content-type-options", b"nosniff"),
+    )
+    for edition, transport in _TRANSPORT.items()
+}
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
@@ -47,7 +55,7 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
         date_header(site.now),
         *(limits_left(site) if site.standings else _unlimited(site)),
         (b"cf-ray", f"{hex_digits(site.identity, 16, 'cf-ray')}-FRA".encode()),
-        *_EDGE,
+        *_EDGE[site.edition],
     )
 
 
