@@ -58,9 +58,9 @@ def _raw_json(body: Body, family: Family) -> Rejection | None:
     return _exclusive("reasoning_format", "response_format", body.get("reasoning_format") == "raw" and _is_json(body))
 
 
-def _tools_and_json(body: Body, family: Family) -> Rejection | None:
-    # Recorded: '"tools" is incompatible with "response_format"'.
-    return _exclusive("tools", "response_format", bool(body.get("tools")) and _is_json(body))
+def _tools_and_form(body: Body, family: Family) -> Rejection | None:
+    # Recorded: '"tools" is incompatible with "response_format"'; reported of any form, that of plain text too.
+    return _exclusive("tools", "response_format", bool(body.get("tools")) and body.get("response_format") is not None)
 
 
 def _two_limits(body: Body, family: Family) -> Rejection | None:
@@ -82,7 +82,7 @@ _Conflict = Callable[[Body, Family], Rejection | None]
 _DOCUMENTED: tuple[_Conflict, ...] = (_rivals_without_logprobs, _raw_json)
 _CONFLICTS: dict[Edition, tuple[_Conflict, ...]] = {
     "documented": _DOCUMENTED,
-    "observed": (*_DOCUMENTED, _tools_and_json, _two_limits, _thoughtless),
+    "observed": (*_DOCUMENTED, _tools_and_form, _two_limits, _thoughtless),
 }
 
 
