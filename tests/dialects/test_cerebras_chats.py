@@ -492,6 +492,18 @@ def test_todays_models_stream_a_call_in_fragments_as_recorded() -> None:
     assert parts(stream)[-1] == {"delta": {}, "finish_reason": "tool_calls", "index": 0}
 
 
+def test_todays_plain_calls_have_their_id_last_as_recorded() -> None:
+    calls = message(chat(GLM, tools=TOOLS, disable_reasoning=True))["tool_calls"]
+    assert [list(call) for call in calls] == [["function", "type", "id"]] * 2
+
+
+def test_glm_streams_its_calls_whole_after_its_thoughts_as_recorded() -> None:
+    *thoughts, calls, end = parts(chat(GLM, edition="observed", tools=TOOLS, stream=True))
+    assert {tuple(part["delta"]) for part in thoughts} == {("role",), ("reasoning",)}
+    assert [piece["function"]["arguments"] for piece in calls["delta"]["tool_calls"]] == ['{"city": "Oslo"}'] * 2
+    assert end == {"delta": {}, "finish_reason": "tool_calls", "index": 0}
+
+
 @pytest.mark.parametrize(
     "model, edition",
     [(LLAMA, "documented"), (LLAMA, "observed"), ("qwen-3-coder-480b", "observed"), ("my-own-model", "documented")],

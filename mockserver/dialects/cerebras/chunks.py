@@ -91,7 +91,7 @@ def _token_frames(
 def _call_frames(telling: _Telling) -> Iterator[Frames]:
     """The calls: a name and then its arguments token by token, or all of them in one chunk."""
     choice, style = telling.choice, telling.style
-    if choice.calls and style.era == "documented":
+    if choice.calls and style.whole_calls:
         whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
         said = sum(call.steps for call in choice.calls)
         yield Frames(_events(telling, {"tool_calls": whole}), (choice.last_step,), (said,))

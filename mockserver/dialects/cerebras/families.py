@@ -25,6 +25,7 @@ class Family(NamedTuple):
     - `stops_thinking`: whether it can be asked not to think at all.
     - `shown`: where its thoughts are told unless the request says; `tags` stand around them within the content.
     - `details` are those that its usage tells of a completion; with `sees` it takes images, None where nobody knows.
+    - With `whole_calls` a stream tells all calls in one chunk today too.
     - `era`: the edition whose time its answers were recorded in, None for a model that may be of any.
     """
 
@@ -35,6 +36,7 @@ class Family(NamedTuple):
     tags: tuple[str, str] = ("<think>\n", "\n</think>\n\n")
     details: tuple[str, ...] = ()
     sees: bool | None = False
+    whole_calls: bool = False
     era: Edition | None = None
 
 
@@ -45,7 +47,7 @@ _ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
 _FAMILIES: Mapping[str, Family] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
     "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, era="observed"),
-    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, era="observed"),
+    "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
     # Recorded: it does not think unless it is asked to.
     "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True, era="observed"),

@@ -11,13 +11,18 @@ from mockserver.dialects.cerebras.families import Family, Shown
 class Style(NamedTuple):
     """The family of the model, where its thoughts are told, the time of its answers, and the one whose calls it names.
 
-    Until 2025 (documented) a stream told all calls at once, and usage and times stood in another order (recorded).
+    Until 2025 (documented) a stream told all calls at once, and calls, usage and times had another order (recorded).
     """
 
     family: Family
     shown: Shown
     era: Edition
     identity: int
+
+    @property
+    def whole_calls(self) -> bool:
+        """Whether a stream tells all calls in one chunk, not in fragments."""
+        return self.family.whole_calls or self.era == "documented"
 
     def tags(self, choice: Choice) -> tuple[str, str]:
         """What stands before and behind the thoughts within the content; nothing ends those that are cut short."""
@@ -43,7 +48,9 @@ class Style(NamedTuple):
 
     def _call(self, choice: Choice, place: int, call: ToolCall) -> dict[str, Any]:
         function = {"name": call.name, "arguments": call.arguments}
-        return {"id": self._id(choice, place), "type": "function", "function": function}
+        if self.era == "documented":
+            return {"id": self._id(choice, place), "type": "function", "function": function}
+        return {"function": function, "type": "function", "id": self._id(choice, place)}
 
     def fragment(self, choice: Choice, place: int, arguments: str) -> dict[str, Any]:
         """The first fragment of a call in a stream, or all of it; the order of its keys is its own (recorded)."""
