@@ -5,6 +5,7 @@ from mockserver.core.failures import Rejection
 from mockserver.core.generation import ToolChoice
 from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.refusals import refused
+from mockserver.dialects.cerebras.strictness import parameters_fault
 from mockserver.dialects.openai_style.tools import function_tools, tool_choice, unknown_tool
 
 
@@ -30,11 +31,20 @@ def _tools_fault(body: Body, edition: Edition) -> Rejection | None:
             "tools",
         )
     for place, function in enumerate(functions):
-        if function.get("parameters"):
-            # Loaded with the first tool: most servers are never offered one.
-            from mockserver.generation.arguments import arguments_fault
-
-            reason = arguments_fault(function["parameters"])
-            if reason:
-                return refused(f"tools.{place}.function.parameters {reason}", "tools")
+        reason = _parameters_fault(place, function, edition)
+        if reason:
+            return refused(reason, "tools")
     return None
+
+
+def _parameters_fault(place: int, function: Body, edition: Edition) -> str | None:
+    if not function.get("parameters"):
+        return None
+    unsupported = parameters_fault(function["parameters"], strict=bool(function.get("strict")))
+    if unsupported and edition == "observed":
+        return unsupported
+    # Loaded with the first tool: most servers are never offered one.
+    from mockserver.generation.arguments import arguments_fault
+
+    reason = arguments_fault(function["parameters"])
+    return f"tools.{place}.function.parameters {reason}" if reason else None
