@@ -392,6 +392,7 @@ def test_a_harder_effort_thinks_more_and_a_budget_caps_it() -> None:
     for budget in (1, 20, 100):
         capped = message(today(GLM, reasoning_effort="high", reasoning_budget=budget))
         assert len(tokens.encode(capped["reasoning"])) == budget
+    assert message(today(GLM, reasoning_budget=-1)) == message(today(GLM))
 
 
 def test_a_budget_leaves_the_rest_of_the_limit_to_what_is_said() -> None:

@@ -112,7 +112,7 @@ def in_one_message(rejection: Rejection) -> Rejection:
     first = rejection.violations[0]
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.
-        return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: {first.found}", first.field)
+        return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
     wording = _WORDINGS.get(first.rule)
     # What is no JSON has a place, but no field.
     field = first.field if first.rule != "json" else ""

@@ -36,7 +36,9 @@ class Reasoning(NamedTuple):
 
 def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
     """What a valid body says of thinking to a model of that name."""
-    budget = None if body.get("reasoning_budget") is None else int(body["reasoning_budget"])
+    asked = body.get("reasoning_budget")
+    # "`-1` means the model reasons without a budget limit."
+    budget = None if asked is None or asked < 0 else int(asked)
     thinks = _thinks(body, name) and budget != 0
     # "Setting it to [...] false returns empty <think></think> tags."
     emptied = not thinks and mind_of(name) != "plain" and _told(body).get("enable_thinking") is False
