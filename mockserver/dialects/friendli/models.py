@@ -1,8 +1,10 @@
 """The models of the hosted endpoints, `GET /serverless/v1/models`, and a container's `GET /health`.
 
-Windows, vocabularies and prices are the models' usual ones: the vendor states them nowhere but in this very call.
+Windows, prices and controls of thinking are those that the vendor's people copied from this very call in 2026, for the
+models that they named; of the others, and all vocabularies, the usual ones.
 """
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 from mockserver.core.calls import Call
@@ -10,9 +12,23 @@ from mockserver.core.dialects import Model, Site
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 
+_TOGGLE: Mapping[str, object] = {"type": "toggle"}
+
+
+def _efforts(*words: str) -> Mapping[str, object]:
+    return {"type": "effort", "values": words}
+
+
+def _budget(most: int) -> Mapping[str, object]:
+    """A budget of so many tokens; -1 is no limit."""
+    return {"type": "budget_tokens", "min": -1, "max": most}
+
 
 class _Row(NamedTuple):
-    """A model: window and longest answer in tokens, prices in US dollars for a million tokens."""
+    """A model: window and longest answer in tokens, prices in US dollars for a million tokens.
+
+    `controls` are what its thinking is controlled by, if it thinks.
+    """
 
     id: str
     context: int
@@ -22,21 +38,34 @@ class _Row(NamedTuple):
     output_price: float
     reasoning: bool = False
     served_since: int = 1_740_000_000
+    cache_price: float | None = None
+    controls: tuple[Mapping[str, object], ...] = (_TOGGLE,)
 
 
 _CATALOGUE = (
-    _Row("zai-org/GLM-5.3", 202_752, 65_536, 154_880, 1.0, 3.2, True, 1_783_000_000),
-    _Row("zai-org/GLM-5.2", 202_752, 65_536, 154_880, 1.0, 3.2, True, 1_778_000_000),
-    _Row("zai-org/GLM-5", 202_752, 65_536, 154_880, 1.0, 3.2, True, 1_770_800_000),
+    _Row(
+        "zai-org/GLM-5.3", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_783_000_000, 0.26,
+        (_efforts("low", "high", "max"), _TOGGLE, _budget(1_048_576)),
+    ),
+    _Row(
+        "zai-org/GLM-5.2", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_778_000_000, 0.26,
+        (_efforts("high", "max"), _TOGGLE),
+    ),
+    _Row("zai-org/GLM-5", 202_752, 202_752, 154_880, 1.0, 3.2, True, 1_770_800_000, 0.5),
     _Row("zai-org/GLM-4.7", 202_752, 65_536, 151_552, 0.6, 2.2, True, 1_766_400_000),
-    _Row("MiniMaxAI/MiniMax-M2.5", 196_608, 65_536, 200_064, 0.3, 1.2, True, 1_770_900_000),
+    _Row(
+        "MiniMaxAI/MiniMax-M2.5", 196_608, 196_608, 200_064, 0.3, 1.2, True, 1_770_900_000, 0.06, (_budget(196_608),)
+    ),
     _Row("MiniMaxAI/MiniMax-M2.1", 196_608, 65_536, 200_064, 0.3, 1.2, True, 1_766_500_000),
-    _Row("LGAI-EXAONE/K-EXAONE-236B-A23B", 262_144, 65_536, 153_600, 0.2, 0.8, True, 1_767_200_000),
-    _Row("deepseek-ai/DeepSeek-V3.2", 163_840, 65_536, 129_280, 0.5, 1.5, True, 1_764_600_000),
+    _Row("LGAI-EXAONE/K-EXAONE-236B-A23B", 262_144, 262_144, 153_600, 0.2, 0.8, True, 1_767_200_000, 0.1),
+    _Row(
+        "deepseek-ai/DeepSeek-V3.2", 163_840, 163_840, 129_280, 0.5, 1.5, True, 1_764_600_000, 0.25,
+        (_TOGGLE, _budget(163_840)),
+    ),
     _Row("Qwen/Qwen3-235B-A22B-Instruct-2507", 262_144, 65_536, 151_936, 0.2, 0.8, False, 1_753_200_000),
     _Row("meta-llama/Llama-3.3-70B-Instruct", 131_072, 65_536, 128_256, 0.6, 0.6),
     _Row("meta-llama/Llama-3.1-8B-Instruct", 131_072, 65_536, 128_256, 0.1, 0.1),
-)
+)  # fmt: skip
 # The codes of the page's time; today's list does not have them.
 _RETIRED = (
     _Row("meta-llama-3.1-8b-instruct", 131_072, 65_536, 128_256, 0.1, 0.1),
@@ -101,7 +130,7 @@ def _item(model: Model) -> dict[str, object]:
         "description": f"{model.id}, simulated",
         "deprecation_date": None,
         "reasoning": row.reasoning,
-        "reasoning_options": [{"type": "toggle"}] if row.reasoning else None,
+        "reasoning_options": row.controls if row.reasoning else None,
         "input_modalities": ["text"],
         "output_modalities": ["text"],
         "interleaved": "reasoning_content" if row.reasoning else False,
@@ -119,7 +148,7 @@ def _pricing(row: _Row) -> dict[str, str | None]:
         "output": earned,
         "prompt": paid,
         "completion": earned,
-        "input_cache_read": None,
+        "input_cache_read": None if row.cache_price is None else _per_token(row.cache_price),
         "cache_write": None,
         "audio_minute": None,
     }
