@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.namespaces import Namespace
 from tests.support.asking import ask
 
 # Prompts of so many characters each, all different.
@@ -45,3 +46,26 @@ def test_long_prompts_are_not_kept(kind: str) -> None:
         tracemalloc.stop()
     assert statuses == {200}
     assert kept < COUNT * LENGTH / 4
+
+
+def test_long_embeddings_are_not_kept() -> None:
+    def embed(number: int) -> int:
+        body = {"model": "Qwen3-Embedding-8B", "input": [f"{number}", f"{number} more"]}
+        return len(ask("ovms", body, path="/v3/embeddings").body)
+
+    embed(0)
+    tracemalloc.start()
+    try:
+        length = sum(map(embed, range(1, COUNT)))
+        gc.collect()
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < length / 4
+
+
+def test_a_journal_of_embeddings_stays_within_its_bytes() -> None:
+    space = Namespace("")
+    answer = ask("ovms", {"model": "bge-large", "input": ["Tides"] * 50}, path="/v3/embeddings")
+    noted = space.journal.open("", "/v3/embeddings", answer.plan.visit.call, answer.plan)
+    assert len(answer.body) < noted.weight < 1.1 * len(answer.body)

@@ -15,8 +15,9 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _MOST = 512
-# Answers of more tokens, and calls of more bytes, are not worth the room.
+# Answers of more tokens, those without any of more bytes, and calls of more bytes, are not worth the room.
 LONGEST_ANSWER = 1_024
+LONGEST_BODY = 32_768
 LONGEST_CALL = 16_384
 
 

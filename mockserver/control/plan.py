@@ -40,6 +40,9 @@ from mockserver.latency.pace import delayed, instant, pace
 _USUAL_ANSWER = 512
 # How many times as long a word takes that is weighed against those before it.
 _CARE = 4
+# What it takes to embed a text where nothing is said: so much for each of its tokens, and for the text itself.
+_READ_TOKEN = 2
+_READ_TEXT = 128
 
 
 class Plan(NamedTuple):
@@ -94,8 +97,11 @@ class Question(NamedTuple):
     @property
     def weight(self) -> int:
         """How much there may be to say, in tokens, each of them counted once more for every rival that is shown, and
-        several times where controls of sampling touch the words; those of an echoed prompt are said too."""
+        several times where controls of sampling touch the words; those of an echoed prompt are said too. What says
+        nothing weighs as much as is read."""
         request, limits = self.request, self.request.limits
+        if not request.n:
+            return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
         most = limits.max_tokens
         if most is None:
             words = max((brief(prompt.topic).words or 0 for prompt in request.prompts), default=0)

@@ -8,7 +8,7 @@ machine. What a text means beyond its terms, nothing here knows.
 
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b, shake_128
 from math import sqrt
@@ -24,6 +24,8 @@ _CONCEPT = 1.5
 # How much of an embedding comes from the text as a whole, beside a single term.
 _OWN = 0.35
 _NUMBER = re.compile(r"\d+")
+# So many characters are looked through at a time: some milliseconds' work at the most.
+_STRETCH = 8_192
 _DRAWN = Struct(f"<{_REACH}I")
 
 
@@ -50,7 +52,22 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
 def _terms_of(text: str) -> frozenset[str]:
     """What a text speaks of, without the words that every text has."""
     stopwords = frozenset(corpus.language(brief(text).language).get("stopwords", ()))
-    return terms(text, stopwords) | frozenset(_NUMBER.findall(text))
+    found: set[str] = set()
+    for stretch in _stretches(text):
+        found |= terms(stretch, stopwords)
+        found.update(_NUMBER.findall(stretch))
+    return frozenset(found)
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """The text in parts that end in a blank: a pattern that looks through all of a long one holds up every thread."""
+    start = 0
+    while len(text) - start > _STRETCH:
+        blank = text.rfind(" ", start, start + _STRETCH)
+        end = start + _STRETCH if blank < 0 else blank + 1
+        yield text[start:end]
+        start = end
+    yield text[start:]
 
 
 def _own_point(text: str, size: int, key: int) -> list[float]:

@@ -140,3 +140,21 @@ def test_what_a_header_wishes_for_is_done_each_time(header: dict[str, str]) -> N
 )
 def test_a_long_answer_is_not_made_while_all_others_wait(fields: dict[str, object], long: bool) -> None:
     assert decide(hear(fresh_call(None, **fields), LANDING, QUIET), Namespace(""), 0.0).takes_long is long
+
+
+@pytest.mark.parametrize(
+    "fields, long",
+    [
+        ({"input": "Tides"}, False),
+        ({"input": ["Tides"] * 10}, False),
+        ({"input": ["Tides"] * 20}, True),
+        ({"input": "Tides rise. " * 500}, True),
+        ({"model": "bge-reranker", "query": "Tides", "documents": ["Tides rise. " * 80_000]}, True),
+    ],
+)
+def test_texts_are_not_embedded_while_all_others_wait(fields: dict[str, object], long: bool) -> None:
+    path = "/v3/embeddings" if "input" in fields else "/v3/rerank"
+    landing = Router(load_dialects(), QUIET).find("POST", f"/ovms{path}")
+    assert landing is not None
+    call = fresh_call(None, **{"model": "bge-large", **fields})._replace(path=path)
+    assert decide(hear(call, landing, QUIET), Namespace(""), 0.0).takes_long is long

@@ -13,7 +13,7 @@ from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overr
 from mockserver.control.deciding.fulfilling import fulfil
 from mockserver.control.faults import wished
 from mockserver.control.load import Slots
-from mockserver.control.memory import LONGEST_ANSWER, LONGEST_CALL, Memory
+from mockserver.control.memory import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Plan, Question
 from mockserver.control.quotas.desk import Ticket
@@ -144,6 +144,8 @@ def _remember(plan: Plan) -> None:
     route, settings = visit.landing.route, visit.settings
     steady = settings.ids != "unique" and not settings.fault and (route is None or not route.faults)
     if not steady or plan.generation is None or _tokens(plan) > LONGEST_ANSWER:
+        return
+    if not plan.generation.choices and plan.timeline.held > LONGEST_BODY:
         return
     if len(visit.call.body) <= LONGEST_CALL:
         _planned.keep(_key(visit.call, visit.landing), plan)

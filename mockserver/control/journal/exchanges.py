@@ -66,9 +66,12 @@ class Exchange:
     def weight(self) -> int:
         """What it takes in memory, roughly, in bytes."""
         weight = len(self.call.body) + _OWN_WEIGHT
-        generation = self.plan.generation if self.plan is not None else None
-        if generation is None:
+        if self.plan is None or self.plan.generation is None:
             return weight
+        generation = self.plan.generation
+        if not generation.choices:
+            # Embeddings are many times as long as the texts, and count no tokens.
+            return weight + self.plan.timeline.held
         rivals = generation.request.output.logprobs
         if rivals is not None:
             positions = sum(len(choice.positions) + len(choice.echo_positions) for choice in generation.choices)

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from struct import pack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from mockserver.core.generation import Generation, GenerationRequest, Limits
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import text_prompts
@@ -32,10 +34,11 @@ def embedding_request(
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, wishes=form)
 
 
-def embeddings(generation: Generation) -> Iterator[list[float] | str]:
-    """An embedding for each text: its numbers, or in base64 these in single precision, the lowest byte first.
+def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
+    """An embedding for each text, as JSON: its numbers, or in base64 these in single precision, the lowest byte first.
 
-    No seed changes them: what one server has put into an index, another one finds there.
+    No seed changes them: what one server has put into an index, another one finds there. Each is written for itself:
+    to write a thousand at once would hold up every thread.
     """
     # Most servers are never asked for one.
     from mockserver.generation.embeddings import embed, shortened
@@ -45,7 +48,7 @@ def embeddings(generation: Generation) -> Iterator[list[float] | str]:
     for prompt in generation.request.prompts:
         made = embed(prompt.text, form.size, key)
         told = made if form.dimensions is None else shortened(made, form.dimensions)
-        yield _base64(told) if form.base64 else told.tolist()
+        yield orjson.Fragment(orjson.dumps(_base64(told) if form.base64 else told.tolist()))
 
 
 def _base64(embedding: "array[float]") -> str:
