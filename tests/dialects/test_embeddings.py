@@ -114,6 +114,7 @@ def test_base64_is_the_same_numbers_in_single_precision() -> None:
         ("BAAI/bge-large-en-v1.5", 1024),
         ("bge-base-en", 768),
         ("all-MiniLM-L6-v2", 384),
+        ("sentence-transformers/all-distilroberta-v1", 768),
         ("Qwen/Qwen3-Embedding-0.6B", 1024),
         ("Qwen/Qwen3-Embedding-8B-int8", 4096),
     ],
@@ -131,6 +132,11 @@ def test_a_models_name_says_how_long_its_vectors_are(model: str, size: int) -> N
         ({"input": 7}, "input should be string, array of strings or array of integers"),
         ({"input": [None]}, "every element in input array should be either string or int"),
         ({"input": ["a", 7]}, "input must be homogeneous"),
+        ({"input": ["a", 7, None]}, "input must be homogeneous"),
+        ({"input": [[7], "a"]}, "input must be homogeneous"),
+        ({"input": [[7, "a"]]}, "input must be homogeneous"),
+        ({"input": [[7, 2**31]]}, "input must be homogeneous"),
+        ({"input": [7, True]}, "every element in input array should be either string or int"),
         ({"input": "a", "encoding_format": 7}, "encoding_format should be string"),
         ({"input": "a", "encoding_format": "hex"}, "encoding_format should either base64 or float"),
         ({"input": "word " * 9000}, "Input length 9003 longer than allowed 8192"),
@@ -139,11 +145,13 @@ def test_a_models_name_says_how_long_its_vectors_are(model: str, size: int) -> N
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_an_embeddings_graph_refuses_in_its_own_words(body: dict[str, Any], message: str, edition: Edition) -> None:
     refused = ask("ovms", {"model": EMBEDDERS["ovms"], **body}, path="/v3/embeddings", edition=edition)
-    assert (refused.status, refused.json()["error"]) == (400, NODE.format("EmbeddingsExecutor") + message)
+    node = {"documented": "EmbeddingsCalculator", "observed": "EmbeddingsExecutor"}[edition]
+    assert (refused.status, refused.json()["error"]) == (400, NODE.format(node) + message)
 
 
-def test_the_passage_that_answers_a_query_comes_first() -> None:
-    results = rank().json()["results"]
+@pytest.mark.parametrize("model", [RERANKER, "cross-encoder/msmarco-MiniLM-L6-en-de-v1"])
+def test_the_passage_that_answers_a_query_comes_first(model: str) -> None:
+    results = rank(model=model).json()["results"]
     assert results[0]["index"] == 1
     scores = [row["relevance_score"] for row in results]
     assert scores == sorted(scores, reverse=True)
@@ -168,6 +176,8 @@ def test_the_best_alone_are_told_with_their_texts_where_that_is_asked_for() -> N
         ({"documents": [{"text": "a"}]}, "document title field is missing"),
         ({"documents": [{"title": "a", "text": 7}]}, "document text field have to be string"),
         ({"documents": [{"title": "a", "text": "b"}], "return_documents": True}, "document map not supported"),
+        ({"documents": [{"text": "a"}, "a"]}, "document title field is missing"),
+        ({"top_n": 2**31}, "top_n accepts integer values"),
         ({"top_n": "a"}, "top_n accepts integer values"),
         ({"rank_fields": "a"}, "rank_fields is not an array"),
         ({"rank_fields": [7]}, "rank_fields array element is not a string"),
@@ -175,9 +185,26 @@ def test_the_best_alone_are_told_with_their_texts_where_that_is_asked_for() -> N
         ({"max_chunks_per_doc": 1.5}, "max_chunks_per_doc accepts integer values"),
     ],
 )
-def test_a_rerankers_graph_refuses_in_its_own_words(more: dict[str, Any], message: str) -> None:
-    refused = rank(**more)
-    assert (refused.status, refused.json()["error"]) == (400, NODE.format("RerankExecutor") + message)
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_rerankers_graph_refuses_in_its_own_words(more: dict[str, Any], message: str, edition: Edition) -> None:
+    refused = rank(edition, **more)
+    node = {"documented": "RerankCalculator", "observed": "RerankExecutor"}[edition]
+    assert (refused.status, refused.json()["error"]) == (400, NODE.format(node) + message)
+
+
+def test_a_reranker_takes_ten_thousand_documents_and_fails_at_one_more() -> None:
+    assert rank(documents=["Tides"] * 10_000, top_n=1).status == 200
+    failed = rank(documents=["Tides"] * 10_001)
+    assert (failed.status, failed.json()["error"]) == (
+        400,
+        NODE.format("RerankCalculator").replace("INVALID_ARGUMENT", "INTERNAL")
+        + "Number of documents exceeds max_allowed_chunks",
+    )
+
+
+@pytest.mark.parametrize(("top", "told"), [(0, 0), (2, 2), (9, 3), (-1, 3)])
+def test_so_many_of_the_best_are_told(top: int, told: int) -> None:
+    assert len(rank(top_n=top).json()["results"]) == told
 
 
 @pytest.mark.parametrize(
@@ -185,11 +212,11 @@ def test_a_rerankers_graph_refuses_in_its_own_words(more: dict[str, Any], messag
     [
         ("llama3", "/v3/embeddings", NODE.format("LLMExecutor") + "Wrong endpoint. "),
         ("llama3", "/v3/rerank", NODE.format("LLMExecutor") + "Wrong endpoint. "),
-        (EMBEDDERS["ovms"], "/v3/completions", NODE.format("EmbeddingsExecutor") + "input field is required"),
-        (EMBEDDERS["ovms"], "/v3/chat/completions", NODE.format("EmbeddingsExecutor") + "input field is required"),
-        (EMBEDDERS["ovms"], "/v3/rerank", NODE.format("EmbeddingsExecutor") + "input field is required"),
-        (RERANKER, "/v3/completions", NODE.format("RerankExecutor") + "query field is missing in request"),
-        (RERANKER, "/v3/embeddings", NODE.format("RerankExecutor") + "query field is missing in request"),
+        (EMBEDDERS["ovms"], "/v3/completions", NODE.format("EmbeddingsCalculator") + "input field is required"),
+        (EMBEDDERS["ovms"], "/v3/chat/completions", NODE.format("EmbeddingsCalculator") + "input field is required"),
+        (EMBEDDERS["ovms"], "/v3/rerank", NODE.format("EmbeddingsCalculator") + "input field is required"),
+        (RERANKER, "/v3/completions", NODE.format("RerankCalculator") + "query field is missing in request"),
+        (RERANKER, "/v3/embeddings", NODE.format("RerankCalculator") + "query field is missing in request"),
     ],
 )
 def test_a_graph_that_is_asked_for_something_else_says_what_it_wants(model: str, path: str, message: str) -> None:

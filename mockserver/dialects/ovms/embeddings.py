@@ -12,11 +12,12 @@ from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.graphs import node_of
 from mockserver.dialects.ovms.headers import JSON
 from mockserver.dialects.ovms.paths import EMBEDDINGS_PATHS
 
 # How long the vectors of a model are, by its name; the first that is found counts.
-_SIZES = (("minilm|small", 384), ("base|nomic", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
+_SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
 _USUAL_SIZE = 1024
 # What a text may have, in tokens, and how many of them the tokenizer adds.
 _CONTEXT = 8_192
@@ -38,7 +39,7 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     if longest <= _CONTEXT:
         return request._replace(prompts=prompts)
     said = f"Input length {longest} longer than allowed {_CONTEXT}"
-    return graph_fault(said, kind=FailureKind.CONTEXT_LENGTH, node="EmbeddingsExecutor")
+    return graph_fault(said, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", site.edition))
 
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:

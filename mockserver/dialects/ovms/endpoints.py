@@ -64,11 +64,13 @@ def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Re
     if isinstance(admitted, Rejection):
         return admitted
     made = kind_of(admitted.fields["model"])
-    fault = wrong_endpoint(admitted, site.edition) if made != kind else fields_fault(admitted.fields, made)
+    fault = (
+        wrong_endpoint(admitted, site.edition) if made != kind else fields_fault(admitted.fields, made, site.edition)
+    )
     return fault or admitted.fields
 
 
 def wrong_endpoint(admitted: Admitted, edition: Edition) -> Rejection:
     """What a graph says that is asked for something else than it makes."""
-    fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]))
+    fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]), edition)
     return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)

@@ -7,10 +7,10 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.dialects.ovms.headers import JSON, STREAM
 
 
-def _graph_words(node: str) -> str:
+def _graph_words(node: str, status: str = "INVALID_ARGUMENT") -> str:
     """What the server puts before the message of a graph that fails; a space stands before the line end."""
     return (
-        "Mediapipe execution failed. MP status - INVALID_ARGUMENT: CalculatorGraph::Run() failed: \n"
+        f"Mediapipe execution failed. MP status - {status}: CalculatorGraph::Run() failed: \n"
         f'Calculator::Process() for node "{node}" failed: '
     )
 
@@ -22,10 +22,18 @@ _NOT_JSON = "The file is not valid json - "
 
 
 def graph_fault(
-    message: str, *, stream: bool = False, kind: FailureKind = FailureKind.INVALID_REQUEST, node: str = _NODE
+    message: str,
+    *,
+    stream: bool = False,
+    kind: FailureKind = FailureKind.INVALID_REQUEST,
+    node: str = _NODE,
+    status: str = "INVALID_ARGUMENT",
 ) -> Rejection:
-    """The refusal of a graph, in the words that the server wraps around the graph's own; `node` is its name there."""
-    return Rejection(kind, _graph_words(node) + message, streamed=stream)
+    """The refusal of a graph, in the words that the server wraps around the graph's own.
+
+    `node` is its name there, and `status` the class of its failure, of which HTTP's own status says nothing.
+    """
+    return Rejection(kind, _graph_words(node, status) + message, streamed=stream)
 
 
 def stream_error(status: int, body: object) -> bytes:

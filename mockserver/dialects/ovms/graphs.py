@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
+from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.dialects.ovms.errors import graph_fault
 
@@ -16,9 +17,11 @@ Kind = Literal["texts", "embeddings", "scores"]
 Fields = Mapping[str, Any]
 
 _NAMES: tuple[tuple[str, Kind], ...] = (
-    (r"rerank", "scores"),
-    (r"embed|(?<![a-z])(?:bge|gte|e5)-|minilm", "embeddings"),
+    (r"rerank|cross-encoder", "scores"),
+    (r"embed|(?<![a-z])(?:bge|gte|e5)-|minilm|sentence-transformers", "embeddings"),
 )
+# "max_allowed_chunks [...] default = 10000": no reranker takes more documents.
+_MOST_DOCUMENTS = 10_000
 
 
 @lru_cache(maxsize=256)
@@ -27,11 +30,25 @@ def kind_of(model: str) -> Kind:
     return next((kind for pattern, kind in _NAMES if re.search(pattern, model, re.IGNORECASE)), "texts")
 
 
-def fields_fault(fields: Fields, kind: Kind) -> Rejection | None:
+def node_of(kind: Kind, edition: Edition) -> str:
+    """What errors call the node of a graph that makes no texts: the older server's have no names but their kinds'."""
+    return _GRAPHS[kind].nodes[edition]
+
+
+def fields_fault(fields: Fields, kind: Kind, edition: Edition) -> Rejection | None:
     """Why a graph that makes no texts refuses a request; None where it does not, and for all that make texts."""
     graph = _GRAPHS.get(kind)
     fault = None if graph is None else graph.fault(fields)
-    return None if graph is None or fault is None else graph_fault(fault, node=graph.node)
+    return None if fault is None else graph_fault(fault, node=node_of(kind, edition))
+
+
+def too_many(fields: Fields, edition: Edition) -> Rejection | None:
+    """Why a reranker's graph fails at the texts of a request that it has read; tables it does not count."""
+    texts = sum(isinstance(document, str) for document in fields["documents"])
+    if texts <= _MOST_DOCUMENTS:
+        return None
+    said = "Number of documents exceeds max_allowed_chunks"
+    return graph_fault(said, node=node_of("scores", edition), status="INTERNAL")
 
 
 def embedding_fault(fields: Fields) -> str | None:
@@ -48,14 +65,23 @@ def embedding_fault(fields: Fields) -> str | None:
 def _input_fault(texts: object) -> str | None:
     if isinstance(texts, str):
         return None
-    if not isinstance(texts, list) or not texts:
+    if not isinstance(texts, list) or all(each == [] for each in texts):
         return "input should be string, array of strings or array of integers"
-    kinds = {type(each) for each in texts}
-    if kinds == {list} and all(each and {type(token) for token in each} == {int} for each in texts):
-        return None
-    if not kinds <= {str, int}:
+    faults = (_element_fault(each, type(texts[0])) for each in texts)
+    return next(filter(None, faults), None)
+
+
+def _element_fault(element: object, kind: type) -> str | None:
+    """What is wrong with a text, a token or a list of tokens where the first one was of a kind."""
+    if not isinstance(element, str | list) and not _is_int(element):
         return "every element in input array should be either string or int"
-    return "input must be homogeneous" if len(kinds) > 1 else None
+    alike = type(element) is kind and (not isinstance(element, list) or all(map(_is_int, element)))
+    return None if alike else "input must be homogeneous"
+
+
+def _is_int(value: object) -> bool:
+    """Whether a value is a whole number of 32 bits, as the server's parser means it."""
+    return type(value) is int and -(2**31) <= value < 2**31
 
 
 def scoring_fault(fields: Fields) -> str | None:
@@ -76,12 +102,16 @@ def _documents_fault(fields: Fields) -> str | None:
     documents = fields["documents"]
     if not isinstance(documents, list):
         return "documents is not an array"
-    kinds = {type(document) for document in documents}
-    if not kinds <= {str, dict}:
+    faults = (_document_fault(document, type(documents[0])) for document in documents)
+    return next(filter(None, faults), None)
+
+
+def _document_fault(document: object, kind: type) -> str | None:
+    if not isinstance(document, str | dict):
         return "documents array element is neither string nor object"
-    if len(kinds) > 1:
+    if type(document) is not kind:
         return "all documents have to be the same type (string or objects)"
-    return next(filter(None, map(_table_fault, documents)), None) if kinds == {dict} else None
+    return _table_fault(document) if isinstance(document, dict) else None
 
 
 def _table_fault(document: Fields) -> str | None:
@@ -101,7 +131,7 @@ def _optional(name: str, accepts: Callable[[Any], bool], message: str) -> Callab
 _SCORING_CHECKS: tuple[Callable[[Fields], str | None], ...] = (
     _query_fault,
     _documents_fault,
-    _optional("top_n", lambda value: type(value) is int, "top_n accepts integer values"),
+    _optional("top_n", _is_int, "top_n accepts integer values"),
     _optional("rank_fields", lambda value: isinstance(value, list), "rank_fields is not an array"),
     _optional(
         "rank_fields",
@@ -109,18 +139,18 @@ _SCORING_CHECKS: tuple[Callable[[Fields], str | None], ...] = (
         "rank_fields array element is not a string",
     ),
     _optional("return_documents", lambda value: isinstance(value, bool), "return_documents accepts boolean values"),
-    _optional("max_chunks_per_doc", lambda value: type(value) is int, "max_chunks_per_doc accepts integer values"),
+    _optional("max_chunks_per_doc", _is_int, "max_chunks_per_doc accepts integer values"),
 )
 
 
 class _Graph(NamedTuple):
-    """The node that a graph's errors name, and its checks."""
+    """What a graph's errors call its node, and its checks."""
 
-    node: str
+    nodes: Mapping[Edition, str]
     fault: Callable[[Fields], str | None]
 
 
 _GRAPHS: dict[Kind, _Graph] = {
-    "embeddings": _Graph("EmbeddingsExecutor", embedding_fault),
-    "scores": _Graph("RerankExecutor", scoring_fault),
+    "embeddings": _Graph({"documented": "EmbeddingsCalculator", "observed": "EmbeddingsExecutor"}, embedding_fault),
+    "scores": _Graph({"documented": "RerankCalculator", "observed": "RerankExecutor"}, scoring_fault),
 }

@@ -15,6 +15,7 @@ from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.fields import text_prompt
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.graphs import node_of, too_many
 from mockserver.dialects.ovms.headers import JSON
 from mockserver.dialects.ovms.paths import RERANK_PATHS
 
@@ -33,14 +34,18 @@ def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
     fields = enter_graph(call, site, RERANK_PATHS, "scores")
     if isinstance(fields, Rejection):
         return fields
+    failed = too_many(fields, site.edition)
+    if failed is not None:
+        return failed
     documents, returned = fields["documents"], fields.get("return_documents") is True
     if documents and isinstance(documents[0], Mapping):
         # "add support for document map": the server reads them, and scores none.
         if returned:
-            return graph_fault("document map not supported", node="RerankExecutor")
+            return graph_fault("document map not supported", node=node_of("scores", site.edition))
         documents = []
     top = fields.get("top_n")
-    wishes = _Wishes(len(documents) if top is None else max(top, 0), returned)
+    # Compared as a count of unsigned bits, a number below zero cuts nothing off.
+    wishes = _Wishes(len(documents) if top is None or top < 0 else top, returned)
     prompts = tuple(map(text_prompt, (fields["query"], *documents)))
     return GenerationRequest(fields["model"], prompts, n=0, wishes=wishes)
 
