@@ -196,7 +196,8 @@ def _fits(fault: Fault, heard: Question | Plan) -> bool:
         return False
     if isinstance(heard, Question):
         request = heard.request
-        return (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
+        says = heard.speaks or kind.says is None
+        return says and (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
     return not kind.streams and kind.says is None
 
 

@@ -95,12 +95,17 @@ class Question(NamedTuple):
         return self._replace(visit=visit._replace(call=call, site=site))
 
     @property
+    def speaks(self) -> bool:
+        """Whether a model says something in answer to it, and does not only read."""
+        return self.request.speaks
+
+    @property
     def weight(self) -> int:
         """How much there may be to say, in tokens, each of them counted once more for every rival that is shown, and
         several times where controls of sampling touch the words; those of an echoed prompt are said too. What says
         nothing weighs as much as is read."""
         request, limits = self.request, self.request.limits
-        if not request.n:
+        if not request.speaks:
             return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
         most = limits.max_tokens
         if most is None:

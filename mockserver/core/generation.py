@@ -150,6 +150,11 @@ class GenerationRequest(NamedTuple):
     wishes: object = None
 
     @property
+    def speaks(self) -> bool:
+        """Whether the model says anything."""
+        return self.n > 0
+
+    @property
     def prompt_tokens(self) -> int:
         """What the prompts count together, in tokens."""
         return sum(prompt.token_count for prompt in self.prompts)

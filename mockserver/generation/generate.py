@@ -59,7 +59,7 @@ class _Draft(NamedTuple):
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
     """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
-    if not request.n:
+    if not request.speaks:
         return silent(request, seed)
     names = [name_of(prompt.text) for prompt in request.prompts]
     # A schema may be long: it is written out once.

@@ -263,6 +263,35 @@ def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
         ask("cerebras", path="/v1/tcp_warming", headers={"x-mockserver-reply": "words"})
 
 
+EMBED = {"model": "bge-large", "input": "Tides"}
+
+
+def test_words_are_not_spent_on_a_model_that_embeds() -> None:
+    here = space({"name": "script", "script": ["first", "second"]}, {"match": {"dialect": "ovms"}, "reply": "any"})
+    assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).plan.rule is None
+    assert [text(here), text(here)] == ["first", "second"]
+    with pytest.raises(WishError, match="only a body can be given"):
+        ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-reply": "words"})
+
+
+def test_a_body_and_what_decorates_are_given_to_a_model_that_embeds() -> None:
+    here = space({"match": {"operation": "embeddings"}, "replies": [{"body": {"data": []}}, {"headers": {"x-a": "b"}}]})
+    assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).json() == {"data": []}
+    assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).headers["x-a"] == "b"
+
+
+def test_a_miss_says_that_words_are_for_models_that_speak() -> None:
+    refused = ask("ovms", EMBED, path="/v3/embeddings", namespace=space({"name": "hello", "reply": "words"}))
+    [near] = refused.plan.nearest or ()
+    assert (near.name, [each.field for each in near.differences]) == ("hello", ["operation"])
+
+
+@pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.says is not None])
+def test_a_fault_of_what_is_said_cannot_strike_a_model_that_embeds(kind: str) -> None:
+    with pytest.raises(WishError, match=r"strikes (what a model says|tool calls)"):
+        ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-fault": f"{{ kind = '{kind}' }}"})
+
+
 def test_the_rule_stands_in_a_header_unless_the_server_is_strict() -> None:
     here = space({"name": "größe 1", "reply": "x"})
     assert cerebras(here).headers["x-mockserver-rule"] == "gr\\xf6\\xdfe 1"

@@ -65,22 +65,24 @@ def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, st
     What the vendor refuses stays refused. Raises WishError when the request's own header cannot be obeyed.
     """
     asks = isinstance(heard, Question)
+    # Words are for a model that speaks, not for one that embeds texts.
+    fits = None if isinstance(heard, Question) and heard.speaks else _fits_body
     if isinstance(heard, Plan) and heard.rejection is not None:
         return Chosen(facts)
     wish = wished_reply(heard.visit.call.headers)
     if wish is not None:
-        if not asks and not _fits_body(wish):
-            raise WishError("X-Mockserver-Reply: no model answers here; only a body can be given")
+        if fits is not None and not fits(wish):
+            raise WishError("X-Mockserver-Reply: no model speaks here; only a body can be given")
         return Chosen(facts, prepared=wish)
     book = namespace.stubs
     if book.is_empty(standing):
         # Where only stubs may answer, none at all matches nothing either.
         return Chosen(facts, nearest=() if asks and heard.visit.settings.unmatched == "refuse" else None)
     try:
-        found = book.take(facts, standing, None if asks else _fits_body)
+        found = book.take(facts, standing, fits)
         if found is not None:
             return Chosen(facts, found.stub.name, found.prepared)
-        return Chosen(facts, nearest=book.explain(facts, standing) if asks else None)
+        return Chosen(facts, nearest=book.explain(facts, standing, fits) if asks else None)
     except HandlerError as error:
         return Chosen(facts, trouble=str(error))
 
@@ -100,8 +102,8 @@ def check_faults(prepared: Prepared, heard: Question | Plan, by: str) -> None:
         kind = FAULTS[fault.kind]
         if kind.streams and not streamed:
             raise WishError(f"{by}: {fault.kind!r} strikes streams, and this request asks for none")
-        if kind.says is not None and not isinstance(heard, Question):
-            raise WishError(f"{by}: {fault.kind!r} strikes what a model says, and no model answers here")
+        if kind.says is not None and not (isinstance(heard, Question) and heard.speaks):
+            raise WishError(f"{by}: {fault.kind!r} strikes what a model says, and no model speaks here")
 
 
 def wished_reply(headers: Headers) -> Prepared | None:
@@ -124,6 +126,6 @@ def _decoded(text: str) -> str:
 
 
 def _fits_body(prepared: Prepared) -> bool:
-    """Whether an answer can be given where no model answers: words cannot."""
+    """Whether an answer can be given where no model speaks: words cannot."""
     content: Any = prepared.content
     return content is None or isinstance(content, Raw)

@@ -47,6 +47,10 @@ class Prepared(NamedTuple):
     template: Mapping[str, Any] | None = None
 
 
+# Whether an answer can be given to a request at all.
+Fits = Callable[[Prepared], bool]
+
+
 class Step(NamedTuple):
     """An answer, and what a request has to be for it beside what the whole stub asks."""
 
@@ -181,9 +185,7 @@ class StubBook:
         """Whether there is no stub at all."""
         return not self._added and not standing
 
-    def take(
-        self, facts: Facts, standing: Sequence[Stub] = (), fits: Callable[[Prepared], bool] | None = None
-    ) -> Found | None:
+    def take(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> Found | None:
         """The answer to a request, counted as used: that of the first stub which matches and is not used up.
 
         What does not fit is passed over. Raises HandlerError when a function of the user's fails.
@@ -198,10 +200,12 @@ class StubBook:
                     return Found(stub, step.prepared)
         return None
 
-    def explain(self, facts: Facts, standing: Sequence[Stub] = (), most: int = _NEAREST) -> tuple[Near, ...]:
+    def explain(
+        self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
+    ) -> tuple[Near, ...]:
         """Why no stub matches a request: the stubs that come nearest, and where it differs from what they want."""
         nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
-        return tuple(Near(stub.name, self._differences(stub, facts)) for _, stub in nearest)
+        return tuple(Near(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
 
     def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[tuple[bool, int], Stub]]:
         """The stubs that may be among those which come nearest, each with how far it is from doing so."""
@@ -240,12 +244,14 @@ class StubBook:
                 kept = self._ordered = (standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
         return kept[1]
 
-    def _differences(self, stub: Stub, facts: Facts) -> tuple[Difference, ...]:
+    def _differences(self, stub: Stub, facts: Facts, fits: Fits | None = None) -> tuple[Difference, ...]:
         used = self._used.get(stub.name, 0)
         step = stub.step(used)
         found = _differing(stub.criteria, facts)
         if step is None:
             return (*found, Difference("times", f"{_times(stub.most)} at the most", f"one more after {_times(used)}"))
+        if fits is not None and not fits(step.prepared):
+            found = (*found, Difference("operation", "one whose model speaks, for the words of this reply", "another"))
         return (
             *found,
             *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
