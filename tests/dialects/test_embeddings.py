@@ -2,12 +2,14 @@
 
 import base64
 import struct
+from array import array
 from typing import Any
 
 import pytest
 
 from mockserver.control.settings import Settings
 from mockserver.core.dialects import EDITIONS, Edition
+from mockserver.generation.embeddings import likeness
 from tests.support.asking import FROZEN, Answer, ask
 from tests.support.questions import EMBEDDERS
 
@@ -123,6 +125,19 @@ def test_a_models_name_says_how_long_its_vectors_are(model: str, size: int) -> N
     answer = ask("ovms", {"model": model, "input": [[3, 4], [5]]}, path="/v3/embeddings")
     assert [len(row["embedding"]) for row in answer.json()["data"]] == [size, size]
     assert answer.json()["usage"] == {"prompt_tokens": 3, "total_tokens": 3}
+
+
+def test_tokens_that_nobody_here_knows_tell_texts_apart_all_the_same() -> None:
+    one, near, far = rows("ovms", [[70_001, 70_002, 70_003], [70_001, 70_002, 70_004], [80_001, 80_002, 80_003]])
+    assert 1 > likeness(array("f", one), array("f", near)) > likeness(array("f", one), array("f", far)) + 0.2
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_of_equal_keys_the_first_counts(edition: Edition) -> None:
+    body = b'{"model": "bge-large", "input": ["a", "b"], "input": "c"}'
+    assert len(ask("ovms", body, path="/v3/embeddings", edition=edition).json()["data"]) == 2
+    body = b'{"model": "bge-reranker", "query": "q", "documents": ["a", "b"], "documents": []}'
+    assert len(ask("ovms", body, path="/v3/rerank", edition=edition).json()["results"]) == 2
 
 
 @pytest.mark.parametrize(

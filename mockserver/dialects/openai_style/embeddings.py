@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 
-from mockserver.core.generation import Generation, GenerationRequest, Limits
+from mockserver.core.generation import Generation, GenerationRequest, Limits, Prompt
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import text_prompts
+from mockserver.generation import tokens
 
 if TYPE_CHECKING:
     from array import array
@@ -46,9 +47,15 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     form: Any = generation.request.wishes
     key = derive(0, "embedding", form.space)
     for prompt in generation.request.prompts:
-        made = embed(prompt.text, form.size, key)
+        made = embed(_text(prompt), form.size, key)
         told = made if form.dimensions is None else shortened(made, form.dimensions)
         yield orjson.Fragment(orjson.dumps(_base64(told) if form.base64 else told.tolist()))
+
+
+def _text(prompt: Prompt) -> str:
+    """What is embedded of a prompt: tokens of another vocabulary than ours stand there as their numbers."""
+    strange = [token for token in prompt.ids if not 0 <= token < tokens.VOCABULARY_SIZE]
+    return " ".join([prompt.text, *map(str, strange)])
 
 
 def _base64(embedding: "array[float]") -> str:

@@ -19,7 +19,8 @@ _FIELDS = (
     "logprobs", "echo", "n", "best_of", "temperature", "top_p", "top_k", "min_p", "seed", "frequency_penalty",
     "presence_penalty", "repetition_penalty", "length_penalty", "diversity_penalty", "num_assistant_tokens",
     "assistant_confidence_threshold", "skip_special_tokens", "include_usage", "response_format", "messages", "tools",
-    "tool_choice", "max_completion_tokens", "chat_template_kwargs",
+    "tool_choice", "max_completion_tokens", "chat_template_kwargs", "input", "encoding_format", "query", "documents",
+    "top_n", "return_documents", "rank_fields", "max_chunks_per_doc",
 )  # fmt: skip
 # "only if the path contains `completions`; B also `responses`".
 _STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {
