@@ -46,6 +46,13 @@ ASKED: list[tuple[str, str, Any]] = [
     ("POST", "/friendli/v1/completions", PROMPT),
     ("POST", "/cerebras/v1/chat/completions", {**CHAT, "model": "gpt-oss-120b"}),
     ("POST", "/cerebras/v1/chat/completions", {**CHAT, "model": "gpt-oss-120b", "stream": True, "tools": [TOOL]}),
+    ("POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": "The tides"}),
+    ("POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": ["The tides", "The moon"]}),
+    ("POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": ["The tides", "The sun"]}),
+    ("POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": [[3, 4], [5]], "encoding_format": "base64"}),
+    ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "Why?", "documents": ["Because.", "Who knows"]}),
+    ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "How?", "documents": ["Because.", "Who knows"]}),
+    ("POST", "/yandex/v1/embeddings", {"model": "emb://f/text-search-doc/latest", "input": ["The tides", "x"]}),
     ("GET", "/cerebras/v1/models", None),
 ]
 
@@ -104,7 +111,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"{tmp_path}/journal.toml: 16 stubs, 6 bodies in files beside them",
+            f"{tmp_path}/journal.toml: 23 stubs, 11 bodies in files beside them",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )

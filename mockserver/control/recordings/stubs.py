@@ -26,6 +26,8 @@ from mockserver.core.json_values import identity
 _PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
 # Headers that a server of ours would obey.
 _WISHES = "x-mockserver-"
+# Keys of bodies in which a batch of prompts stands: of texts to go on with, to embed, or to be ranked by a query.
+_BATCHES = ("prompt", "input", "query", "documents")
 _PLAIN_KEY = re.compile(r"\w+")
 _NOTHING = {"exists": False}
 
@@ -58,7 +60,7 @@ class _Asked(NamedTuple):
 
     @property
     def has_several_prompts(self) -> bool:
-        """Whether it is a batch of completions."""
+        """Whether it is a batch of completions, of texts to embed, or of documents to rank."""
         return len(self.facts.values("last_user", ())) > 1
 
     @property
@@ -174,7 +176,7 @@ def _usual(asked: _Asked) -> Match:
     match |= {"model": facts.model} if facts.model is not None else {}
     match |= {"stream": facts.stream}
     if asked.has_several_prompts:
-        match["body"] = {"$.prompt": {"equals": asked.body.get("prompt")}}
+        match["body"] = {f"$.{key}": {"equals": asked.body[key]} for key in _BATCHES if key in asked.body}
     elif facts.last_user is not None:
         match["last_user"] = facts.last_user
     match |= {"tool_result": facts.tool_result} if facts.tool_result is not None else {}
@@ -271,5 +273,5 @@ def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
 def _rank(key: str) -> tuple[int, str]:
     """How early a detail is looked at: what is short and says most comes first, whole conversations last."""
     first = ("tool_result", "turn", "last_message", "system")
-    last = ("prompt", "$.prompt", "$.tools", "$.messages")
+    last = ("prompt", *(f"$.{key}" for key in (*_BATCHES, "tools", "messages")))
     return (first.index(key) if key in first else len(first) + (last.index(key) + 1 if key in last else 0)), key
