@@ -242,6 +242,23 @@ def test_a_copied_stub_says_what_was_said(open_page: Open, mock: MockServer) -> 
     assert listed["reply"]["body"]["object"] == "list"
 
 
+def test_what_is_copied_of_embeddings_and_rankings_is_their_body(open_page: Open, mock: MockServer) -> None:
+    exchange(mock.url, "POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": ["The tides", "The moon"]})
+    ranked = {"model": "bge-reranker", "query": "Why?", "documents": ["Because.", "Who knows"]}
+    answer = exchange(mock.url, "POST", "/ovms/v3/rerank", ranked)
+    page = open_page()
+    expect(page.locator(".exchange").first).to_contain_text("Why?")
+    choose(page, 1, 2)
+    assert "mockserver.on(" not in copied(page, "Copy as pytest")
+    [embedded] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+    assert len(json.loads(embedded["reply"]["body"])["data"]) == 2
+    choose(page, 2, 2)
+    [stub] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+    mock.stub(**stub)
+    again = exchange(mock.url, "POST", "/ovms/v3/rerank", ranked)
+    assert (json.loads(again.body), mock.stubs[0]["used"]) == (json.loads(answer.body), 1)
+
+
 def test_large_numbers_are_sent_again_as_they_came(open_page: Open, mock: MockServer) -> None:
     ask(mock.url, "cerebras", user_id=LARGE)
     page = open_page()

@@ -46,14 +46,15 @@ def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
     top = fields.get("top_n")
     # Compared as a count of unsigned bits, a number below zero cuts nothing off.
     wishes = _Wishes(len(documents) if top is None or top < 0 else top, returned)
-    prompts = tuple(map(text_prompt, (fields["query"], *documents)))
+    # Of several prompts the last one stands for them all wherever a request is told of.
+    prompts = tuple(map(text_prompt, (*documents, fields["query"])))
     return GenerationRequest(fields["model"], prompts, n=0, wishes=wishes)
 
 
 def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer: "sorted by score, top_n cut"."""
     wishes: Any = generation.request.wishes
-    _, *documents = generation.request.prompts
+    documents = generation.request.prompts
     ranked = sorted(enumerate(_scores(generation)), key=lambda row: -row[1])[: wishes.top]
     results = [
         {"index": index, "relevance_score": score}
@@ -69,6 +70,6 @@ def _scores(generation: Generation) -> list[float]:
     from mockserver.generation.embeddings import embed, likeness
 
     key = derive(0, "rerank", generation.request.model)
-    query, *documents = (embed(prompt.text, _SIZE, key) for prompt in generation.request.prompts)
+    *documents, query = (embed(prompt.text, _SIZE, key) for prompt in generation.request.prompts)
     logits = (_UNSURE + (_SURE - _UNSURE) * likeness(query, document) for document in documents)
     return array("f", [1 / (1 + exp(-logit)) for logit in logits]).tolist()

@@ -91,10 +91,15 @@ function setUp(exchange) {
   const on = `mockserver.on(dialect=${python(dialect)}, operation=${python(operation)})`;
   const faults = decision.struck.filter(({ by }) => by !== "header");
   if (faults.length) return [on + faults.map(({ fault: { kind, ...settings } }) => `.fault(${[python(kind), ...named(settings)].join(", ")})`).join("")];
-  if (decision.struck.length || request.headers["x-mockserver-reply"] || decision.by !== "generation") return [];
+  if (decision.struck.length || request.headers["x-mockserver-reply"] || decision.by !== "generation" || isSilent(exchange)) return [];
   if (differ(exchange)) return [VARIED, ...(Number.isSafeInteger(seed) ? [`${on}.seed(${seed}).reply()`] : [])];
   const { text, ...more } = replyOf(exchange);
   return [`${on}.reply(${[...(text === undefined ? [] : [python(text)]), ...named(more)].join(", ")})`];
+}
+
+/** Whether its model reads and says nothing, as for embeddings: those are the same whatever the seed. @param {Exchange} exchange */
+function isSilent({ decision, planned }) {
+  return decision.by === "generation" && planned?.finish_reasons.length === 0;
 }
 
 // A reply is one for all choices of an answer.
@@ -155,7 +160,7 @@ function replyOf(exchange) {
   // What the model had decided, though the client may have left before it had gone out.
   const { decision, answer, planned } = exchange;
   if (decision.by === "refusal") return { error: decision.kind };
-  if (decision.by !== "generation") return { status: answer.status, ...givenBody(answer) };
+  if (decision.by !== "generation" || isSilent(exchange)) return { status: answer.status, ...givenBody(answer) };
   const reasoning = thoughtBy(answer) || undefined;
   if (planned?.tool_calls.length) return { tool_calls: planned.tool_calls.map(({ name, arguments: given }) => ({ name, arguments: parsed(given) })), reasoning };
   const [reason] = planned?.finish_reasons ?? [];
