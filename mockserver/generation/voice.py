@@ -25,6 +25,8 @@ from mockserver.generation.words import Unit, in_place, units, words_of
 
 # The logit of a token that nobody would expect: a bias lifts it from here.
 UNEXPECTED = -5.0
+# A bias of so much forces a token, and no greater one forces it more.
+_FORCED = 100.0
 # A repetition penalty divides logits; this many nats stand for what a logit is worth.
 _LOGIT = 4.0
 # A word that is sought is one of many: so much less often does it come than an avoided one stays away.
@@ -183,7 +185,7 @@ class _Biases:
     """Tokens that come up by themselves, and tokens that are mostly avoided. A ban is no bias."""
 
     def __init__(self, biases: tuple[tuple[int, float], ...]) -> None:
-        raised = [(token, exp(bias + UNEXPECTED)) for token, bias in biases if bias > 0]
+        raised = [(token, exp(min(bias, _FORCED) + UNEXPECTED)) for token, bias in biases if bias > 0]
         total = 1 + sum(weight for _, weight in raised)
         self.favoured = [token for token, _ in raised]
         self._shares = list(accumulate(weight / total for _, weight in raised))

@@ -569,6 +569,13 @@ def the_page_scores_every_token(shape: Shape) -> None:
     assert {"logprobs", "logits"}.isdisjoint(plain)
 
 
+def test_a_bias_beyond_all_measure_forces_a_token_as_one_of_a_hundred_does() -> None:
+    [shape] = [each for each in SHAPES if each.id == "friendli-chat-serverless"]
+    [token] = tokens.encode(" water")
+    forced, more = (text(shape, logit_bias={str(token): bias}, max_tokens=7) for bias in (100, 1e308))
+    assert forced == more
+
+
 # --- the table ---------------------------------------------------------------------------------------------------
 
 ROWS = [
