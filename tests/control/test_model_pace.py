@@ -28,6 +28,26 @@ def test_a_model_is_as_fast_as_its_class(dialect: str, body: object, latency: st
     assert plan.visit.profile == preset_profile(preset)
 
 
+@pytest.mark.parametrize(
+    "dialect, path, body, preset",
+    [
+        ("ovms", "/v3/embeddings", {"model": "bge-large", "input": "a"}, "ovms-encoder"),
+        ("ovms", "/v3/rerank", {"model": "bge-reranker", "query": "a", "documents": ["b"]}, "ovms-encoder"),
+        ("yandex", "/v1/embeddings", {"model": "emb://folder/text-search-doc", "input": "a"}, "yandex-embeddings"),
+    ],
+)
+def test_a_model_that_reads_and_says_nothing_is_faster(dialect: str, path: str, body: object, preset: str) -> None:
+    plan = ask(dialect, body, path=path, settings=Settings(latency="realistic")).plan
+    assert plan.visit.profile == preset_profile(preset)
+
+
+def test_a_folder_of_documents_is_embedded_in_some_seconds() -> None:
+    body = {"model": "bge-large", "input": ["The tides rise and fall with the moon. " * 12] * 400}
+    pace = ask("ovms", body, path="/v3/embeddings", settings=Settings(latency="realistic")).plan.pace
+    assert pace is not None
+    assert 1 < pace.prefill < 3
+
+
 def test_a_stub_that_is_realistic_is_as_fast_as_the_class_of_the_model() -> None:
     space = Namespace("")
     space.stubs.add(read_stub({"reply": "Yes.", "latency": "realistic"}))

@@ -10,7 +10,7 @@ from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
-from mockserver.dialects.ovms.latency import PRESETS
+from mockserver.dialects.ovms.latency import PRESETS, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
     config_status,
@@ -209,6 +209,7 @@ OVMS = Dialect(
     stream_error=stream_error,
     presets=PRESETS,
     realistic="ovms",
+    preset_of=preset_of,
     clients=Clients(native="/v3", openai="/v3"),
     finish_reasons=("stop", "length", "tool_calls"),
 )

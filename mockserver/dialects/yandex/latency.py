@@ -15,10 +15,14 @@ PRESETS = {
         "tokens_per_chunk=uniform(10, 20)",
         "first chunk after about 0.5 s, 60 tokens/s, 10 to 20 in a chunk",
     ),
+    # "Embedding ~130 ms".
+    "yandex-embeddings": Preset("yandex, prefill=lognormal(110ms, 0.3, max=2s)", "an embedding after about 0.13 s"),
 }
 
 
 def preset_of(model: str) -> str:
     """The preset of the engine behind a model's URI."""
     uri = parse_uri(model)
+    if uri is not None and uri.scheme == "emb":
+        return "yandex-embeddings"
     return "yandex-d1" if uri is not None and backend_of(uri.name) is D1 else "yandex"
