@@ -19,17 +19,24 @@ _HEARTBEAT_SECONDS = 15.0
 
 
 class _Listener:
-    """The events that one listener has not read yet, and how many it has missed."""
+    """The events that one listener has not read yet, and how many it has missed; b"" is the end of them."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
         self.missed = 0
+        self.loop = asyncio.get_running_loop()
 
     def put(self, event: bytes) -> None:
         if self.events.full():
             self.missed += 1
         else:
             self.events.put_nowait(event)
+
+    def end(self) -> None:
+        """Let go of a listener, whatever it has not read."""
+        while not self.events.empty():
+            self.events.get_nowait()
+        self.events.put_nowait(b"")
 
 
 class _Feed:
@@ -50,8 +57,17 @@ class _Feed:
 _feeds: dict[Journal, _Feed] = {}
 
 
+def end_feeds() -> None:
+    """Let go of all that listen to the server whose loop this is, so that it need not break them off."""
+    own = asyncio.get_running_loop()
+    for feed in _feeds.values():
+        for listener in feed.listeners:
+            if listener.loop is own:
+                listener.end()
+
+
 async def listen(journal: Journal) -> AsyncIterator[bytes]:
-    """The events of a journal, for as long as somebody takes them."""
+    """The events of a journal, for as long as somebody takes them and the server goes on."""
     listener, feed = _Listener(), _feeds.get(journal)
     if feed is None:
         feed = _feeds[journal] = _Feed(journal)
@@ -64,6 +80,8 @@ async def listen(journal: Journal) -> AsyncIterator[bytes]:
             except TimeoutError:
                 yield b": still here\n\n"
                 continue
+            if not event:
+                return
             if listener.missed:
                 yield b'event: missed\ndata: {"count": %d}\n\n' % listener.missed
                 listener.missed = 0

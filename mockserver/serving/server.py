@@ -140,6 +140,10 @@ class _Server(uvicorn.Server):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
+        # Loaded with the first listener, or now.
+        from mockserver.serving.feed import end_feeds
+
+        end_feeds()
         await self._all_have_left(self.grace)
         # Whoever waits for something is told first that it will not come.
         for task in list(self.server_state.tasks):

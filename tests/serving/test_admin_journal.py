@@ -202,6 +202,26 @@ def test_events_tell_of_exchanges_as_they_begin_and_end(server: MockServer) -> N
     assert [line["outcome"]["closed_by"] for line in data] == [None, "server"]
 
 
+def test_who_listens_is_let_go_without_a_word_when_the_server_stops(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with MockServer(latency="off") as stopping:
+        connections = []
+        for one in (stopping, server):
+            parts = urlsplit(one.url)
+            connection = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10)
+            connection.sendall(b"GET /_mockserver/events HTTP/1.1\r\nhost: x\r\n\r\n")
+            while b": listening" not in connection.recv(65_536):
+                pass
+            connections.append(connection)
+    with connections[0] as left, connections[1] as staying:
+        assert left.recv(65_536) == b"0\r\n\r\n"
+        assert left.recv(65_536) == b""
+        asked(server, "")
+        assert b"event: exchange" in staying.recv(65_536)
+    assert caplog.records == []
+
+
 def test_a_stub_that_wants_another_key_does_not_tell_the_one_that_came(server: MockServer) -> None:
     space = server.in_namespace("keys")
     space.on(key="mine", headers={"x-auth-token": "mine", "x-tenant": "a"}).reply("Hello")
