@@ -101,12 +101,16 @@ class Tool(NamedTuple):
 
 
 class ToolChoice(NamedTuple):
-    """Whether tools are called: never, as the prompt suggests, or at any rate. `names` narrows the choice."""
+    """Whether tools are called: never, as the prompt suggests, or at any rate. `names` narrows the choice.
+
+    A `compact` model writes no blanks between the parts of the arguments.
+    """
 
     mode: Literal["none", "auto", "required"] = "auto"
     names: tuple[str, ...] = ()
     parallel: bool = True
     legacy: bool = False
+    compact: bool = False
 
 
 class Output(NamedTuple):

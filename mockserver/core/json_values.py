@@ -1,5 +1,6 @@
-"""JSON values: when two of them are the same one, of which type one is, and how deep it nests."""
+"""JSON values: when two of them are the same one, of which type one is, how deep it nests, and how it is written."""
 
+import re
 from collections.abc import Hashable, Iterable, Iterator
 
 # The most levels to which a value may nest.
@@ -8,6 +9,8 @@ DEEPEST = 100
 _COUNTED = 65_536
 _CONTAINERS = (dict, list)
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
+# A string, which may lack its end, or blanks beside one.
+_BLANK = r'("(?:[^"\\]|\\.)*"?)|\s+'
 
 
 def same(one: object, other: object) -> bool:
@@ -110,3 +113,9 @@ def is_shallow(value: object) -> bool:
         if not level:
             return True
     return False
+
+
+def without_blanks(text: str) -> str:
+    """JSON, cut short or not, without the blanks between its parts."""
+    # Compiled with the first text: hardly any server is asked for one.
+    return re.sub(_BLANK, lambda match: match[1] or "", text)

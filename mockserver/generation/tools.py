@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import FinishReason, GenerationRequest, Prompt, Stops, Tool, ToolCall, first_steps
+from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
 from mockserver.generation.arguments import write_arguments, write_input
@@ -96,7 +97,8 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     # Who names one tool wants one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [call for tool in called for call in _calls(tool, prompt, key)]
-    return tuple(calls[: 1 if single else _MOST_CALLS])
+    kept = calls[: 1 if single else _MOST_CALLS]
+    return tuple(map(_compact, kept) if choice.compact else kept)
 
 
 def _takes_the_end(tool: Tool) -> bool:
@@ -184,3 +186,11 @@ def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
 def _call(tool: Tool, text: str) -> ToolCall:
     ids = tokens.encode(text)
     return ToolCall(tool.name, ids, tokens.texts(ids), tool.kind)
+
+
+def _compact(call: ToolCall) -> ToolCall:
+    """The call as a model writes it that puts no blanks into its arguments; a custom tool's text stays."""
+    if call.kind == "custom":
+        return call
+    ids = tokens.encode(without_blanks(call.arguments))
+    return call._replace(ids=ids, texts=tokens.texts(ids))

@@ -86,7 +86,7 @@ def test_cerebras_for_node_chats_with_models_that_think_and_call(server: Server,
     assert heard["last"]["usage"] == seen["chat"]["usage"]
     made = seen["calling"]["choices"][0]["message"]
     assert made["tool_calls"][0]["function"] == seen["called"]["call"]
-    assert seen["called"]["call"] == {"name": "get_weather", "arguments": '{"town": "Oslo"}'}
+    assert seen["called"]["call"] == {"name": "get_weather", "arguments": '{"town":"Oslo"}'}
     assert seen["called"]["reasoning"] == made["reasoning"]
     assert seen["called"]["last"]["choices"][0]["finish_reason"] == "tool_calls"
 

@@ -497,6 +497,17 @@ def test_todays_plain_calls_have_their_id_last_as_recorded() -> None:
     assert [list(call) for call in calls] == [["function", "type", "id"]] * 2
 
 
+@pytest.mark.parametrize(("model", "arguments"), [(OSS, '{"city":"Oslo"}'), (LLAMA, '{"city": "Oslo"}')])
+@plain_and_streamed
+def test_gpt_oss_alone_writes_no_blanks_into_arguments(model: str, arguments: str, stream: bool) -> None:
+    answer = chat(model, tools=TOOLS, tool_choice="required", parallel_tool_calls=False, stream=stream)
+    generation = answer.plan.generation
+    assert generation is not None
+    [choice] = generation.choices
+    assert [call.arguments for call in choice.calls] == [arguments]
+    assert generation.usage.completion_tokens == choice.reasoning + 1 + len(tokens.encode(arguments))
+
+
 def test_glm_streams_its_calls_whole_after_its_thoughts_as_recorded() -> None:
     *thoughts, calls, end = parts(chat(GLM, edition="observed", tools=TOOLS, stream=True))
     assert {tuple(part["delta"]) for part in thoughts} == {("role",), ("reasoning",)}

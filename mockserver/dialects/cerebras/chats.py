@@ -107,7 +107,7 @@ def _request(body: Body, family: Family, choice: ToolChoice, context: int, waiti
         sampling=sampling(body),
         constraint=read_format(body.get("response_format")),
         tools=function_tools(body.get("tools")),
-        tool_choice=choice,
+        tool_choice=choice._replace(compact=family.compact),
         n=whole(body.get("n")) or 1,
         effort=effort_of(body, family),
         prediction=_prediction(body.get("prediction")),

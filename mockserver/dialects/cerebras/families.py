@@ -25,7 +25,8 @@ class Family(NamedTuple):
     - `stops_thinking`: whether it can be asked not to think at all.
     - `shown`: where its thoughts are told unless the request says; `tags` stand around them within the content.
     - `details` are those that its usage tells of a completion; with `sees` it takes images, None where nobody knows.
-    - With `whole_calls` a stream tells all calls in one chunk today too.
+    - With `whole_calls` a stream tells all calls in one chunk today too; one that is `compact` writes no blanks into
+      their arguments.
     - `era`: the edition whose time its answers were recorded in, None for a model that may be of any.
     """
 
@@ -37,6 +38,7 @@ class Family(NamedTuple):
     details: tuple[str, ...] = ()
     sees: bool | None = False
     whole_calls: bool = False
+    compact: bool = False
     era: Edition | None = None
 
 
@@ -46,7 +48,9 @@ _ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
 # The first whose beginning a model's name has.
 _FAMILIES: Mapping[str, Family] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
-    "gpt-oss": Family("low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, era="observed"),
+    "gpt-oss": Family(
+        "low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, compact=True, era="observed"
+    ),
     "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
     # Recorded: it does not think unless it is asked to.
     "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),

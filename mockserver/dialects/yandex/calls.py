@@ -4,12 +4,12 @@ Today's form is `tool_calls`, the older one of `functions` is `function_call`. A
 in a plain answer: a chunk knows calls of functions alone, so there its text stands for the arguments.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
+from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import hex_digits
 from mockserver.dialects.openai_style.events import SLOT
 from mockserver.dialects.yandex.backends import Backend
@@ -17,8 +17,6 @@ from mockserver.dialects.yandex.uri import ModelUri
 
 # Writes the call in a place of a choice.
 _Item = Callable[[Choice, int, "CallForm"], dict[str, Any]]
-
-_BLANK = re.compile(r'("(?:[^"\\]|\\.)*"?)|\s+')
 
 
 class CallForm(NamedTuple):
@@ -111,4 +109,4 @@ def _arguments(call: ToolCall, form: CallForm) -> str:
     """The arguments; without blanks between them where the engine writes none, cut short or not."""
     if call.kind == "custom" or not form.backend.compact_calls:
         return call.arguments
-    return _BLANK.sub(lambda match: match[1] or "", call.arguments)
+    return without_blanks(call.arguments)
