@@ -13,28 +13,21 @@ from typing import Any
 
 import pytest
 from friendli.core import models
-from friendli.core.utils import BackoffStrategy, RetryConfig
 from friendli.core.utils.eventstreaming import EventStream, EventStreamAsync
 from friendli.friendli import AsyncFriendli, SyncFriendli
 
 from .environments import friendli_client
+from .friendli_sdk import AT_ONCE, connected
 from .questions import EDITION, PROMPT, RATE_LIMITED, TIMEOUT, Server, before, middle_of
 
 MODEL = "meta-llama/Llama-3.1-8B-Instruct"
-AT_ONCE = RetryConfig("backoff", BackoffStrategy(1, 2, 1.1, 100, jitter_ms=0), retry_connection_errors=False)
 Body = models.CompletionsServerlessBodyWithPrompt
 WITH_USAGE = models.StreamOptions(include_usage=True)
 
 
 @pytest.fixture
 def client(server: Server) -> Iterator[SyncFriendli]:
-    with SyncFriendli(
-        token="flp_mock",
-        server_url=f"{server.url}/friendli",
-        retry_config=AT_ONCE,
-        timeout_ms=int(TIMEOUT * 1000),
-        x_friendli_team="team",
-    ) as client:
+    with connected(server) as client:
         yield client
 
 

@@ -7,13 +7,13 @@ from typing import Any
 import openai
 import pytest
 from friendli.core import models
-from friendli.core.utils import BackoffStrategy, RetryConfig
 from friendli.core.utils.eventstreaming import EventStream
 from friendli.friendli import SyncFriendli
 from openai import OpenAI
 from pydantic import BaseModel
 
 from .environments import friendli_client
+from .friendli_sdk import connected
 from .questions import EDITION, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of
 
 MODEL, GLM = "meta-llama/Llama-3.1-8B-Instruct", "zai-org/GLM-5.3"
@@ -24,18 +24,11 @@ TOOLS: list[Any] = [
     {"type": "function", "function": {"name": name, "description": "Of a city", "parameters": CITY}}
     for name in ("get_weather", "get_time")
 ]
-AT_ONCE = RetryConfig("backoff", BackoffStrategy(1, 2, 1.1, 100, jitter_ms=0), retry_connection_errors=False)
 
 
 @pytest.fixture
 def vendor(server: Server) -> Iterator[SyncFriendli]:
-    with SyncFriendli(
-        token="flp_mock",
-        server_url=f"{server.url}/friendli",
-        retry_config=AT_ONCE,
-        timeout_ms=int(TIMEOUT * 1000),
-        x_friendli_team="team",
-    ) as client:
+    with connected(server) as client:
         yield client
 
 
