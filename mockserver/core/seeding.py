@@ -13,6 +13,7 @@ Item = TypeVar("Item")
 # A seed is one of so many whole numbers.
 SEEDS = range(-(2**63), 2**63)
 _MASK = (1 << 64) - 1
+_ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def derive(seed: int, *parts: str | int) -> int:
@@ -86,3 +87,8 @@ class Draws:
         """A text of so many of the characters, each picked by itself."""
         bits, bound = self.bits, len(characters)
         return "".join([characters[(bits() * bound) >> 64] for _ in range(count)])
+
+
+def alphanumerics(seed: int, count: int, *parts: str | int) -> str:
+    """`count` digits and letters of both cases derived like `derive`."""
+    return Draws(derive(seed, *parts)).spell(_ALPHANUMERICS, count)

@@ -27,7 +27,13 @@ class Phrase(NamedTuple):
 @cache
 def language(name: str) -> Sections:
     """The sections of one language."""
-    return {section: tuple(lines) for section, lines in _sections(f"corpus/{name}.txt").items()}
+    return _entries(name)
+
+
+@cache
+def stopwords(name: str) -> frozenset[str]:
+    """The words of a language that every text has."""
+    return frozenset(language(name).get("stopwords", ()))
 
 
 @cache
@@ -42,7 +48,11 @@ def code() -> Sections:
 @cache
 def thoughts() -> Sections:
     """What a model thinks, by section."""
-    return {section: tuple(lines) for section, lines in _sections("corpus/thoughts.txt").items()}
+    return _entries("thoughts")
+
+
+def _entries(name: str) -> Sections:
+    return {section: tuple(lines) for section, lines in _sections(f"corpus/{name}.txt").items()}
 
 
 @lru_cache(maxsize=8192)

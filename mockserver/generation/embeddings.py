@@ -51,7 +51,7 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
 
 def _terms_of(text: str) -> frozenset[str]:
     """What a text speaks of, without the words that every text has."""
-    stopwords = frozenset(corpus.language(brief(text).language).get("stopwords", ()))
+    stopwords = corpus.stopwords(brief(text).language)
     found: set[str] = set()
     for stretch in _stretches(text):
         found |= terms(stretch, stopwords)

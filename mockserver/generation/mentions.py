@@ -83,7 +83,7 @@ def names(topic: str, about: frozenset[str] = frozenset()) -> tuple[Name, ...]:
 
 @lru_cache(maxsize=256)
 def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ...]:
-    stopwords = frozenset(corpus.language(language).get("stopwords", ()))
+    stopwords = corpus.stopwords(language)
     found = [Name(_ENDING.sub("", m[0]), m.start(), m.end()) for m in _NAME.finditer(stretch)]
     found = [
         name

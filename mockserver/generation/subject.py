@@ -281,7 +281,7 @@ def _subject(text: str, language: str, wording: _Wording) -> str:
     marked = re.search(_SUBJECTS[language], text) if language in _SUBJECTS else None
     if marked:
         return _unbroken(marked[1].strip())
-    stopwords = _stopwords(language)
+    stopwords = corpus.stopwords(language)
     points = wording.may_have(_ABOUT_WORDS)
     for sentence in _candidates(text):
         named = _named(sentence) if points else sentence
@@ -337,11 +337,6 @@ def _sentences(parts: Iterable[str]) -> list[str]:
 def _unbroken(words: str) -> str:
     """The words up to the first inner punctuation."""
     return _BREAK.split(words, 1)[0].strip() or words
-
-
-@lru_cache(maxsize=16)
-def _stopwords(language: str) -> frozenset[str]:
-    return frozenset(corpus.language(language).get("stopwords", ()))
 
 
 def _number_of_items(text: str, wording: _Wording) -> int | None:

@@ -165,7 +165,7 @@ def _topic_terms(topic: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
-    return terms(stretch, frozenset(corpus.language(language).get("stopwords", ())))
+    return terms(stretch, corpus.stopwords(language))
 
 
 def _parameter_names(tool: Tool) -> tuple[str, ...]:

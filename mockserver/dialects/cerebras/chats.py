@@ -55,7 +55,8 @@ def _rivals_without_logprobs(body: Body, family: Family) -> Rejection | None:
 
 def _raw_json(body: Body, family: Family) -> Rejection | None:
     # "The raw format is not compatible with json_object or json_schema response formats."
-    return _exclusive("reasoning_format", "response_format", body.get("reasoning_format") == "raw" and _is_json(body))
+    both = body.get("reasoning_format") == "raw" and read_format(body.get("response_format")) is not None
+    return _exclusive("reasoning_format", "response_format", both)
 
 
 def _tools_and_form(body: Body, family: Family) -> Rejection | None:
@@ -86,13 +87,10 @@ _CONFLICTS: dict[Edition, tuple[_Conflict, ...]] = {
 }
 
 
-def _is_json(body: Body) -> bool:
-    return read_format(body.get("response_format")) is not None
-
-
 def _request(body: Body, family: Family, choice: ToolChoice, context: int, waiting: float | None) -> GenerationRequest:
     prompt, image_tokens = read_prompt(body)
-    shown = shown_of(body, family, structured=_is_json(body))
+    constraint = read_format(body.get("response_format"))
+    shown = shown_of(body, family, structured=constraint is not None)
     return GenerationRequest(
         model=body["model"],
         prompts=(prompt,),
@@ -105,7 +103,7 @@ def _request(body: Body, family: Family, choice: ToolChoice, context: int, waiti
         limits=_limits(body, context),
         stops=Stops(stop_texts(body.get("stop"))),
         sampling=sampling(body),
-        constraint=read_format(body.get("response_format")),
+        constraint=constraint,
         tools=function_tools(body.get("tools")),
         tool_choice=choice._replace(compact=family.compact),
         n=whole(body.get("n")) or 1,

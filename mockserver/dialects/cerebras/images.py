@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import image_of, parts, with_images
+from mockserver.dialects.openai_style.messages import image_of, parts, with_media
 
 Messages = Sequence[Mapping[str, Any]]
 
@@ -30,13 +30,8 @@ def _image(part: Mapping[str, Any]) -> str | None:
 
 def seeing(prompt: Prompt, messages: Messages) -> tuple[Prompt, int]:
     """The prompt of a conversation with its images, and how many tokens these count."""
-    urls = image_urls(messages)
-    if not urls:
-        return prompt, 0
-    shown = [{"content": [{"type": "image_url", "image_url": {"url": url}} for url in urls]}]
-    count = sum(map(image_tokens, urls))
-    with_them = with_images(prompt, shown, 0)
-    return with_them._replace(token_count=with_them.token_count + count), count
+    images = [("image", url, image_tokens(url)) for url in image_urls(messages)]
+    return with_media(prompt, images), sum(tokens for _, _, tokens in images)
 
 
 def image_tokens(url: str) -> int:

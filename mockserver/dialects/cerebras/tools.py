@@ -3,10 +3,10 @@
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import ToolChoice
+from mockserver.dialects.cerebras import strictness
 from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.refusals import refused
-from mockserver.dialects.cerebras.strictness import parameters_fault
-from mockserver.dialects.openai_style.tools import function_tools, tool_choice, unknown_tool
+from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
 
 def read_choice(body: Body, edition: Edition) -> ToolChoice | Rejection:
@@ -38,13 +38,9 @@ def _tools_fault(body: Body, edition: Edition) -> Rejection | None:
 
 
 def _parameters_fault(place: int, function: Body, edition: Edition) -> str | None:
-    if not function.get("parameters"):
-        return None
-    unsupported = parameters_fault(function["parameters"], strict=bool(function.get("strict")))
-    if unsupported and edition == "observed":
-        return unsupported
-    # Loaded with the first tool: most servers are never offered one.
-    from mockserver.generation.arguments import arguments_fault
-
-    reason = arguments_fault(function["parameters"])
+    if edition == "observed" and function.get("parameters"):
+        unsupported = strictness.parameters_fault(function["parameters"], strict=bool(function.get("strict")))
+        if unsupported:
+            return unsupported
+    reason = parameters_fault(function)
     return f"tools.{place}.function.parameters {reason}" if reason else None

@@ -3,10 +3,8 @@
 from typing import Any
 
 from mockserver.core.generation import Choice
-from mockserver.core.seeding import Draws, derive
+from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.friendli.wires import SLOT
-
-_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def whole_call(choice: Choice, place: int, identity: int) -> dict[str, Any]:
@@ -29,4 +27,4 @@ def next_fragment(place: int) -> dict[str, Any]:
 
 
 def _id(choice: Choice, place: int, identity: int) -> str:
-    return "call_" + Draws(derive(identity, "call", choice.index, place)).spell(_CHARACTERS, 24)
+    return f"call_{alphanumerics(identity, 24, 'call', choice.index, place)}"

@@ -9,6 +9,7 @@ from typing import Any
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import documented_format, observed_format
+from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
 Body = Mapping[str, Any]
 Check = Callable[[Body], Iterable[Violation]]
@@ -157,24 +158,14 @@ def _beside_tools(body: Body) -> Iterator[Violation]:
 def _tools(body: Body) -> Iterator[Violation]:
     offered = [row["function"] for row in body.get("tools") or ()]
     for place, function in enumerate(offered):
-        reason = _fault_of_parameters(function)
+        reason = parameters_fault(function)
         if reason:
             where = ("tools", place, "function", "parameters")
             yield Violation(where, "conflict", f"invalid tools: parameters {reason}")
-    choice = body.get("tool_choice")
-    wanted = choice["function"]["name"] if isinstance(choice, dict) else None
+    wanted = unknown_tool(tool_choice(body.get("tool_choice")), function_tools(body.get("tools")))
     # A choice among no tools is tolerated.
-    if offered and wanted is not None and wanted not in {function["name"] for function in offered}:
+    if offered and wanted is not None:
         yield _conflict("tool_choice", f"tool_choice names a function that is not among the tools: {wanted!r}")
-
-
-def _fault_of_parameters(function: Mapping[str, Any]) -> str | None:
-    if not function.get("parameters"):
-        return None
-    # Loaded with the first tool: most servers are never offered one.
-    from mockserver.generation.arguments import arguments_fault
-
-    return arguments_fault(function["parameters"])
 
 
 _SHARED: tuple[Check, ...] = (_one_prompt, _one_limit, _seeds, _encoder_options, _embeddings)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.core.seeding import fingerprint
-from mockserver.dialects.openai_style.messages import chat_prompt, parts
+from mockserver.dialects.openai_style.messages import chat_prompt, parts, with_media
 
 # What each counts, in tokens: the simulator's figures, the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
@@ -20,13 +19,8 @@ REFUSALS = {
 
 def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
     """The conversation as a prompt, with the `tools` on offer; by its address each medium changes the answer."""
-    prompt = chat_prompt(messages, tools)
-    found = [(kind, part[kind]["url"]) for _, _, kind, part in media(messages)]
-    if not found:
-        return prompt
-    seen = "\n".join(f"{kind}: {fingerprint(url.encode())}" for kind, url in found)
-    count = prompt.token_count + sum(_TOKENS[kind] for kind, _ in found)
-    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=count)
+    found = [(kind, part[kind]["url"], _TOKENS[kind]) for _, _, kind, part in media(messages)]
+    return with_media(chat_prompt(messages, tools), found)
 
 
 def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:

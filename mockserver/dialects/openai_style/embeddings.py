@@ -35,6 +35,12 @@ def embedding_request(
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, wishes=form)
 
 
+def read_usage(generation: Generation) -> dict[str, int]:
+    """The usage of what is read, and not answered in words."""
+    count = generation.usage.prompt_tokens
+    return {"prompt_tokens": count, "total_tokens": count}
+
+
 def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     """An embedding for each text, as JSON: its numbers, or in base64 these in single precision, the lowest byte first.
 

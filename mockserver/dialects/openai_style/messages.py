@@ -32,17 +32,27 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
 
 def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]], tokens_each: int) -> Prompt:
     """The prompt of a conversation with its images: each counts its tokens and, by its address, changes the answer."""
-    images = [url for message in messages for part in parts(message) if (url := image_of(part)) is not None]
-    if not images:
+    return with_media(prompt, [("image", url, tokens_each) for url in image_urls(messages)])
+
+
+def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:
+    """The same with whatever can be seen and heard in it: its kind, its address, and how many tokens it counts."""
+    if not media:
         return prompt
-    seen = "\n".join(f"image: {fingerprint(url.encode())}" for url in images)
-    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=prompt.token_count + tokens_each * len(images))
+    seen = "\n".join(f"{kind}: {fingerprint(url.encode())}" for kind, url, _ in media)
+    count = prompt.token_count + sum(tokens for _, _, tokens in media)
+    return prompt._replace(text=f"{prompt.text}\n{seen}", token_count=count)
 
 
 def parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """The parts of a message; one of plain text has none."""
     content = message.get("content")
     return content if isinstance(content, list) else ()
+
+
+def image_urls(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The addresses of all images, in their order."""
+    return [url for message in messages for part in parts(message) if (url := image_of(part)) is not None]
 
 
 def image_of(part: Mapping[str, Any]) -> str | None:

@@ -22,6 +22,16 @@ def function_tool(function: Mapping[str, Any]) -> Tool:
     return Tool(function["name"], function.get("description") or "", function.get("parameters") or {})
 
 
+def parameters_fault(function: Mapping[str, Any]) -> str | None:
+    """Why no call of a function could have such `parameters`: they have to be a schema that an object can keep to."""
+    if not function.get("parameters"):
+        return None
+    # Loaded with the first tool: most servers are never offered one.
+    from mockserver.generation.arguments import arguments_fault
+
+    return arguments_fault(function["parameters"])
+
+
 def tool_choice(value: str | Mapping[str, Any] | None, *, parallel: bool = True) -> ToolChoice:
     """A `tool_choice`: one of three words, or a function by name. Nothing said is `auto`."""
     if isinstance(value, Mapping):

@@ -9,7 +9,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.ovms.endpoints import enter_graph
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import node_of
@@ -44,12 +44,10 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer, "no `model` member"."""
-    count = generation.usage.prompt_tokens
     data = [
         {"object": "embedding", "embedding": made, "index": index} for index, made in enumerate(embeddings(generation))
     ]
-    usage = {"prompt_tokens": count, "total_tokens": count}
-    return body_reply({"object": "list", "data": data, "usage": usage}, generation, content_type=JSON)
+    return body_reply({"object": "list", "data": data, "usage": read_usage(generation)}, generation, content_type=JSON)
 
 
 @lru_cache(maxsize=256)

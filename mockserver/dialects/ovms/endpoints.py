@@ -6,8 +6,9 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.ovms.body import Admitted, admit
 from mockserver.dialects.ovms.errors import graph_fault
-from mockserver.dialects.ovms.graphs import Fields, Kind, fields_fault, kind_of
+from mockserver.dialects.ovms.graphs import Kind, fields_fault, kind_of
 from mockserver.dialects.ovms.paths import Paths
+from mockserver.dialects.ovms.rows import Fields
 
 # "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.dialects.ovms.errors import graph_fault
+from mockserver.dialects.ovms.rows import INT32, Fields, whole
 
 Kind = Literal["texts", "embeddings", "scores"]
-Fields = Mapping[str, Any]
 
 _NAMES: tuple[tuple[str, Kind], ...] = (
     (r"rerank|cross-encoder", "scores"),
@@ -80,8 +80,7 @@ def _element_fault(element: object, kind: type) -> str | None:
 
 
 def _is_int(value: object) -> bool:
-    """Whether a value is a whole number of 32 bits, as the server's parser means it."""
-    return type(value) is int and -(2**31) <= value < 2**31
+    return whole(value, INT32)
 
 
 def scoring_fault(fields: Fields) -> str | None:

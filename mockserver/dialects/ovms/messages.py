@@ -3,12 +3,12 @@
 import binascii
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Prompt
-from mockserver.dialects.openai_style.messages import chat_prompt, image_of, parts, with_images
+from mockserver.dialects.openai_style.messages import chat_prompt, image_urls, with_images
 from mockserver.dialects.ovms.families import sees
 from mockserver.dialects.ovms.rows import Check, Fields
 
@@ -133,7 +133,7 @@ _FAULTS: dict[Edition, Callable[[Message], str | None]] = {"documented": _older_
 
 def images_fault(fields: Fields, model: Model) -> str | None:
     """What is wrong with pictures in the newer server: a model that reads only, or an address it does not go to."""
-    urls = list(_image_urls(fields["messages"]))
+    urls = image_urls(fields["messages"])
     if urls and not sees(model.id):
         return "This servable supports only text input, but image_url has been provided"
     return next(filter(None, map(_address_fault, urls)), None)
@@ -155,11 +155,6 @@ def _base64_fault(data: str) -> str | None:
     except (binascii.Error, ValueError):
         return "Invalid base64 string in request"
     return None
-
-
-def _image_urls(messages: Sequence[Message]) -> Iterator[str]:
-    shown = (image_of(part) for message in messages for part in parts(message))
-    return (url for url in shown if url is not None)
 
 
 # --- the prompt --------------------------------------------------------------------------------------------------

@@ -11,13 +11,9 @@ import orjson
 
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
-from mockserver.core.seeding import Draws, derive
+from mockserver.core.seeding import alphanumerics
 from mockserver.dialects.ovms.chats import PARSED
 from mockserver.dialects.ovms.families import thinking
-
-# "id = 9 random letters/digits"
-_ID_LENGTH = 9
-_ID_CHARACTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def is_parsed(generation: Generation) -> bool:
@@ -57,5 +53,5 @@ def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
 
 def call_head(choice: Choice, place: int, site: Site) -> dict[str, Any]:
     """What a call begins with, wherever it is told."""
-    draws = Draws(derive(site.identity, "call", choice.index, place))
-    return {"id": draws.spell(_ID_CHARACTERS, _ID_LENGTH), "type": "function"}
+    # "id = 9 random letters/digits"
+    return {"id": alphanumerics(site.identity, 9, "call", choice.index, place), "type": "function"}

@@ -1,13 +1,14 @@
 """Tools and the choice among them, which the older server does not know (vendor note 6)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Tool, ToolChoice
+from mockserver.dialects.openai_style.tools import parameters_fault, tool_choice
 from mockserver.dialects.ovms.rows import Fields
 
-_MODES: Mapping[str, Literal["none", "auto", "required"]] = {"none": "none", "auto": "auto", "required": "required"}
+_MODES = ("none", "auto", "required")
 
 
 def tools_fault(fields: Fields, model: Model) -> str | None:
@@ -89,7 +90,7 @@ def read_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
 def read_choice(fields: Fields) -> ToolChoice:
     """The choice; a function chosen by its name is called, though the server leaves that to the model."""
     chosen = _chosen(fields)
-    return ToolChoice(_MODES[chosen]) if chosen in _MODES else ToolChoice("required", (chosen,))
+    return tool_choice(chosen) if chosen in _MODES else ToolChoice("required", (chosen,))
 
 
 def _text(value: object) -> str:
@@ -97,10 +98,4 @@ def _text(value: object) -> str:
 
 
 def _usable(function: Mapping[str, Any]) -> object:
-    parameters = function.get("parameters", {})
-    if not parameters:
-        return {}
-    # Loaded with the first tool: most servers are never offered one.
-    from mockserver.generation.arguments import arguments_fault
-
-    return {} if arguments_fault(parameters) else parameters
+    return {} if parameters_fault(function) else function.get("parameters") or {}

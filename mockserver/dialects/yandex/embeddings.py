@@ -9,7 +9,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.contracts import by_edition
-from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings
+from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai_style.fields import json_object, whole
 from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.errors import explain, fault
@@ -60,9 +60,9 @@ def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer: object, model, data, usage."""
-    count = generation.usage.prompt_tokens
     data = [
         {"index": index, "embedding": made, "object": "embedding"} for index, made in enumerate(embeddings(generation))
     ]
-    usage = {"prompt_tokens": count, "total_tokens": count}
-    return json_reply({"object": "list", "model": generation.request.model, "data": data, "usage": usage}, generation)
+    return json_reply(
+        {"object": "list", "model": generation.request.model, "data": data, "usage": read_usage(generation)}, generation
+    )

@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, Tool, ToolChoice
-from mockserver.dialects.openai_style.tools import function_tool
+from mockserver.dialects.openai_style.tools import function_tool, parameters_fault
 from mockserver.dialects.yandex.errors import fault
 
 Body = Mapping[str, Any]
@@ -33,12 +33,7 @@ def tools_fault(body: Body) -> Rejection | None:
 
 def _parameters_fault(field: str, item: Body) -> Rejection | None:
     """Parameters have to be a schema of an object that can be satisfied."""
-    if not item.get("parameters"):
-        return None
-    # Loaded with the first tool: most servers are never offered one.
-    from mockserver.generation.arguments import arguments_fault
-
-    reason = arguments_fault(item["parameters"])
+    reason = parameters_fault(item)
     return fault(f"{field}.parameters", reason) if reason else None
 
 
