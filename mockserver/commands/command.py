@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 # How places are written that may be empty, or hold more than one word.
-_MANY = {"?": "[{}]", "*": "{} ..."}
+_MANY = {"?": "[{}]", "*": "{} ...", "+": "{} ..."}
 
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 

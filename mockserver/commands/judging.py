@@ -1,12 +1,14 @@
-"""Commands about what has been or is going on: verdict, health."""
+"""Commands about what has been or is going on: verdict, drift, health."""
 
 import argparse
 import os
 import sys
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mockserver.commands.command import Command, argument
-from mockserver.commands.settled import settings_of
+from mockserver.commands.command import Command, argument, complain
+from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.settings import ConfigError
 
 if TYPE_CHECKING:
@@ -42,6 +44,37 @@ def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
         raise ConfigError(f"{command}: {error}") from None
 
 
+def _drift(options: argparse.Namespace) -> int:
+    import json
+
+    from mockserver.control.recordings.recorded import Lost
+    from mockserver.control.recordings.reports import report_of, table_of
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.inputs import bytes_of
+    from mockserver.serving.recordings import complaints, drift_from
+
+    # What is prepared, quotas and faults are no part of a vendor's wire.
+    settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=())
+    checked_names(settings)
+    dialects = load_dialects()
+    found = [
+        each
+        for source in map(str, options.recording)
+        for each in drift_from(bytes_of(source), source, settings, dialects, options.ignore)
+    ]
+    lost = [each for each in found if isinstance(each, Lost)]
+    if options.json:
+        print(json.dumps(table_of(found), indent=2, ensure_ascii=False))
+    else:
+        for complaint in complaints(lost):
+            complain(complaint)
+        print(report_of(found))
+    if len(lost) == len(found):
+        complain("nothing was compared")
+        return 1
+    return 0 if table_of(found)["alike"] else 1
+
+
 def _health(options: argparse.Namespace) -> int:
     from mockserver.serving.addresses import url_at
     from mockserver.serving.asking import ask
@@ -69,6 +102,25 @@ JUDGING = (
             argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)"),
             argument("--json", action="store_true", help="print the verdict in full, as JSON"),
         ),
+    ),
+    Command(
+        "drift",
+        _drift,
+        "compare recorded answers with those given here; exit code 1 where their form differs",
+        (
+            argument(
+                "recording", nargs="+", type=Path, metavar="FILE", help="*.jsonl, *.har, *.yaml; - is standard input"
+            ),
+            argument(
+                "--ignore", action="append", default=[], metavar="PLACE", help="where it may differ, as 'usage.*'"
+            ),
+            argument("--json", action="store_true", help="print every difference of every exchange, as JSON"),
+        ),
+        takes_settings=True,
+        matter=("dialect", "edition"),
+        about="Each recorded request is answered once more, with the model made to say what it said then. What is "
+        "compared is what a vendor's server says the same way each time: the status, the headers by which clients "
+        "decide, keys with their order and types, the sequence of a stream's events, the words of a refusal.",
     ),
     Command(
         "health",

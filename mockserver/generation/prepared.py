@@ -37,7 +37,7 @@ class Speech(NamedTuple):
 
     Before `pieces[k]` there are `delays[k]` seconds of silence, or the engine's own where that is None. `calls` are the
     names and arguments of the tools that it calls. A `refusal` declines to answer. The `reasoning` is what it thinks
-    before, which those dialects show that show what a model thinks.
+    before, which those dialects show that show what a model thinks. It was ended by the `stop`, where there is one.
     """
 
     text: str = ""
@@ -48,6 +48,7 @@ class Speech(NamedTuple):
     reasoning: str = ""
     finish_reason: FinishReason | None = None
     counts: Counts = Counts()
+    stop: str | None = None
 
 
 def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
@@ -78,6 +79,7 @@ def _choice(
         texts=texts,
         finish_reason=speech.finish_reason or (called if calls else "stop"),
         prompt=prompt,
+        stop=speech.stop,
         calls=calls,
         refusal=speech.refusal,
         positions=asked_positions(request, prompt, ids, texts, seed, request.sampling),

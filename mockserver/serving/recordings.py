@@ -1,11 +1,12 @@
-"""The files of `mockserver stubs`: a recording is read, a stub file written, and long bodies beside it."""
+"""The files of `mockserver stubs` and `mockserver drift`: recordings that are read, and stubs that are written."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from mockserver.control.recordings.recorded import Lost, RecordingError
+from mockserver.control.recordings.drift import Compared, compare
+from mockserver.control.recordings.recorded import Lost, Recorded, RecordingError
 from mockserver.control.recordings.stubs import Made, stubs_of
 from mockserver.control.recordings.traffic import read_recording
 from mockserver.control.routing import Router
@@ -19,13 +20,30 @@ _MOST_LISTED = 20
 
 def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool) -> Made:
     """The stubs of a recording whose file is called `source`. Raises ConfigError where it is none."""
-    try:
-        exchanges = read_recording(data, _in_yaml)
-    except RecordingError as error:
-        raise ConfigError(f"stubs: {source}: {error}") from None
-    # Keys are masked in a journal, and were good when they were recorded.
-    anybody = replace(settings, auth="off")
+    exchanges = _exchanges("stubs", data, source)
+    anybody = _for_anybody(settings)
     return stubs_of(exchanges, Router(dialects, anybody), anybody, stem_of(source), paced=paced)
+
+
+def drift_from(
+    data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], ignored: Sequence[str] = ()
+) -> list[Compared | Lost]:
+    """The answers of a recording beside those given here; its places name the file `source`. Raises ConfigError."""
+    exchanges = (each._replace(place=f"{source}, {each.place}") for each in _exchanges("drift", data, source))
+    anybody = _for_anybody(settings)
+    return list(compare(exchanges, Router(dialects, anybody), anybody, ignored))
+
+
+def _exchanges(command: str, data: bytes, source: str) -> list[Recorded | Lost]:
+    try:
+        return read_recording(data, _in_yaml)
+    except RecordingError as error:
+        raise ConfigError(f"{command}: {source}: {error}") from None
+
+
+def _for_anybody(settings: Settings) -> Settings:
+    """The settings of a server that takes any key: those of a recording are masked, and were good at the time."""
+    return replace(settings, auth="off")
 
 
 def _in_yaml(data: bytes) -> object:
@@ -73,7 +91,7 @@ def write_stubs(made: Made, stem: str, out: Path) -> Path:
     return path
 
 
-def complaints(lost: list[Lost]) -> list[str]:
-    """A line for each exchange of which no stub was made, with the reason; beyond some only how many."""
+def complaints(lost: Sequence[Lost]) -> list[str]:
+    """A line for each exchange that was left out, with the reason; beyond some only how many."""
     lines = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_LISTED]]
     return lines + [f"and {len(lost) - _MOST_LISTED} more were left out"] * (len(lost) > _MOST_LISTED)

@@ -34,7 +34,7 @@ class Answers:
         if recorded.answer and recorded.status not in (204, 304):
             reply |= {"content_type": kind} if kind and _can_be_sent(kind) else {}
             reply |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
-        headers = {key: value for key, value in recorded.answered.items() if _is_telling(key, value)}
+        headers = {key: value for key, value in recorded.answered.items() if is_telling(key, value)}
         reply |= {"headers": headers} if headers else {}
         if self._paced and asks_model and recorded.first is not None:
             reply["latency"] = _latency(recorded.first, recorded.gap)
@@ -67,7 +67,7 @@ def _text(body: bytes) -> str | None:
         return None
 
 
-def _is_telling(name: str, value: str) -> bool:
+def is_telling(name: str, value: str) -> bool:
     return bool(_TELLING.fullmatch(name)) and not is_secret(name) and _can_be_sent(value)
 
 

@@ -14,18 +14,16 @@ from mockserver.control.journal.masking import is_secret
 from mockserver.control.plan import Question, hear
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import Answers, essence
+from mockserver.control.recordings.requests import call_of, landing_of
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.control.toml_writing import is_writable
 from mockserver.control.visits import WishError
-from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 
 # Who asks, not what: it may be another one each time.
 _PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
-# Headers that a server of ours would obey.
-_WISHES = "x-mockserver-"
 # Keys of bodies in which a batch of prompts stands: of texts to go on with, to embed, or to be ranked by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
 _PLAIN_KEY = re.compile(r"\w+")
@@ -107,14 +105,11 @@ def stubs_of(
 
 def _heard(recorded: Recorded, router: Router, settings: Settings) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
-    landing = _landed(recorded, router)
+    landing = landing_of(recorded, router)
     if landing is None:
         return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
-    plain = ((name, value) for name, value in recorded.headers.items() if not (is_secret(name) or _WISHES in name))
-    headers = Headers((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
-    call = Call(recorded.method, landing.path, headers, recorded.body)
     try:
-        heard = hear(call, landing, settings)
+        heard = hear(call_of(recorded, landing), landing, settings)
     except WishError as error:
         return Lost(recorded.place, str(error))
     if not isinstance(heard, Question) and heard.rejection is not None:
@@ -134,18 +129,6 @@ def _refused(landing: Landing, rejection: Rejection) -> str:
         f"{landing.dialect.name} refuses this request by itself{why}. What a dialect refuses, no stub answers; "
         f"a route of your own gives its path to another one"
     )
-
-
-def _landed(recorded: Recorded, router: Router) -> Landing | None:
-    """Where a request lands: at its dialect, where that is known, else by the longest served end of its path."""
-    parts = recorded.path.split("/")[1:]
-    ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
-    known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
-    for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
-        landing = router.find(recorded.method, path, host)
-        if landing is not None and landing.operation is not None:
-            return landing
-    return None
 
 
 # --- what to match -----------------------------------------------------------------------------------------------

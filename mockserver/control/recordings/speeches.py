@@ -1,0 +1,77 @@
+"""What the model said in a recorded answer: made to say the same, a dialect here answers with the same parts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from mockserver.control.recordings.events import Event
+from mockserver.core.generation import FinishReason
+from mockserver.generation.prepared import Counts, Speech
+
+_REASONS: Mapping[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
+# How servers name what is thought before the answer.
+_THOUGHTS = ("reasoning", "reasoning_content")
+
+
+def speech_of(events: Iterable[Event]) -> Speech | None:
+    """What the first choice says in the events of a stream, or in a body as the only one; None where no model spoke."""
+    said, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
+    spoke = False
+    for event in events:
+        value = event.value if isinstance(event.value, dict) else {}
+        usage = _table(value, "usage") or usage
+        for choice in _first_choices(value):
+            spoke = True
+            finish, stop = choice.get("finish_reason") or finish, choice.get("stop_reason") or stop
+            message = _table(choice, "delta") or _table(choice, "message") or choice
+            for key in ("content", "text", "refusal", *_THOUGHTS):
+                part = message.get(key)
+                said[key] = said.get(key, "") + (part if isinstance(part, str) else "")
+            _add_calls(calls, message)
+    if not spoke:
+        return None
+    return Speech(
+        text=said["content"] or said["text"] or said["refusal"],
+        calls=tuple((name, arguments) for name, arguments in calls.values()),
+        refusal=bool(said["refusal"]),
+        reasoning="".join(said[key] for key in _THOUGHTS),
+        finish_reason=_REASONS.get(str(finish)),
+        counts=_counts(usage),
+        stop=stop if isinstance(stop, str) else None,
+    )
+
+
+def _first_choices(value: Mapping[str, Any]) -> list[dict[str, Any]]:
+    choices = value.get("choices")
+    listed = choices if isinstance(choices, list) else []
+    return [choice for choice in listed if isinstance(choice, dict) and not choice.get("index")]
+
+
+def _add_calls(calls: dict[int, list[str]], message: Mapping[str, Any]) -> None:
+    """Take the parts of calls, each at its place: a name, a piece of the arguments, or both."""
+    listed = message.get("tool_calls")
+    alone = _table(message, "function_call")
+    parts = [{"function": alone}] if alone else listed if isinstance(listed, list) else []
+    for place, part in enumerate(part for part in parts if isinstance(part, dict)):
+        index, function = part.get("index"), _table(part, "function")
+        call = calls.setdefault(index if isinstance(index, int) else place, ["", ""])
+        for at, key in enumerate(("name", "arguments")):
+            call[at] += function[key] if isinstance(function.get(key), str) else ""
+
+
+def _counts(usage: Mapping[str, Any]) -> Counts:
+    prompt, completion = (_table(usage, f"{part}_tokens_details") for part in ("prompt", "completion"))
+    return Counts(
+        _count(usage.get("prompt_tokens")),
+        _count(usage.get("completion_tokens")),
+        _count(prompt.get("cached_tokens")),
+        _count(completion.get("reasoning_tokens")),
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _table(value: Mapping[str, Any], key: str) -> dict[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
