@@ -27,6 +27,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.serving.addresses import ADMIN
+from mockserver.serving.browsers import to_live_page
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
 from mockserver.serving.large_bodies import fingerprint_of, has_too_many_values, is_large, read_by_turns
@@ -75,19 +76,19 @@ class _Visitor(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """What is ready to be performed: an exchange, or (`allowed`) the answer to a preflight, which nobody notes."""
+    """What is ready to be performed: an exchange, or what is answered `aside`, to a browser, and nobody notes."""
 
     visitor: _Visitor
     exchange: Exchange | None = None
     ticket: Ticket | None = None
-    allowed: Timeline | None = None
+    aside: Timeline | None = None
 
     def performance(self, sink: Sink) -> Performance:
         """The performance of its answer."""
         visitor, exchange = self.visitor, self.exchange
-        if self.allowed is not None:
-            return Performance(self.allowed, sink, visitor.clock, visitor.instant, Record())
-        assert exchange is not None, "what is no preflight is an exchange"
+        if self.aside is not None:
+            return Performance(self.aside, sink, visitor.clock, visitor.instant, Record())
+        assert exchange is not None, "what is not answered aside is an exchange"
         visitor.metrics.begun()
         return Performance(
             _opened(_timeline(exchange, visitor), visitor),
@@ -122,12 +123,13 @@ class Reception:
         visitor = _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
         allowed = preflight(incoming.method, incoming.headers) if setup.settings.cors == "on" else None
         if allowed is not None:
-            return Staged(visitor, allowed=allowed)
+            return Staged(visitor, aside=allowed)
         if not well_named:
             return self._denied(visitor, Denial(400, "bad_namespace", BAD_NAME))
         landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
-            return self._denied(visitor, self._lost(visitor))
+            led = None if setup.settings.strict else to_live_page(incoming.method, path, incoming.headers)
+            return self._denied(visitor, self._lost(visitor)) if led is None else Staged(visitor, aside=led)
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
         if is_large(incoming.body, incoming.headers.get("content-encoding")):
