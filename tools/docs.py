@@ -111,12 +111,12 @@ def _changes(name: str) -> Iterator[str]:
 
 
 def dialects() -> str:
-    """Every dialect with its endpoints and its page."""
+    """Every dialect with its endpoints, each by its first path, and its page, which has the others."""
     rows = (
         (
             f"[`{dialect.name}`](../dialects/{dialect.name}/about.md)",
             dialect.title,
-            codes(f"{it.method} {path}" for it in dialect.operations for path in it.paths),
+            codes(f"{it.method} {it.paths[0]}" for it in dialect.operations),
         )
         for dialect in load_dialects().values()
     )

@@ -346,3 +346,8 @@ def test_the_first_asynchronous_client_gets_the_same_words_at_any_concurrency(se
     seen = friendli_client(server.url, "async")
     assert seen["answers"] == [seen["answer"]] * 4
     assert "".join(line["text"] for line in seen["lines"]) == seen["answer"]["choices"][0]["text"]
+
+
+def test_tokens_go_there_and_back(client: SyncFriendli) -> None:
+    made = client.serverless.token.tokenize(model=MODEL, prompt=PROMPT)
+    assert client.serverless.token.detokenize(model=MODEL, tokens=made.tokens).text == PROMPT

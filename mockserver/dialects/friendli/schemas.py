@@ -11,6 +11,10 @@ REQUEST = by_edition(CONTRACT, "CompletionRequest")
 HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
 CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 HOSTED_CHAT_REQUEST = Contract(CONTRACT["observed"], "HostedChatCompletionRequest")
+TOKENIZATION_REQUEST = by_edition(CONTRACT, "TokenizationRequest")
+HOSTED_TOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedTokenizationRequest")
+DETOKENIZATION_REQUEST = by_edition(CONTRACT, "DetokenizationRequest")
+HOSTED_DETOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedDetokenizationRequest")
 
 
 @cache

@@ -2,7 +2,10 @@
 
 import re
 
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Parts, Schemas, on_demand
+from mockserver.core.calls import Call
+from mockserver.core.dialects import FINISH_REASON, Answer, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
+from mockserver.core.failures import Rejection
+from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.endpoints import Addressed, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
@@ -35,6 +38,28 @@ def _chats(place: Addressed) -> Parts:
         return Parts(chat_reader(place), write_chat)
 
     return on_demand(load)
+
+
+def _tokenizer(place: Addressed) -> Answer:
+    """What tells the token ids of texts at a place."""
+
+    def answer(call: Call, site: Site) -> Reply | Rejection:
+        from mockserver.dialects.friendli.tokenization import tokenize
+
+        return tokenize(call, site, place)
+
+    return answer
+
+
+def _detokenizer(place: Addressed) -> Answer:
+    """What tells the texts of token ids at a place."""
+
+    def answer(call: Call, site: Site) -> Reply | Rejection:
+        from mockserver.dialects.friendli.tokenization import detokenize
+
+        return detokenize(call, site, place)
+
+    return answer
 
 
 _CONTAINER, _SERVERLESS, _DEDICATED = map(_texts, (container, serverless, dedicated))
@@ -102,6 +127,58 @@ DEDICATED_CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation by an endpoint of one's own",
 )
+TOKENIZE = Operation(
+    "tokenize",
+    "POST",
+    ("/v1/tokenize",),
+    Schemas("TokenizationRequest", "TokenizationResponse"),
+    answer=_tokenizer(container),
+    summary="The token ids of a text, in a container",
+)
+SERVERLESS_TOKENIZE = Operation(
+    "serverless_tokenize",
+    "POST",
+    ("/serverless/v1/tokenize",),
+    Schemas("HostedTokenizationRequest", "TokenizationResponse"),
+    answer=_tokenizer(serverless),
+    edition="observed",
+    summary="The token ids of a text, by a model of the catalogue",
+)
+DEDICATED_TOKENIZE = Operation(
+    "dedicated_tokenize",
+    "POST",
+    ("/dedicated/v1/tokenize",),
+    Schemas("HostedTokenizationRequest", "TokenizationResponse"),
+    answer=_tokenizer(dedicated),
+    edition="observed",
+    summary="The token ids of a text, by an endpoint of one's own",
+)
+DETOKENIZE = Operation(
+    "detokenize",
+    "POST",
+    ("/v1/detokenize",),
+    Schemas("DetokenizationRequest", "DetokenizationResponse"),
+    answer=_detokenizer(container),
+    summary="The text of token ids, in a container",
+)
+SERVERLESS_DETOKENIZE = Operation(
+    "serverless_detokenize",
+    "POST",
+    ("/serverless/v1/detokenize",),
+    Schemas("HostedDetokenizationRequest", "DetokenizationResponse"),
+    answer=_detokenizer(serverless),
+    edition="observed",
+    summary="The text of token ids, by a model of the catalogue",
+)
+DEDICATED_DETOKENIZE = Operation(
+    "dedicated_detokenize",
+    "POST",
+    ("/dedicated/v1/detokenize",),
+    Schemas("HostedDetokenizationRequest", "DetokenizationResponse"),
+    answer=_detokenizer(dedicated),
+    edition="observed",
+    summary="The text of token ids, by an endpoint of one's own",
+)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -133,6 +210,12 @@ FRIENDLI = Dialect(
         CHAT_COMPLETIONS,
         SERVERLESS_CHAT_COMPLETIONS,
         DEDICATED_CHAT_COMPLETIONS,
+        TOKENIZE,
+        SERVERLESS_TOKENIZE,
+        DEDICATED_TOKENIZE,
+        DETOKENIZE,
+        SERVERLESS_DETOKENIZE,
+        DEDICATED_DETOKENIZE,
         LIST_MODELS,
         HEALTH,
     ),
@@ -145,6 +228,7 @@ FRIENDLI = Dialect(
     realistic="friendli",
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
+    bare=("/v1/tokenize",),
     # On the page's wire the event that has it all ends every choice at once; today's says it as OpenAI does.
     finishes=re.compile(rb'"event"\s*:\s*"complete"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),

@@ -1,4 +1,4 @@
-"""What a graph is asked for that is not its own: all other POSTs below the server's roots, refused (vendor note 1)."""
+"""What a graph is asked for beside its own: all other POSTs below the server's roots, mostly refused (note 1)."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
@@ -17,7 +17,7 @@ _CONFIG = "/v1/config"
 # What an LLM graph serves beside texts and chats; it is not simulated, and says so as an unknown URL.
 _ABSENT: dict[Edition, frozenset[str]] = {
     "documented": frozenset(),
-    "observed": frozenset(root + name for root in ("/v3/", "/v3/v1/", "/v1/") for name in ("responses", "tokenize")),
+    "observed": frozenset(root + "responses" for root in ("/v3/", "/v3/v1/", "/v1/")),
 }
 _WRONG_ENDPOINT: dict[Edition, str] = {
     "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
@@ -46,14 +46,22 @@ def climbing(path: str) -> Rejection | None:
     return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
 
 
-def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
-    """Any other path below a root, "a trailing slash" among them, gets to the graph, which knows only its own."""
+def ask_graph(call: Call, site: Site) -> Reply | Rejection:
+    """Any other path below a root, "a trailing slash" among them, gets to the graph, which knows only its own.
+
+    The newer one has its tokenizer asked wherever the path's end says so.
+    """
     path = asked_path(call, site)
-    if path in _ABSENT[site.edition]:
+    if path in _ABSENT[site.edition] or not reaches_graph(path, site.edition):
         return Rejection(FailureKind.UNKNOWN_PATH)
     admitted = climbing(path) or admit(call, site, path)
     if isinstance(admitted, Rejection):
         return admitted
+    if site.edition == "observed" and path.endswith("tokenize") and kind_of(admitted.fields["model"]) != "scores":
+        # Hardly anybody asks for it.
+        from mockserver.dialects.ovms.tokenize import tokenize
+
+        return tokenize(admitted, site)
     return wrong_endpoint(admitted, site.edition)
 
 

@@ -38,7 +38,7 @@ def node_of(kind: Kind, edition: Edition) -> str:
 def fields_fault(fields: Fields, kind: Kind, edition: Edition) -> Rejection | None:
     """Why a graph that makes no texts refuses a request; None where it does not, and for all that make texts."""
     graph = _GRAPHS.get(kind)
-    fault = None if graph is None else graph.fault(fields)
+    fault = None if graph is None else graph.fault(fields, edition)
     return None if fault is None else graph_fault(fault, node=node_of(kind, edition))
 
 
@@ -51,39 +51,47 @@ def too_many(fields: Fields, edition: Edition) -> Rejection | None:
     return graph_fault(said, node=node_of("scores", edition), status="INTERNAL")
 
 
-def embedding_fault(fields: Fields) -> str | None:
+def embedding_fault(fields: Fields, edition: Edition) -> str | None:
     """The message of the first check of an embeddings graph that fails."""
-    if "input" not in fields:
-        return "input field is required"
-    form = fields.get("encoding_format", "float")
+    return texts_fault(fields, "input", edition) or _form_fault(fields.get("encoding_format", "float"))
+
+
+def _form_fault(form: object) -> str | None:
     if not isinstance(form, str):
-        return _input_fault(fields["input"]) or "encoding_format should be string"
-    known = form in ("float", "base64")
-    return _input_fault(fields["input"]) or (None if known else "encoding_format should either base64 or float")
+        return "encoding_format should be string"
+    return None if form in ("float", "base64") else "encoding_format should either base64 or float"
 
 
-def _input_fault(texts: object) -> str | None:
+def texts_fault(fields: Fields, name: str, edition: Edition) -> str | None:
+    """What is wrong with the field of that name, which has a text or several, each as it is or in tokens."""
+    if name not in fields:
+        return f"{name} field is required"
+    texts = fields[name]
     if isinstance(texts, str):
         return None
-    if not isinstance(texts, list) or all(each == [] for each in texts):
-        return "input should be string, array of strings or array of integers"
-    faults = (_element_fault(each, type(texts[0])) for each in texts)
+    if not isinstance(texts, list) or (edition == "documented" and all(each == [] for each in texts)):
+        return f"{name} should be string, array of strings or array of integers"
+    if not texts:
+        return f"{name} array should not be empty"
+    faults = (_element_fault(each, type(texts[0]), name, edition) for each in texts)
     return next(filter(None, faults), None)
 
 
-def _element_fault(element: object, kind: type) -> str | None:
+def _element_fault(element: object, kind: type, name: str, edition: Edition) -> str | None:
     """What is wrong with a text, a token or a list of tokens where the first one was of a kind."""
+    if element == [] and edition == "observed":
+        return f"inner arrays in {name} should not be empty"
     if not isinstance(element, str | list) and not _is_int(element):
-        return "every element in input array should be either string or int"
+        return f"every element in {name} array should be either string or int"
     alike = type(element) is kind and (not isinstance(element, list) or all(map(_is_int, element)))
-    return None if alike else "input must be homogeneous"
+    return None if alike else f"{name} must be homogeneous"
 
 
 def _is_int(value: object) -> bool:
     return whole(value, INT32)
 
 
-def scoring_fault(fields: Fields) -> str | None:
+def scoring_fault(fields: Fields, edition: Edition) -> str | None:
     """The message of the first check of a reranker's graph that fails."""
     faults = (check(fields) for check in _SCORING_CHECKS)
     return next((fault for fault in faults if fault is not None), None)
@@ -146,7 +154,7 @@ class _Graph(NamedTuple):
     """What a graph's errors call its node, and its checks."""
 
     nodes: Mapping[Edition, str]
-    fault: Callable[[Fields], str | None]
+    fault: Callable[[Fields, Edition], str | None]
 
 
 _GRAPHS: dict[Kind, _Graph] = {

@@ -17,3 +17,4 @@ COMPLETIONS_PATHS = _below_roots("completions")
 CHATS_PATHS = _below_roots("chat/completions")
 EMBEDDINGS_PATHS = _below_roots("embeddings")
 RERANK_PATHS = _below_roots("rerank")
+TOKENIZE_PATHS: Paths = {"documented": (), "observed": _below_roots("tokenize")["observed"]}

@@ -7,7 +7,7 @@ from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operat
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.ovms.endpoints import asked_path, climbing, reaches_graph, refuse_endpoint
+from mockserver.dialects.ovms.endpoints import ask_graph, asked_path, climbing, reaches_graph
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import JSON, every_answer
 from mockserver.dialects.ovms.latency import PRESETS, preset_of
@@ -20,7 +20,13 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.paths import CHATS_PATHS, COMPLETIONS_PATHS, EMBEDDINGS_PATHS, RERANK_PATHS
+from mockserver.dialects.ovms.paths import (
+    CHATS_PATHS,
+    COMPLETIONS_PATHS,
+    EMBEDDINGS_PATHS,
+    RERANK_PATHS,
+    TOKENIZE_PATHS,
+)
 from mockserver.dialects.ovms.schemas import CONTRACT
 
 
@@ -97,6 +103,15 @@ RERANK = Operation(
     summary="Score documents by a query",
     served=RERANK_PATHS,
 )
+TOKENIZE = Operation(
+    "tokenize",
+    "POST",
+    TOKENIZE_PATHS["observed"],
+    Schemas("TokenizeRequest", "TokenizeResponse"),
+    answer=ask_graph,
+    summary="The token ids of texts",
+    served=TOKENIZE_PATHS,
+)
 # The older server lists no models.
 _OF_TODAY: Mapping[Edition, tuple[str, ...]] = {"documented": ()}
 LIST_MODELS = Operation(
@@ -152,8 +167,8 @@ WRONG_ENDPOINT = Operation(
     "wrong_endpoint",
     "POST",
     ("/v3/{name}",),
-    answer=refuse_endpoint,
-    summary="What an LLM graph does not serve",
+    answer=ask_graph,
+    summary="What an LLM graph does not serve, and paths that end with `tokenize`",
     served=dict.fromkeys(EDITIONS, ()),
 )
 
@@ -170,7 +185,7 @@ def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Reject
     if call.method == "OPTIONS" and site.edition == "observed":
         return body_reply(b"", content_type=JSON)
     if call.method == "POST" and reaches_graph(path, site.edition):
-        return refuse_endpoint(call, site)
+        return ask_graph(call, site)
     return Rejection(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
 
 
@@ -192,6 +207,7 @@ OVMS = Dialect(
         CHAT_COMPLETIONS,
         EMBEDDINGS,
         RERANK,
+        TOKENIZE,
         LIST_MODELS,
         GET_MODEL,
         SERVER,

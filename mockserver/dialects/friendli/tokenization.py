@@ -1,0 +1,65 @@
+"""Texts to token ids and back: `tokenize` and `detokenize` of the three places (vendor note B6).
+
+The ids are those that every model here shares: what is tokenized may be sent as the `tokens` of a completion.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.haste import take_time
+from mockserver.core.timeline import Reply
+from mockserver.dialects.contracts import Contract
+from mockserver.dialects.friendli.body import json_body
+from mockserver.dialects.friendli.controls import ints
+from mockserver.dialects.friendli.endpoints import Addressed, container
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.schemas import (
+    DETOKENIZATION_REQUEST,
+    HOSTED_DETOKENIZATION_REQUEST,
+    HOSTED_TOKENIZATION_REQUEST,
+    TOKENIZATION_REQUEST,
+)
+from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.generation import tokens
+from mockserver.generation.readings import is_short
+
+Body = Mapping[str, Any]
+
+# So many ids are a text in a fraction of a millisecond.
+_FEW = 4_096
+
+
+def tokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
+    """The token ids of a text."""
+    hosted = place is not container
+    body = _valid(call, site, HOSTED_TOKENIZATION_REQUEST if hosted else TOKENIZATION_REQUEST[site.edition], place)
+    if isinstance(body, Rejection):
+        return body
+    if not is_short(body["prompt"]):
+        take_time()
+    return body_reply({"tokens": tokens.encode(body["prompt"])})
+
+
+def detokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
+    """The text of token ids."""
+    hosted = place is not container
+    body = _valid(call, site, HOSTED_DETOKENIZATION_REQUEST if hosted else DETOKENIZATION_REQUEST[site.edition], place)
+    if isinstance(body, Rejection):
+        return body
+    if len(body["tokens"]) > _FEW:
+        take_time()
+    return body_reply({"text": tokens.decode(ints(body["tokens"]))})
+
+
+def _valid(call: Call, site: Site, contract: Contract, place: Addressed) -> Body | Rejection:
+    """The body, where it keeps to the contract, and there is such a model."""
+    body = json_body(call.body)
+    violations = [] if isinstance(body, Rejection) else contract.violations(body)
+    if isinstance(body, Rejection) or violations:
+        refused = body if isinstance(body, Rejection) else invalid(violations)
+        return refused if site.edition == "documented" else in_one_message(refused)
+    asked = place(body.get("model"), site)
+    return unknown_model(asked.name, site.edition) if asked.model is None else body
