@@ -241,7 +241,9 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
         return refuse(rejection, visit, plan.request).timeline
     dialect = visit.landing.dialect
     row = dialect.errors[visit.site.edition][kind]
-    event = dialect.stream_error(row.status, row.body(rejection, rejection.message or row.amid or row.message))
+    event = dialect.stream_error(
+        row.status, row.body(rejection, rejection.message or row.midstream_message or row.message)
+    )
     return Timeline(200, (), (Run((event,), (0.0,), (0,)),), streamed=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.routing import check_routes, operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
-from mockserver.core.criteria import strange_name
+from mockserver.core.criteria import unknown_name_in
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
 from mockserver.faults.catalogue import FAULTS
@@ -42,7 +42,7 @@ def check_names(settings: Settings, operations: Operations) -> None:
 def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
     """Raise ConfigError where a fault is meant for a dialect or an operation that does not exist."""
     for fault in faults:
-        complaint = strange_name(fault.match, operations)
+        complaint = unknown_name_in(fault.match, operations)
         if complaint is not None:
             raise ConfigError(f"{place}fault.{complaint}")
 

@@ -1,1 +1,1 @@
-"""The vocabulary of the project: frozen values and pure functions of the standard library, and of `regex`."""
+"""The vocabulary of the project: immutable values and pure functions, on the standard library and `regex` alone."""

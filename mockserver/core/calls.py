@@ -1,4 +1,4 @@
-"""What came in: one HTTP request as a value, free of any framework."""
+"""The incoming side: one HTTP request as a value, free of any framework."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from mockserver.core.seeding import fingerprint
 
 
 class Headers:
-    """Request headers as they came, looked up by lower-case name; the first of equal names counts."""
+    """Request headers as received, looked up by lower-case name; of several with the same name the first counts."""
 
     __slots__ = ("_first", "raw")
 
@@ -17,20 +17,20 @@ class Headers:
         self._first = dict(reversed(self.raw))
 
     def get(self, name: str) -> str | None:
-        """The value of the header, or None. `name` in lower case."""
+        """The value of a header, or None. `name` is in lower case."""
         value = self._first.get(name.encode("latin-1"))
         return None if value is None else value.decode("latin-1")
 
 
 def masked_key(key: str) -> str:
-    """An API key, masked: its last four characters stay, by which its owner recognises it, and none of a short one."""
+    """An API key of which only the last four characters can be read, and none if it is short."""
     return f"****{key[-4:] if len(key) > 8 else ''}"
 
 
 class Call(NamedTuple):
-    """One request. `path` is the dialect's native path once it is routed; `received_at` is in Unix seconds.
+    """One request. Once routed, `path` is the dialect's native path; `received_at` is in Unix seconds.
 
-    `digest` is the fingerprint of its body, where somebody has worked it out already.
+    `digest` is the body's fingerprint where it has been computed already, empty otherwise.
     """
 
     method: str
@@ -43,7 +43,7 @@ class Call(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of its body."""
+        """The fingerprint of the body."""
         return self.digest or fingerprint(self.body)
 
     def query_value(self, name: str) -> str | None:

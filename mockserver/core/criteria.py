@@ -1,10 +1,10 @@
-"""Criteria as values: what a request has to be, whether it is so, and if not, where it differs.
+"""Criteria as values: what is required of a request, whether it meets that, and if not, where it differs.
 
-A criterion looks at one field of a request (its model, its last message, a header, a place in its body) with a
-matcher (`matchers.py`, which is imported with the first criterion that somebody states).
+A criterion applies a matcher to one field of a request: its model, its last message, a header, a place in its body.
+(`matchers.py` is imported with the first criterion that somebody states.)
 
-A decision has three values: True, False, or None where a search for a regular expression had to be given up. None
-does not count as met, neither for the criterion nor for its `not`.
+Decisions are three-valued (`decisions.py`): None means that the search for a regular expression had to be given up.
+That counts as not met, both for a criterion and for its `not`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,12 +18,12 @@ from mockserver.core.regexes import PATIENCE
 if TYPE_CHECKING:
     from mockserver.core.matchers import Matcher
 
-# The reason for a decision that is None.
+# Why a decision is None.
 GIVEN_UP = f"the search in that was given up: all searches for a request have {PATIENCE:g} s together"
 
 
 class CriteriaError(ValueError):
-    """Criteria that cannot be meant; the text names the field and what would have been valid."""
+    """Criteria that make no sense; the message names the field and what would have been valid."""
 
 
 class Field(NamedTuple):
@@ -51,12 +51,12 @@ FIELDS: Mapping[str, Field] = {
     "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
     "attempt": Field(int, "1, and one more for each failure (or answer left early) that the same request has just met"),
 }
-# The other keys of a match: tables of headers and of places in the body, and tables that are matches themselves.
+# The other keys of a match: tables of headers or of places in the body, and tables that are matches themselves.
 COMPOUND = ("headers", "body", "any", "all", "not")
 
 
 class Criterion(NamedTuple):
-    """What one field has to be. `path` leads into it: a header by its name, a value in the body by its place."""
+    """What is required of one field. `path` leads into it: the name of a header, the place of a value in the body."""
 
     field: str
     matcher: "Matcher"
@@ -72,7 +72,7 @@ class Criterion(NamedTuple):
 
 
 class Criteria(NamedTuple):
-    """What a request has to be: all `criteria`, all of `all`, one of `any` (where there are some), none of `none`."""
+    """What is required of a request: all `criteria`, all of `all`, one of `any` (unless empty), and none of `none`."""
 
     criteria: tuple[Criterion, ...] = ()
     all: tuple["Criteria", ...] = ()
@@ -80,7 +80,7 @@ class Criteria(NamedTuple):
     none: tuple["Criteria", ...] = ()
 
 
-# What every request is.
+# Criteria that every request meets.
 ANYTHING = Criteria()
 
 
@@ -88,11 +88,11 @@ class Facts(Protocol):
     """What is known of a request."""
 
     def values(self, field: str, path: Path) -> Sequence[object]:
-        """The values of a field: none where it has none."""
+        """The values of a field; empty if the request has no such field."""
 
 
 class Difference(NamedTuple):
-    """Where a request is not as it was wanted: the field, what was wanted of it, and what came."""
+    """Where a request fails its criteria: the field, what was wanted of it, and what was found."""
 
     field: str
     wanted: str
@@ -103,19 +103,19 @@ class Difference(NamedTuple):
 
 
 def matches(criteria: Criteria, facts: Facts) -> bool:
-    """Whether a request is known to be as it was wanted."""
+    """Whether a request is known to meet its criteria."""
     return decided(criteria, facts) is True
 
 
 def decided(criteria: Criteria, facts: Facts) -> Decision:
-    """Whether a request is as it was wanted; None where a search that was given up would have to tell."""
+    """Whether a request meets its criteria; None if that depends on a search that was given up."""
     return conjunction(_decisions(criteria, facts))
 
 
 def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
-    """Where a request differs from what was wanted; nowhere when it matches.
+    """Where a request fails its criteria; empty if it meets them.
 
-    Of alternatives the one that comes nearest is told.
+    Of several alternatives (`any`) only the nearest is reported.
     """
     return (
         *_differences_of(criteria.criteria, facts),
@@ -126,7 +126,7 @@ def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
 
 
 def distance(criteria: Criteria, facts: Facts) -> int:
-    """In how many places a request differs from what was wanted."""
+    """In how many places a request fails its criteria."""
     count = 0
     for criterion in criteria.criteria:
         count += not _decided(criterion, facts)
@@ -139,31 +139,31 @@ def distance(criteria: Criteria, facts: Facts) -> int:
     return count
 
 
-def said_outright(criteria: Criteria, field: str) -> Iterator[object]:
-    """The values that a field is to be equal to, wherever in the criteria that is said."""
+def literal_values(criteria: Criteria, field: str) -> Iterator[object]:
+    """The values to which a field is compared for equality, anywhere in the criteria."""
     for each in criteria.criteria:
         if each.field == field:
             yield from each.matcher.equal_to
     for inner in (*criteria.all, *criteria.any, *criteria.none):
-        yield from said_outright(inner, field)
+        yield from literal_values(inner, field)
 
 
-def strange_name(criteria: Criteria, operations: Mapping[str, Iterable[str]]) -> str | None:
-    """What to say of a match on a dialect or an operation that does not exist; None where it names none.
+def unknown_name_in(criteria: Criteria, operations: Mapping[str, Iterable[str]]) -> str | None:
+    """The error message for a dialect or operation in a match that does not exist; None if all of them do.
 
-    `operations` are the names of a dialect's operations, by its name.
+    `operations` are the names of each dialect's operations, by the dialect's name.
     """
     every = dict.fromkeys(name for each in operations.values() for name in each)
     known = {"dialect": [*operations], "operation": [*every]}
     for where, names in known.items():
-        for name in said_outright(criteria, where):
+        for name in literal_values(criteria, where):
             if name not in names:
                 return f"match.{where}: {unknown('name', name, names)}"
     return None
 
 
 def in_words(criteria: Criteria) -> str:
-    """Criteria in a line for people."""
+    """The criteria in one line, for people."""
     parts = [f"{each.label} {each.matcher.wanted}" for each in criteria.criteria]
     parts += [f"({in_words(each)})" for each in criteria.all]
     parts += [f"({' or '.join(map(in_words, criteria.any))})"] if criteria.any else []
@@ -176,7 +176,7 @@ def _decided(criterion: Criterion, facts: Facts) -> Decision:
 
 
 def _decisions(criteria: Criteria, facts: Facts) -> Iterator[Decision]:
-    """What is known of each part of criteria."""
+    """A decision for each part of the criteria."""
     for criterion in criteria.criteria:
         yield _decided(criterion, facts)
     for each in criteria.all:

@@ -1,12 +1,12 @@
-"""Criteria in words: the `match` table of stubs and of faults.
+"""The notation of criteria: the `match` table of stubs and of faults.
 
     match = { dialect = "yandex", last_user = { contains = "weather" }, turn = 1 }
     match = { body = { "$.temperature" = 0 }, headers = { x-tenant = { regex = "^a" } } }
     match = { any = [ { model = "a" }, { model = "b" } ], not = { stream = true } }
 
-Fields (`criteria.FIELDS`) are looked at with a matcher: a value, which has to be equal, or a table of `equals`,
-`contains`, `regex`, `one_of`, `at_least`, `at_most`, `exists`, `not`; what stands in one table has to hold together. In
-Python a function is a matcher too. A mistake raises `CriteriaError`, which names the field.
+Each field (`criteria.FIELDS`) has a matcher: a value that it must equal, or a table of `equals`, `contains`, `regex`,
+`one_of`, `at_least`, `at_most`, `exists`, `not`, all of which must hold. In Python a function is a matcher too. A
+mistake raises `CriteriaError`, which names the field.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,13 +29,13 @@ from mockserver.core.matchers import (
 from mockserver.core.naming import unknown
 from mockserver.core.regexes import RegexError, read_regex
 
-# No criteria are nested deeper than this.
+# How deeply criteria may be nested.
 _DEEPEST = 20
 _NAMES = {str: "text", bool: "true or false", int: "whole number"}
 
 
 def read_criteria(table: object, place: str = "match", depth: int = 0) -> Criteria:
-    """Criteria from their table; `place` is what errors call it. Raises CriteriaError."""
+    """Read criteria from a table, which errors call `place`. Raises CriteriaError."""
     if not isinstance(table, Mapping):
         raise CriteriaError(f'{place}: is a table, such as {{ last_user = {{ contains = "weather" }} }}')
     if depth > _DEEPEST:
@@ -60,7 +60,7 @@ def read_criteria(table: object, place: str = "match", depth: int = 0) -> Criter
 
 
 def read_matcher(value: object, place: str, type: type = object) -> Matcher:
-    """A matcher for a field of a type: from a value, a table of words, or a function. Raises CriteriaError."""
+    """Read the matcher of a field of a type, from a value, a table or a function. Raises CriteriaError."""
     if isinstance(value, Matcher):
         return value
     if callable(value):
@@ -92,7 +92,7 @@ def _within(
 
 
 def _several(table: Mapping[str, Any], key: str, place: str, depth: int) -> tuple[Criteria, ...]:
-    """The criteria of `any`, `all` or `not`: a list of tables, or one."""
+    """The criteria under `any`, `all` or `not`: a list of tables, or a single one."""
     if key not in table:
         return ()
     value, where = table[key], f"{place}.{key}"
@@ -171,7 +171,7 @@ def _text(value: object, place: str, type: type) -> str:
 
 
 def _typed(value: object, place: str, type: type) -> object:
-    """The value, when a field of that type can have it at all."""
+    """The value. Raises CriteriaError if no field of that type could have it."""
     right = isinstance(value, type) and (type is not int or not isinstance(value, bool))
     if not right:
         raise CriteriaError(f"{place}: {value!r} is no {_NAMES.get(type, 'value')}")

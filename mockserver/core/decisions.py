@@ -1,4 +1,4 @@
-"""Decisions that nobody may know: True, False, or None where what would have to tell was given up."""
+"""Three-valued logic: a decision is True, False, or None where it is unknown because a search was given up."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ Decision = bool | None
 
 
 def conjunction(decisions: Iterable[Decision]) -> Decision:
-    """Whether all hold: not where one does not, and else nobody knows where one is not known."""
+    """Whether all hold: False if any of them is False, else None if any is unknown."""
     known: Decision = True
     for decision in decisions:
         if decision is False:
@@ -16,10 +16,10 @@ def conjunction(decisions: Iterable[Decision]) -> Decision:
 
 
 def contrary(decision: Decision) -> Decision:
-    """Whether it does not hold."""
+    """The negation; what is unknown stays unknown."""
     return None if decision is None else not decision
 
 
 def disjunction(decisions: Iterable[Decision]) -> Decision:
-    """Whether one of them holds."""
+    """Whether any holds: True if one of them is True, else None if any is unknown."""
     return contrary(conjunction(map(contrary, decisions)))

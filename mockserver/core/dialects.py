@@ -1,6 +1,6 @@
 """What a dialect is: a value whose parts are tables and plain functions.
 
-Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, and naming it in the entry-point group
+To add a dialect, write a folder whose `table.py` holds one `Dialect`, and name that in the entry-point group
 `mockserver.dialects`.
 """
 
@@ -23,7 +23,7 @@ EDITIONS: tuple[Edition, ...] = ("documented", "observed")
 
 
 class Model(NamedTuple):
-    """A model that a dialect offers. `context` is its window and `max_output` its longest answer, in tokens."""
+    """A model that a dialect offers. `context` is its context window and `max_output` its longest answer, in tokens."""
 
     id: str
     owned_by: str = ""
@@ -32,11 +32,14 @@ class Model(NamedTuple):
 
 
 class Site(NamedTuple):
-    """Where a call has landed: all that an operation may know beside the call itself.
+    """Everything that an operation may know of a request, beside the call itself.
 
-    `now` is the arrival in Unix seconds (frozen when the settings say so), `seed` decides everything that is random,
-    `identity` the ids that are this call's own. `models` are the models on offer, and with `closed_catalogue` no
-    others exist. `variables` are the path's. `standings` are the quotas of whoever asks, none where they are off.
+    - `now`: when the call arrived, in Unix seconds (frozen if the settings say so).
+    - `seed`: determines everything that is random in the answer.
+    - `identity`: determines the ids in the answer, which differ from call to call.
+    - `models`: the models on offer; with `closed_catalogue` no others exist.
+    - `variables`: what stands for the names in the operation's path.
+    - `standings`: how the caller's quotas stand, none if quotas are off.
     """
 
     edition: Edition
@@ -49,7 +52,7 @@ class Site(NamedTuple):
     standings: tuple[Standing, ...] = ()
 
     def model(self, name: str) -> Model | None:
-        """The model of that name: one on offer, else any name at all unless the catalogue is closed."""
+        """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed."""
         for model in self.models:
             if model.id == name:
                 return model
@@ -72,14 +75,14 @@ def no_write(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 class Parts(NamedTuple):
-    """What reads the requests of an operation, and what writes its answers."""
+    """The two halves of an operation: what reads its requests, and what writes its answers."""
 
     read: Read
     write: Write
 
 
 def on_demand(load: Callable[[], Parts]) -> Parts:
-    """Parts that are loaded with the first request: few servers are asked for all that they can do, and all start."""
+    """Parts that are loaded on the first request: every server starts, but few use all that they could do."""
     loaded = cache(load)
     return Parts(
         lambda call, site: loaded().read(call, site),
@@ -88,7 +91,7 @@ def on_demand(load: Callable[[], Parts]) -> Parts:
 
 
 class Schemas(NamedTuple):
-    """The names of an operation's schemas in its dialect's contract: what it takes, answers and streams."""
+    """The names, in the dialect's contract, of the schemas of an operation's requests, answers and stream chunks."""
 
     request: str | None = None
     response: str | None = None
@@ -98,13 +101,13 @@ class Schemas(NamedTuple):
 class Operation(NamedTuple):
     """One endpoint: `read` and `write` around a generation, or `answer` alone where nothing is generated.
 
-    - `paths`: the first documents it; `{name}` in a path stands for anything, slashes included.
+    - `paths`: the first is the documented one; `{name}` in a path stands for any text, slashes included.
     - `schemas`: its schemas in the dialect's contract.
-    - `edition`: set where the path itself decides it.
-    - `secured`: whether it wants the vendor's credentials; `calls_tools`: whether it knows tools; `speaks`: whether a
-      model says anything, rather than reads only, as for embeddings.
-    - `served`: the paths that an edition serves, where it does not serve all; how it refuses at the others is the
-      operation's own to say.
+    - `edition`: the edition that it always speaks, if its path alone decides that.
+    - `secured`: whether it requires the vendor's credentials.
+    - `calls_tools`: whether its requests may offer tools.
+    - `speaks`: whether its model generates text; one that embeds or ranks only reads.
+    - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     """
 
     name: str
@@ -122,19 +125,19 @@ class Operation(NamedTuple):
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
 
     def serves(self, path: str, edition: Edition) -> bool:
-        """Whether an edition ever answers at one of the paths, rather than refuse whatever is asked there."""
+        """Whether an edition serves a path of this operation, rather than refuse every request there."""
         return path in self.served.get(edition, self.paths)
 
 
 class Refusal(NamedTuple):
     """A row of an error table.
 
-    - `message`: the wording when the rejection brings none; `amid` the one within a stream that has begun, where it is
-      another.
-    - `body`: makes the answer's body of the rejection and the wording: a JSON value, or bytes that go out as they are
-      under `content_type`.
-    - `streamed`: the row for a request that asked for a stream, where the vendor answers that one otherwise.
-    - `resets`: headers that state a Unix time, so many seconds from now.
+    - `message`: the wording if the rejection has none of its own.
+    - `midstream_message`: the wording within a stream that has begun, if it differs.
+    - `body`: makes the body of the answer from the rejection and the wording: a JSON value, or bytes that are sent as
+      they are, as `content_type`.
+    - `streamed`: the row for requests that asked for a stream, if the vendor answers those differently.
+    - `resets`: headers whose value is a Unix time, each with its distance from now in seconds.
     """
 
     status: int
@@ -143,35 +146,36 @@ class Refusal(NamedTuple):
     headers: tuple[tuple[bytes, bytes], ...] = ()
     content_type: bytes = b"application/json"
     streamed: "Refusal | None" = None
-    amid: str = ""
+    midstream_message: str = ""
     resets: tuple[tuple[bytes, int], ...] = ()
 
 
-# How OpenAPI says that an API key comes as `Authorization: Bearer`, under a name of our own.
+# The OpenAPI security scheme of an API key in `Authorization: Bearer`, under a name of our own.
 BEARER: Mapping[str, Mapping[str, str]] = MappingProxyType({"key": {"type": "http", "scheme": "bearer"}})
 
 ErrorTable = Mapping[FailureKind, Refusal]
 
 
 def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
-    """The usual refusal of a call that no operation takes; `allowed` are the methods that its path knows."""
+    """The usual refusal of a call that no operation serves; `allowed` are the methods that its path supports."""
     return Rejection(FailureKind.WRONG_METHOD if allowed else FailureKind.UNKNOWN_PATH)
 
 
 def error_event(status: int, body: object) -> bytes:
-    """What a stream says when it fails half-way: the body of the vendor's refusal, as an event."""
+    """The event that ends a stream which fails half-way: the body of the vendor's refusal."""
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-# An event of OpenAI's shape that ends a choice: others have no finish reason, or null.
+# Matches an event of OpenAI's format that ends a choice: in all others the finish reason is absent or null.
 FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"')
 
 
 class Clients(NamedTuple):
-    """How clients are led to a dialect: what follows its URL in a base URL, and the environment variables they read.
+    """How clients are pointed at a dialect.
 
-    `native` is what the vendor's own client wants there, `openai` what the openai client wants; `urls` are variables
-    for the native base URL, `keys` for the API key, and `more` those that only have to be there.
+    A client's base URL is the dialect's URL and a suffix: `native` for the vendor's own client, `openai` for the openai
+    client. `urls` are the environment variables from which the vendor's client takes its base URL, `keys` those for the
+    API key, `more` others that it needs, with their values.
     """
 
     native: str = ""
@@ -182,9 +186,9 @@ class Clients(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """A latency that has a name: how an engine behaves in time, as users say it, and in plain words.
+    """A named latency: how fast an engine is, in the notation of users and in plain words.
 
-    `latency` are settings (`prefill=50ms, itl=5ms`), or the name of another preset with settings that change it.
+    `latency` holds settings (`prefill=50ms, itl=5ms`), or the name of another preset with settings that change it.
     """
 
     latency: str
@@ -194,25 +198,25 @@ class Preset(NamedTuple):
 class Dialect(NamedTuple):
     """A vendor's API.
 
-    - `name`: the folder's and the URL's (`/cerebras/...`); `title`: for people.
-    - `hosts`: the vendor's own host names, at which the dialect has every path.
+    - `name`: of its folder and in its URL (`/cerebras/...`); `title`: for people.
+    - `hosts`: the vendor's own host names; a request to one of them is for this dialect, whatever its path.
     - `errors`: a row for each kind of failure, by edition.
-    - `contract`: the OpenAPI components of an edition, as JSON; `error_schema` names the one of an error's body.
-    - `headers`: what the vendor puts on every answer, errors included.
-    - `credentials`: the API key that a call carries, None when it carries none; a dialect without it needs none.
-      `security`: the ways to send the key, each as an OpenAPI security scheme by a name.
-    - `unrouted`: the answer to a call that no operation takes.
-    - `stream_error`: the event by which a stream that has begun fails, from the status and the body of the refusal.
-    - `finishes`: matches each event of a stream that ends choices: those of its `choices` with a `finish_reason`, or
-      all of them where it has none.
-    - `finish_reasons`: the ends of an answer that the vendor has a word for.
-    - `quotas`: how the vendor limits its customers; without it nobody is refused for asking too much.
-    - `clients`: how the vendor's client and the openai client find the dialect.
-    - `presets`: the latencies that the dialect brings, by name; `realistic` names the one that stands for it, and
-      `preset_of` that of a model, where models differ.
-    - `unpacked`: reads the JSON object in a body that is not plain JSON, where the vendor takes such bodies.
-    - `bare`: paths of several dialects that this one has where a request names neither dialect nor host; of several
-      that claim one the first by name has it.
+    - `contract`: the OpenAPI components of an edition, as JSON; `error_schema` names that of an error body.
+    - `headers`: what the vendor sends with every answer, errors included.
+    - `credentials`: the API key of a call, None if it has none; a dialect without this function requires no key.
+      `security`: the ways to send the key, as OpenAPI security schemes by name.
+    - `unrouted`: the answer to a call that no operation serves.
+    - `stream_error`: makes the event that ends a failing stream from the status and the body of the refusal.
+    - `finishes`: matches the events of a stream that end choices: those of its `choices` with a `finish_reason`, or
+      all of them if the event has no `choices`.
+    - `finish_reasons`: those that the vendor knows.
+    - `quotas`: the vendor's rate limits; without them nobody is refused for asking too much.
+    - `clients`: how the vendor's client and the openai client are pointed at the dialect.
+    - `presets`: the latencies that the dialect brings, by name; `realistic` names its default, and `preset_of` that of
+      a model, if models differ.
+    - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
+    - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
+      several dialects claim one, the first by name gets it.
     """
 
     name: str

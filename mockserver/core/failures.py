@@ -1,11 +1,11 @@
-"""Failures as values: a neutral kind, which each dialect's error table turns into the vendor's own answer."""
+"""Failures as values: a neutral kind, which each dialect's error table translates into the vendor's own answer."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class FailureKind(StrEnum):
-    """Why a request is refused, by names that no vendor uses: each dialect's error table translates them."""
+    """Why a request is refused, in neutral names that each dialect's error table translates."""
 
     MALFORMED_JSON = "malformed_json"
     NOT_AN_OBJECT = "not_an_object"
@@ -28,10 +28,10 @@ class FailureKind(StrEnum):
 
 
 class Violation(NamedTuple):
-    """One way in which a body breaks its contract.
+    """One way in which a body violates its contract.
 
-    `path` leads to the offending value (keys and indexes from the body's root), `rule` is the JSON Schema keyword
-    that it breaks, `expected` that keyword's value in the schema, `found` what came (None when nothing did).
+    `path` leads to the offending value (keys and indexes from the body's root), `rule` is the JSON Schema keyword that
+    it violates, `expected` that keyword's value in the schema, `found` the offending value (None if it is missing).
     """
 
     path: tuple[str | int, ...]
@@ -48,12 +48,14 @@ class Violation(NamedTuple):
 
 
 class Rejection(NamedTuple):
-    """A refusal before a dialect's error table has made an answer of it.
+    """A refusal, before the dialect's error table has made an answer of it.
 
-    An empty `message` leaves the wording to the dialect's error table; `param` names the field to blame,
-    `key` the credentials that came; `status` overrides the table's HTTP status where one kind has several on the wire.
-    `streamed` says that the vendor answers as if the refusal were a stream; `headers` go out beside the table's own;
-    `code` stands for the table's where one kind has several.
+    - `message`: the wording; if empty, the table's own.
+    - `param`: the field to blame.
+    - `key`: the credentials that were sent.
+    - `status`, `code`: override the table's, for kinds that have several on the wire.
+    - `streamed`: whether the vendor sends this refusal as a stream.
+    - `headers`: sent in addition to the table's.
     """
 
     kind: FailureKind

@@ -1,4 +1,4 @@
-"""What is asked of a model, and what it says: requests and generations, independent of any vendor's format."""
+"""What a model is asked and what it generates, independent of any vendor's format."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
 
 
 class Message(NamedTuple):
-    """One message of a chat. `answers` is the name of the tool whose result it is, `calls` the tools that it calls."""
+    """One message of a chat. `answers` names the tool whose result it carries, `calls` the tools that it calls."""
 
     role: str
     text: str
@@ -20,9 +20,9 @@ class Message(NamedTuple):
 class Prompt(NamedTuple):
     """One prompt.
 
-    `text` is all that the model reads; `topic` the part an answer takes its subject and language from (for a chat, the
-    last user message); `token_count` what the vendor would bill. A `chat` prompt is answered, any other is continued.
-    `ids` are its tokens, where it came as tokens, `messages` the history of a chat, oldest first.
+    `text` is everything that the model reads; `topic` is the part that gives an answer its subject and language (the
+    last user message of a chat); `token_count` is what the vendor would bill. A `chat` prompt is answered, any other
+    is continued. `ids` are its tokens if it was sent as token ids, `messages` the history of a chat, oldest first.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Prompt(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How long a choice may be, in tokens. Without `max_tokens` it ends where its story ends, or at `context`."""
+    """How long a choice may be, in tokens. Without `max_tokens` it ends when its text is complete, or at `context`."""
 
     max_tokens: int | None = None
     min_tokens: int = 0
@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
 
 class Stops(NamedTuple):
-    """What ends a choice early: texts, and token sequences. `include` leaves the matched text in the answer."""
+    """Stop sequences, as texts and as token ids. With `include` the matched text stays in the answer."""
 
     texts: tuple[str, ...] = ()
     tokens: tuple[tuple[int, ...], ...] = ()
@@ -51,11 +51,13 @@ class Stops(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How tokens are drawn. `seeds` are the request's own, one per choice (the last serves the rest); none: derived.
+    """How tokens are sampled.
 
-    `top_k` 0 stands for all tokens; `no_repeat_ngram` below 2 for none. `bad_words` and `bad_tokens` are texts and
-    token sequences that must not appear. `beams` above 1 searches: the best by log-probability over
-    length ** `length_penalty` is taken, among the first to end where `early_stopping` is set.
+    `seeds` are those that the request states, one per choice (the last serves any further choices); without them seeds
+    are derived. A `top_k` of 0 means all tokens, a `no_repeat_ngram` below 2 no such check. `bad_words` and
+    `bad_tokens` are texts and token sequences that must not appear. More than one of `beams` is a beam search: it
+    returns the beam with the best log-probability / length ** `length_penalty`, with `early_stopping` among those that
+    finish first.
     """
 
     seeds: tuple[int, ...] = ()
@@ -78,10 +80,11 @@ class Sampling(NamedTuple):
 
 
 class Constraint(NamedTuple):
-    """The form an answer must have. `schema` is a JSON Schema, a pattern or a grammar's root, by `kind`.
+    """The format that an answer must have. Depending on `kind`, `schema` is a JSON Schema, a regular expression or the
+    root rule of a grammar.
 
-    To be `json_complete` is to keep to a JSON Schema with every property that it names, the optional ones too. A
-    `json_object` or a `json_array` is such as the prompt describes.
+    A `json_complete` answer conforms to a JSON Schema and has all the properties that it names, optional ones too. A
+    `json_object` or a `json_array` has the content that the prompt describes.
     """
 
     kind: Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar"]
@@ -91,7 +94,8 @@ class Constraint(NamedTuple):
 class Tool(NamedTuple):
     """A tool that the model may call.
 
-    `parameters` is the JSON Schema of a function's arguments, or the constraint on a custom tool's text, None for free.
+    `parameters` is the JSON Schema of a function's arguments, or the constraint on a custom tool's input (None for any
+    text).
     """
 
     name: str
@@ -101,9 +105,10 @@ class Tool(NamedTuple):
 
 
 class ToolChoice(NamedTuple):
-    """Whether tools are called: never, as the prompt suggests, or at any rate. `names` narrows the choice.
+    """Whether tools are called: never, as the prompt suggests, or in any case. `names` narrows down which.
 
-    A `compact` model writes no blanks between the parts of the arguments.
+    With `parallel` an answer may hold several calls. `legacy` marks a request with `functions`, the predecessor of
+    tools. A `compact` model writes the JSON of its arguments without whitespace.
     """
 
     mode: Literal["none", "auto", "required"] = "auto"
@@ -114,9 +119,9 @@ class ToolChoice(NamedTuple):
 
 
 class Output(NamedTuple):
-    """What the answer shows. `logprobs` is the number of alternatives per position, None for no log-probabilities.
+    """What the answer contains. `logprobs` is the number of alternatives per position, None for no log-probabilities.
 
-    With `reasoning` it shows what the model thinks, before what it says.
+    With `reasoning` the answer shows the model's thoughts ahead of its text.
     """
 
     stream: bool = False
@@ -130,10 +135,10 @@ class Output(NamedTuple):
 class GenerationRequest(NamedTuple):
     """A request as a model sees it: what every dialect's `read` makes of a vendor's body.
 
-    With `n` of 0 the model reads and says nothing: that is how embeddings and scores are asked for. `effort` is how
-    hard it thinks before it speaks, None where nobody asks, and `budget` the most tokens that it may think;
-    `prediction` is a text that is expected. `patience` is how long it would wait for an engine that is busy, in
-    seconds, None for ever. `wishes` is a value of the dialect's own, for what only its writer understands.
+    An `n` of 0 means that the model only reads, as for embeddings and scores. `effort` is the reasoning effort, None
+    if the request names none, and `budget` the most tokens that may be spent on reasoning; `prediction` is the text
+    that the client expects. `patience` is how many seconds the client would wait in the queue of a busy engine, None
+    for any time. `wishes` is a value of the dialect's own, which only its `write` understands.
     """
 
     model: str
@@ -155,20 +160,20 @@ class GenerationRequest(NamedTuple):
 
     @property
     def speaks(self) -> bool:
-        """Whether the model says anything."""
+        """Whether the model generates anything, rather than only read."""
         return self.n > 0
 
     @property
     def prompt_tokens(self) -> int:
-        """What the prompts count together, in tokens."""
+        """The number of tokens in all prompts together."""
         return sum(prompt.token_count for prompt in self.prompts)
 
 
 class Position(NamedTuple):
-    """The log-probability of one token, and of its likeliest rivals (best first), in natural logarithms.
+    """The log-probability (natural logarithm) of one token, and of its likeliest alternatives, best first.
 
-    `top` holds (id, text, logprob); the chosen token is among them unless it was less likely than all of them. `rank`
-    is its place among all tokens, 0 for the likeliest.
+    `top` holds (id, text, logprob), the chosen token among them unless it was less likely than each of them. `rank` is
+    the chosen token's place among all tokens, 0 for the likeliest.
     """
 
     logprob: float
@@ -177,7 +182,7 @@ class Position(NamedTuple):
 
 
 class ToolCall(NamedTuple):
-    """A tool that the model calls. `texts[k]` is what token `ids[k]` adds to its arguments: JSON, or any text.
+    """A tool call. `texts[k]` is what token `ids[k]` adds to its arguments: JSON, or any text for a custom tool.
 
     A call takes one decoding step for its name, and one for each token of its arguments.
     """
@@ -189,21 +194,21 @@ class ToolCall(NamedTuple):
 
     @property
     def arguments(self) -> str:
-        """The arguments as the model writes them."""
+        """The arguments as one text."""
         return "".join(self.texts)
 
     @property
     def steps(self) -> int:
-        """How many decoding steps it takes."""
+        """How many decoding steps the call takes."""
         return 1 + len(self.ids)
 
     def beginning(self, count: int) -> "ToolCall":
-        """The call as far as the first `count` tokens of its arguments."""
+        """The call with only the first `count` tokens of its arguments."""
         return self._replace(ids=self.ids[:count], texts=self.texts[:count])
 
 
 def first_steps(calls: Sequence[ToolCall], steps: int) -> tuple[ToolCall, ...]:
-    """What has come of calls after so many decoding steps."""
+    """As much of the calls as is decoded after `steps` steps; the last one may be incomplete."""
     kept: list[ToolCall] = []
     for call in calls:
         if steps <= 0:
@@ -215,12 +220,13 @@ def first_steps(calls: Sequence[ToolCall], steps: int) -> tuple[ToolCall, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One answer. `texts[k]` is what token `ids[k]` adds; joined they are `text`. Its tool `calls` come after its text.
+    """One of the answers to a prompt. `texts[k]` is what token `ids[k]` adds to the text; tool `calls` follow the text.
 
-    `refusal` says that the text declines to answer. `stop` is the text or the token id that ended it, None when it
-    ended by itself or at its limit. `positions` has one entry per token when log-probabilities are asked for. The echo
-    is the prompt, given back before the text, in tokens. So many tokens of `reasoning` went before all that; where they
-    are shown, `thoughts` are their texts.
+    - `refusal`: whether the text declines to answer.
+    - `stop`: the stop text or token id that ended the choice, None if it ended by itself or at its limit.
+    - `positions`: one per token if log-probabilities were requested.
+    - `echo_...`: the prompt, repeated ahead of the text.
+    - `reasoning`: how many tokens the model thought first; `thoughts` are their texts if the answer shows them.
     """
 
     index: int
@@ -241,29 +247,28 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """The generated text, without any echo of the prompt."""
+        """The generated text, without the echo of the prompt."""
         return "".join(self.texts)
 
     @property
     def said(self) -> int:
-        """How many tokens the choice says: those of its text and of its calls."""
+        """How many tokens its text and its calls have."""
         return len(self.ids) + sum(call.steps for call in self.calls)
 
     @property
     def steps(self) -> int:
-        """How many decoding steps of the choice can be seen: one for each token that it shows, thoughts included."""
+        """How many decoding steps a client can see: one for each token shown, thoughts included."""
         return len(self.thoughts) + self.said
 
     @property
     def last_step(self) -> int:
-        """The decoding step with which the choice is complete: its last token's, the first where it has none."""
+        """The decoding step that completes the choice: that of its last token, or the first if it has none."""
         return max(self.steps - 1, 0)
 
 
 class Unseen(NamedTuple):
-    """Completion tokens that are no answer: those of thinking, and of a prediction that did not come true.
-
-    `accepted` are the tokens of the prediction that did; those are in the text.
+    """Completion tokens that are billed though no text shows them: those of reasoning, and those of a prediction that
+    were `rejected`. Its `accepted` tokens are part of the text.
     """
 
     reasoning: int = 0
@@ -272,9 +277,10 @@ class Unseen(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What the answer cost, in tokens. `unseen` tells apart what of the completion is not text, where that was asked.
+    """The tokens of a request and its answer, as a vendor bills them.
 
-    The completion counts what is unseen too, thoughts that are shown among it.
+    `completion_tokens` includes reasoning and rejected prediction tokens; `unseen` breaks these down, and is None if
+    the request asks for neither.
     """
 
     prompt_tokens: int
@@ -284,12 +290,12 @@ class Usage(NamedTuple):
 
     @property
     def total_tokens(self) -> int:
-        """Prompt and completion together."""
+        """The tokens of prompt and completion together."""
         return self.prompt_tokens + self.completion_tokens
 
 
 class Generation(NamedTuple):
-    """All that the model says to one request, before any vendor's format; `prepared` is what it is made to say."""
+    """Everything that the model generates for one request; `prepared` if a stub has dictated it."""
 
     request: GenerationRequest
     choices: tuple[Choice, ...]
@@ -298,7 +304,7 @@ class Generation(NamedTuple):
     prepared: bool = False
 
     def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
-        """The generation with other choices, and the usage that these make."""
+        """The generation with other choices, and its usage adjusted to them."""
         said = sum(choice.said for choice in choices) - sum(choice.said for choice in self.choices)
         thought = sum(choice.reasoning for choice in choices) - sum(choice.reasoning for choice in self.choices)
         usage = self.usage._replace(completion_tokens=self.usage.completion_tokens + said + thought)
@@ -308,15 +314,15 @@ class Generation(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How many decoding steps the longest choice takes; choices are decoded side by side."""
+        """How many decoding steps the longest choice takes; choices are decoded in parallel."""
         return max((choice.steps for choice in self.choices), default=0)
 
     @property
     def last_step(self) -> int:
-        """The decoding step with which every choice is complete."""
+        """The decoding step that completes the last choice."""
         return max(self.steps - 1, 0)
 
     @property
     def last_choice(self) -> Choice:
-        """The choice that is complete last; of several the one with the highest index."""
+        """The choice that is completed last; of several, the one with the highest index."""
         return max(self.choices, key=lambda choice: (choice.last_step, choice.index))

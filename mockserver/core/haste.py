@@ -1,7 +1,8 @@
-"""Haste: an event loop must not be held up, so it asks in haste; what would take long says so instead of doing it.
+"""Haste: how work that would block the event loop is noticed before it begins.
 
-How long something takes is often known only to whoever does it: a schema of a hundred bytes may take a second. It calls
-`take_time` before it begins. Nobody is in haste unless `in_haste` says so, and then in its own thread alone.
+How long a task takes is often known only to the function deep down that performs it: solving a schema of a hundred
+bytes may take a second. The event loop calls `in_haste(work)`. A function that is about to take long calls `take_time`,
+which raises TakesLongError if its thread is in haste; the caller then repeats the work in another thread.
 """
 
 import threading
@@ -14,11 +15,11 @@ _here = threading.local()
 
 
 class TakesLongError(Exception):
-    """What is asked for would take more than some milliseconds: to be asked again by somebody who has time."""
+    """The work would take more than a few milliseconds, and is to be repeated where it blocks nobody."""
 
 
 def in_haste(work: Callable[[], Result]) -> Result:
-    """What `work` gives; raises TakesLongError where that would take long, and nothing has come of it then."""
+    """The result of `work`. Raises TakesLongError if that would take long; `work` has had no effect then."""
     _here.hurries = True
     try:
         return work()
@@ -27,6 +28,6 @@ def in_haste(work: Callable[[], Result]) -> Result:
 
 
 def take_time() -> None:
-    """What follows takes long. Raises TakesLongError where somebody is in haste."""
+    """Announce that what follows takes long. Raises TakesLongError if this thread is in haste."""
     if getattr(_here, "hurries", False):
         raise TakesLongError

@@ -1,4 +1,4 @@
-"""Which dialects are installed: found through the entry-point group `mockserver.dialects`, the built-in ones too."""
+"""Which dialects are installed: all are found through the entry-point group `mockserver.dialects`, built-in or not."""
 
 import re
 import sys
@@ -22,7 +22,7 @@ def load_dialects() -> dict[str, Dialect]:
 
 @cache
 def load_dialect(name: str) -> Dialect:
-    """One installed dialect; KeyError when there is none of that name."""
+    """The installed dialect of that name; KeyError if there is none."""
     module, _, place = entries()[name].partition(":")
     dialect: Dialect = attrgetter(place)(import_module(module))
     return dialect
@@ -30,9 +30,9 @@ def load_dialect(name: str) -> Dialect:
 
 @cache
 def entries() -> dict[str, str]:
-    """Where each dialect is to be had, by its name."""
-    # `importlib.metadata` knows it too, and takes a tenth of the server's start: it is asked where packages lie in no
-    # folders, as in an archive.
+    """The entry point of each dialect (`module:attribute`), by its name."""
+    # `importlib.metadata` would take a tenth of the server's start, so it is only asked when no folder has any entry:
+    # packages may be imported from an archive.
     found = {name: place for folder in reversed(sys.path) for name, place in _entries_in(folder)}
     if not found:
         from importlib.metadata import entry_points
@@ -42,7 +42,7 @@ def entries() -> dict[str, str]:
 
 
 def _entries_in(folder: str) -> Iterator[tuple[str, str]]:
-    """The entries of the packages that are installed in a folder; none where it is no folder."""
+    """The entry points of the packages installed in a folder; none if there is no such folder."""
     for file in Path(folder).glob("*.*-info/entry_points.txt"):
         for group in _ENTRIES.findall(file.read_text("utf-8", errors="replace")):
             yield from _ENTRY.findall(group)

@@ -1,12 +1,12 @@
-"""Places in a JSON value, written as JSONPath is: `$.messages[0].content`, `messages[-1]['role']`, `$.tools[*].type`.
+"""Places in a JSON value, in a subset of JSONPath: `$.messages[0].content`, `messages[-1]['role']`, `$.tools[*].type`.
 
-Keys, indexes (from the end when negative) and `[*]`, which stands for every item, are understood; nothing else is.
+The subset has keys, indexes (negative ones count from the end), and `[*]` for every item.
 """
 
 import re
 from collections.abc import Iterable, Iterator
 
-# The way to a place: keys, indexes, and EVERY.
+# The steps to a place: keys, indexes, and EVERY.
 Path = tuple[str | int | None, ...]
 EVERY = None
 
@@ -15,7 +15,7 @@ _STEP = re.compile(r"""\.?(?P<key>[^.\[\]'"\s$][^.\[\]'"]*)|\[(?P<index>-?\d{1,9
 
 
 def read_path(text: str) -> Path:
-    """The path that a text names; a `$` at its beginning may be left out. Raises ValueError."""
+    """Parse a path; the leading `$` may be omitted. Raises ValueError."""
     at, steps = int(text.startswith("$")), []
     while at < len(text):
         step = _STEP.match(text, at)
@@ -35,7 +35,7 @@ def _step(step: re.Match[str]) -> str | int | None:
 
 
 def values_at(path: Path, value: object) -> list[object]:
-    """The values at a place: one, none where there is no such place, several where the path says "every"."""
+    """The values at a place: none if there is no such place, several if the path has `[*]`."""
     found: Iterable[object] = (value,)
     for step in path:
         found = [inner for outer in found for inner in _inside(outer, step)]

@@ -1,20 +1,20 @@
-"""How many values a JSON text has, told without parsing it.
+"""How many values a JSON text has, estimated without parsing it.
 
-A parser holds the whole process while it reads a text: of tens of megabytes of prose some hundredths of a second, of as
-many bytes of small values some seconds, and they take a gigabyte. No request that is meant has so many.
+A parser blocks the whole process: tens of megabytes of prose take it some hundredths of a second, but as many bytes of
+small values take seconds, and a gigabyte of memory. No reasonable request has that many values.
 """
 
-# More values than this no body may have: token ids, embeddings and schemas have some hundred thousand at the most.
+# How many values a body may have: token ids, embeddings and schemas need some hundred thousand at most.
 MOST_VALUES = 500_000
 
 _STARTS = (b",", b"[", b"{")
-# So many bytes are looked at in a fraction of a millisecond; between two such pieces others may have a turn.
+# A piece of so many bytes is scanned in a fraction of a millisecond; between two, other threads may run.
 _PIECE = 262_144
 _QUOTE, _BACKSLASH = b'"', 0x5C
 
 
 def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
-    """Whether a JSON text has more than so many values: commas and opening brackets, outside its strings."""
+    """Whether a JSON text has more than `most` values, by the commas and opening brackets outside its strings."""
     if len(text) <= most or _starts(text, 0, len(text), most) <= most:
         return False
     count = place = 0
@@ -27,7 +27,7 @@ def has_more_values(text: bytes, most: int = MOST_VALUES) -> bool:
 
 
 def _starts(text: bytes, start: int, end: int, most: int) -> int:
-    """How many values start in a part of a text, as far as there are not too many already."""
+    """How many values begin in a part of a text; stops counting beyond `most`."""
     count = 0
     for place in range(start, end, _PIECE):
         count += sum(text.count(each, place, min(place + _PIECE, end)) for each in _STARTS)
@@ -37,7 +37,7 @@ def _starts(text: bytes, start: int, end: int, most: int) -> int:
 
 
 def _end_of_string(text: bytes, start: int) -> int:
-    """The place behind the quote that ends a string, which begins at `start`: one that nothing escapes."""
+    """The position after the quote, not escaped, that ends the string whose content begins at `start`."""
     place = start
     while (quote := text.find(_QUOTE, place)) >= 0:
         back = quote

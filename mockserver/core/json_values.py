@@ -1,15 +1,15 @@
-"""JSON values: when two of them are the same one, of which type one is, how deep it nests, and how it is written."""
+"""JSON values: when two are equal, what type one has, how deeply it nests, and its text without whitespace."""
 
 import re
 from collections.abc import Hashable, Iterable, Iterator
 
 # The most levels to which a value may nest.
 DEEPEST = 100
-# Bodies of up to so many bytes have their brackets counted; of longer ones they are looked for one by one.
+# In bodies of up to so many bytes brackets are counted; in longer ones they are searched for one by one.
 _COUNTED = 65_536
 _CONTAINERS = (dict, list)
 _KINDS: tuple[tuple[type, str], ...] = ((str, "string"), (list, "array"), (dict, "object"))
-# A string, which may lack its end, or blanks beside one.
+# A string (its end may be missing), or whitespace outside of strings.
 _BLANK = r'("(?:[^"\\]|\\.)*"?)|\s+'
 
 
@@ -30,22 +30,19 @@ def among(value: object, values: Iterable[object]) -> bool:
 
 
 def identity(value: object) -> Hashable:
-    """A key that is equal for values that are the same (see `same`), and for no others."""
+    """A hashable key: two values have equal keys if and only if they are the `same`."""
     if isinstance(value, bool):
         return bool, value
     if isinstance(value, dict):
         return dict, frozenset((name, identity(part)) for name, part in value.items())
     if isinstance(value, list | tuple):
         return list, tuple(map(identity, value))
-    # Other values differ as Python has it: 1 is 1.0, and no text.
+    # Other values compare as in Python: 1 equals 1.0, and no text.
     return value
 
 
 class Values:
-    """JSON values without repetition, in order; whether one is among them is known at once.
-
-    `numbers` are those of them that are numbers.
-    """
+    """An ordered set of JSON values. `numbers` are those of them that are numbers."""
 
     __slots__ = ("_known", "_listed", "numbers")
 
@@ -66,7 +63,7 @@ class Values:
         return len(self._listed)
 
     def add(self, value: object) -> None:
-        """Add a value, unless it is among them."""
+        """Add a value, unless the set contains it."""
         key = identity(value)
         if key not in self._known:
             self._known.add(key)
@@ -76,7 +73,7 @@ class Values:
 
 
 def type_of(value: object) -> str:
-    """The type of a value; whole numbers are numbers."""
+    """The JSON type of a value; integers are numbers."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -85,10 +82,10 @@ def type_of(value: object) -> str:
 
 
 def may_nest_deeper(body: bytes, levels: int) -> bool:
-    """Whether JSON has enough brackets to nest deeper than so many levels. Few bodies have, and need a closer look."""
+    """Whether a JSON text has enough brackets to nest deeper than `levels`: few do, and need a closer look."""
     if len(body) <= _COUNTED:
         return body.count(b"[") + body.count(b"{") > levels
-    # To count takes half a millisecond for a megabyte, to look for the next one hardly anything.
+    # Counting takes half a millisecond per megabyte, searching for the next bracket next to nothing.
     for bracket in (b"[", b"{"):
         place = body.find(bracket)
         while place >= 0:
@@ -100,12 +97,12 @@ def may_nest_deeper(body: bytes, levels: int) -> bool:
 
 
 def nests_absurdly(text: bytes, value: object) -> bool:
-    """Whether a JSON text, which says a value, nests deeper than anything that is meant."""
+    """Whether a JSON text, whose value is `value`, nests deeper than any reasonable request."""
     return may_nest_deeper(text, DEEPEST) and not is_shallow(value)
 
 
 def is_shallow(value: object) -> bool:
-    """Whether a value nests no deeper than DEEPEST levels, so that it can be walked through recursively."""
+    """Whether a value nests no deeper than DEEPEST levels, and so can safely be walked recursively."""
     level = [value]
     for _ in range(DEEPEST):
         held = [node.values() if isinstance(node, dict) else node for node in level if isinstance(node, _CONTAINERS)]
@@ -116,6 +113,6 @@ def is_shallow(value: object) -> bool:
 
 
 def without_blanks(text: str) -> str:
-    """JSON, cut short or not, without the blanks between its parts."""
-    # Compiled with the first text: hardly any server is asked for one.
+    """A JSON text, complete or cut short, without the whitespace between its tokens."""
+    # The pattern is compiled on first use: hardly any server needs it.
     return re.sub(_BLANK, lambda match: match[1] or "", text)

@@ -1,7 +1,7 @@
-"""Matchers: what the values of one field have to be.
+"""Matchers: what is required of the values of one field.
 
-A field may have several values (the tools on offer, the items of a list): a matcher holds when it holds for any of
-them. Matchers are values: equal ones match alike.
+A field may have several values (the tools on offer, the items of a list); a matcher holds if any of them fits. Matchers
+are values: equal ones match the same.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,32 +14,32 @@ from mockserver.core.naming import shortened
 
 
 class Matcher:
-    """What the values of a field have to be; each kind says what fits, or else what holds of all values together."""
+    """What is required of a field's values. Each kind defines `fits` for one value, or `holds` for all together."""
 
     __slots__ = ()
 
     @property
     def wanted(self) -> str:
-        """What it wants, for people."""
+        """The requirement, in words."""
         raise NotImplementedError
 
     @property
     def equal_to(self) -> Sequence[object]:
-        """The values of which one is wanted outright."""
+        """The values of which the field must equal one; empty if the matcher does not test for equality."""
         return ()
 
     def holds(self, values: Sequence[object]) -> Decision:
-        """Whether it holds for the values of a field; None where a search that was given up would have to tell."""
+        """Whether the matcher holds for the values of a field; None if that depends on a search that was given up."""
         return any(map(self.fits, values))
 
     def fits(self, value: Any) -> bool:
-        """Whether one value is as it is wanted."""
+        """Whether one value meets the requirement."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class Equals(Matcher):
-    """The same JSON value: true is not 1."""
+    """An equal JSON value: true is not 1."""
 
     value: object
 
@@ -50,33 +50,33 @@ class Equals(Matcher):
 
     @property
     def equal_to(self) -> Sequence[object]:
-        """The value alone."""
+        """The value."""
         return (self.value,)
 
     def fits(self, value: Any) -> bool:
-        """Whether it is the same."""
+        """Whether the value is equal."""
         return same(self.value, value)
 
 
 @dataclass(frozen=True, slots=True)
 class Contains(Matcher):
-    """A text with this part, or a list with this item."""
+    """A text that contains this part, or a list that contains this item."""
 
     part: str
 
     @property
     def wanted(self) -> str:
-        """The part, and that it is one."""
+        """The part, named as such."""
         return f"with {shortened(self.part)} in it"
 
     def fits(self, value: Any) -> bool:
-        """Whether the part is in it."""
+        """Whether the value contains the part."""
         return self.part in value if isinstance(value, str | list | tuple) else False
 
 
 @dataclass(frozen=True, slots=True)
 class Regex(Matcher):
-    """A text in which the regular expression finds something: `search` tells, or None where it was given up."""
+    """A text in which a regular expression finds a match, as `search` decides: None if it was given up."""
 
     pattern: str
     search: Callable[[str], Decision] = field(compare=False, repr=False)
@@ -87,7 +87,7 @@ class Regex(Matcher):
         return f"like /{self.pattern}/"
 
     def holds(self, values: Sequence[object]) -> Decision:
-        """Whether it finds something in any of the values. The first search that is given up is the last one."""
+        """Whether the expression finds a match in any of the values. No search follows one that was given up."""
         for value in values:
             found = self.search(value) if isinstance(value, str) else False
             if found is not False:
@@ -112,25 +112,25 @@ class OneOf(Matcher):
         return self.values
 
     def fits(self, value: Any) -> bool:
-        """Whether it is among them."""
+        """Whether the value is among them."""
         return among(value, self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Between(Matcher):
-    """A number within bounds, which belong to it; None is no bound."""
+    """A number within inclusive bounds; None is no bound."""
 
     least: float | None = None
     most: float | None = None
 
     @property
     def wanted(self) -> str:
-        """The bounds that there are."""
+        """The bounds that are set."""
         bounds = ("at least", self.least), ("at most", self.most)
         return " and ".join(f"{word} {bound:g}" for word, bound in bounds if bound is not None)
 
     def fits(self, value: Any) -> bool:
-        """Whether it is a number within them."""
+        """Whether the value is a number within the bounds."""
         if not isinstance(value, int | float) or isinstance(value, bool):
             return False
         return (self.least is None or self.least <= value) and (self.most is None or value <= self.most)
@@ -138,23 +138,23 @@ class Between(Matcher):
 
 @dataclass(frozen=True, slots=True)
 class Exists(Matcher):
-    """Any value at all, or none."""
+    """A field that has a value, or has none."""
 
     present: bool = True
 
     @property
     def wanted(self) -> str:
-        """Anything or nothing."""
+        """`anything` or `nothing`."""
         return "anything" if self.present else "nothing"
 
     def holds(self, values: Sequence[object]) -> Decision:
-        """Whether there are values, or none."""
+        """Whether the presence of values is as required."""
         return bool(values) == self.present
 
 
 @dataclass(frozen=True, slots=True)
 class Satisfies(Matcher):
-    """A value for which a Python function says yes."""
+    """A value that a Python function accepts."""
 
     predicate: Callable[[Any], object]
 
@@ -164,37 +164,37 @@ class Satisfies(Matcher):
         return f"what {getattr(self.predicate, '__name__', 'a predicate')}() accepts"
 
     def fits(self, value: Any) -> bool:
-        """Whether the function says yes."""
+        """Whether the function accepts the value."""
         return bool(self.predicate(value))
 
 
 @dataclass(frozen=True, slots=True)
 class Not(Matcher):
-    """No value for which the matcher holds."""
+    """A field for which the matcher does not hold."""
 
     matcher: Matcher
 
     @property
     def wanted(self) -> str:
-        """What is not wanted."""
+        """The requirement, negated."""
         return f"not {self.matcher.wanted}"
 
     def holds(self, values: Sequence[object]) -> Decision:
-        """Whether the matcher does not."""
+        """Whether the matcher does not hold."""
         return contrary(self.matcher.holds(values))
 
 
 @dataclass(frozen=True, slots=True)
 class Every(Matcher):
-    """What all of these matchers hold for."""
+    """A field for which all of these matchers hold."""
 
     matchers: tuple[Matcher, ...]
 
     @property
     def wanted(self) -> str:
-        """What each of them wants."""
+        """The requirements, joined."""
         return " and ".join(each.wanted for each in self.matchers)
 
     def holds(self, values: Sequence[object]) -> Decision:
-        """Whether all of them do."""
+        """Whether all matchers hold."""
         return conjunction(each.holds(values) for each in self.matchers)

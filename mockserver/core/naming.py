@@ -1,44 +1,44 @@
-"""Messages for names that are not known, and values in messages."""
+"""What error messages say of unknown names (with the nearest known one) and of values (shortened)."""
 
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 
-# The least similarity of near names, 1 being equal: `rst` is near to `reset`, and `server` is not to `seed`.
+# How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
 _NEAR = 0.7
-# The beginning of a longer name is near to it from so many letters on: `after` is near to `after_event`.
+# A prefix of a name counts as near from this many letters on: `after` is near `after_event`.
 _PREFIX = 3
-# No more of a value than this many characters is shown.
+# How many characters of a value are shown at most.
 _MOST_SHOWN = 160
-# The words that a name begins with.
+# All words of a name but the last.
 _FIRST_WORDS = re.compile(r".*[-_. ]")
 
 
 def unknown(what: str, name: object, known: Iterable[object]) -> str:
-    """A sentence that names the nearest of the known names, and all of them."""
+    """An error message that suggests the nearest known name, and lists all of them."""
     names = [str(each) for each in known]
     near = _nearest(str(name), names)
     return f"unknown {what} {name!r}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
 
 
 def close_matches(name: str, names: Sequence[str], count: int, likeness: float) -> list[str]:
-    """The names that are most like one, so many at the most and so much alike (1 is equal), the likest first."""
-    # Imported with the first mistake that somebody makes.
+    """At most `count` names with at least this `likeness` (1 is equal) to `name`, the most similar first."""
+    # Imported on the first mistake: most servers never need it.
     from difflib import get_close_matches
 
     return get_close_matches(name, names, count, likeness)
 
 
 def shortened(value: object) -> str:
-    """A value as Python writes it, or its beginning where it is long."""
+    """The `repr` of a value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:
-    """The nearest of some names, None where none is near. What all of them begin with makes none of them nearer."""
+    """The nearest of some names, None if none is near. A prefix that all of them share does not count."""
     lowered = [each.lower() for each in (name, *names)]
-    # What the first and the last of them by the alphabet have in common, all have.
+    # What the alphabetically first and last names have in common, all have.
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(lowered), max(lowered), strict=False))
     shared = _FIRST_WORDS.match("".join(letter for letter, _ in same))
     wanted, *rest = (each[shared.end() if shared is not None else 0 :] for each in lowered)

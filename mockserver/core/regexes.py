@@ -1,10 +1,9 @@
-"""Regular expressions of users: what they may say, and searches that end.
+"""Regular expressions of users, with searches that are guaranteed to end.
 
-What may be written is for Python's own `re` to say, which also words what is wrong. But a search of `re` cannot be
-stopped, and a pattern such as `(a|aa)+$` would hold the server for ever. So the search is one of the `regex` package,
-which gives up in time: all searches for one request have so much time together, however many there are. That package
-has a syntax of its own beside Python's, which is escaped, and it writes out what has to come several times, so that the
-length of that is bounded.
+The syntax is that of Python's own `re`, which also words the errors. But a search of `re` cannot be interrupted, and a
+pattern such as `(a|aa)+$` would block the server for ever. So the search is left to the `regex` package, which has
+timeouts: all searches for one request share a time budget. Syntax that this package has beyond Python's is escaped; and
+because it expands repetitions such as `a{1000}`, the expanded length is bounded.
 """
 
 import re
@@ -13,18 +12,16 @@ from collections.abc import Iterable
 from functools import lru_cache
 from hashlib import blake2b
 
-# A search is given up after so many seconds of the processor's time; those for the same request that come after one
-# which was given up, after so many.
+# The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
 PATIENCE = 0.1
 _REST = 0.002
-# No more pieces than this may stand one after the other, once the package has written them out: some 100 MB. A group
-# costs it as much time as so many pieces.
+# How many pieces an expanded pattern may have (some 100 MB). Compiling a group takes as long as so many pieces.
 _MOST_PIECES = 200_000
 _GROUP = 40
-# So many texts in which a pattern was searched for too long are known, lest they be searched again.
+# For so many texts a pattern remembers that their search was given up, and does not repeat it.
 _REMEMBERED = 256
 
-# None of these may look far ahead in vain: patterns may be long.
+# The pieces of a pattern. No alternative may scan far ahead in vain: patterns may be long.
 _PIECES = r"""
     (?P<comment> \(\?\#[^)]*\)? {verbose} )
     | (?P<open> \( (?: \?(?: P?<\w+> | <?[=!] | [a-zA-Z-]*: | > ) )? )
@@ -36,14 +33,14 @@ _PIECES = r"""
 _PIECE = re.compile(_PIECES.format(verbose=""), re.VERBOSE | re.DOTALL)
 _PIECE_OF_VERBOSE = re.compile(_PIECES.format(verbose=r"| \#[^\n]* | \s+"), re.VERBOSE | re.DOTALL)
 _SET_ITEM = re.compile(r"(\\.|.)(?:-(\\.|.))?", re.DOTALL)
-# What may mean more in a set than itself: `re` warns of it, and the package understands some of it.
+# Characters that may be operators within a set: `re` only warns of them, the `regex` package interprets some.
 _SIGNS_OF_SETS = frozenset("[-&~|")
-# Flags for the whole stand at its start.
+# Global flags, among them `x`, at the start of a pattern.
 _VERBOSE = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-wyzA-Z]+\))*+\(\?[a-wyzA-Z]*+x[a-zA-Z]*+\)")
 
 
 class _Budget(threading.local):
-    """What a thread has left for the searches of a request."""
+    """How much time a thread has left for the searches of its request."""
 
     left = PATIENCE
 
@@ -52,21 +49,21 @@ _budget = _Budget()
 
 
 def renew_patience() -> None:
-    """What this thread searches from now on is for another request."""
+    """Renew the time budget: from now on this thread searches for another request."""
     _budget.left = PATIENCE
 
 
 class RegexError(ValueError):
-    """A text that is no regular expression, or one that asks for too much; the text says why."""
+    """A text that is not a regular expression, or one that expands to too much; the message says why."""
 
 
 class Regex:
-    """A regular expression that has been read."""
+    """A compiled regular expression."""
 
     __slots__ = ("_given_up", "_search")
 
     def __init__(self, text: str) -> None:
-        import regex  # slow to import, and seldom needed
+        import regex  # slow to import, and rarely needed
 
         try:
             self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
@@ -75,7 +72,7 @@ class Regex:
         self._given_up: dict[bytes, float] = {}
 
     def search(self, text: str) -> bool | None:
-        """Whether something is found in a text; None where that took too long to tell."""
+        """Whether the expression matches anywhere in a text; None if the search was given up."""
         patience = _budget.left
         known = bool(self._given_up) and self._given_up.get(_digest(text), 0.0) >= patience
         if not known:
@@ -83,7 +80,7 @@ class Regex:
                 return self._search(text, timeout=patience) is not None
             except (TimeoutError, MemoryError):
                 self._give_up(text, patience)
-        # Also what was given up for an earlier request counts for this one: its answer does not depend on others.
+        # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
         _budget.left = _REST
         return None
 
@@ -95,14 +92,14 @@ class Regex:
 
 @lru_cache(maxsize=1024)
 def read_regex(text: str) -> Regex:
-    """The regular expression that a text is. Raises RegexError."""
+    """Compile a regular expression. Raises RegexError."""
     pieces = list((_PIECE_OF_VERBOSE if _VERBOSE.match(text) else _PIECE).finditer(text))
     escaped = "".join(map(_escaped, pieces))
     try:
         re.compile(escaped)
     except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise RegexError(_complaint(text) or str(error)) from None
-    # Where the comments of such a part begin and end takes a parser to tell.
+    # Only a parser could tell where the comments within such a group begin and end.
     if any(piece.lastgroup == "open" and "x" in piece[0] and piece[0].endswith(":") for piece in pieces):
         raise RegexError("a part of it alone is verbose, by (?x:...): say (?x) at its start")
     if _size(pieces) > _MOST_PIECES:
@@ -112,7 +109,7 @@ def read_regex(text: str) -> Regex:
 
 
 def _complaint(text: str) -> str:
-    """What `re` says of a text as it was written, where it says anything."""
+    """The error of `re` for the text as the user wrote it; empty if it has none."""
     try:
         re.compile(text)
     except re.error as error:
@@ -127,7 +124,7 @@ def _complaint(text: str) -> str:
 
 
 def _size(pieces: Iterable[re.Match[str]]) -> int:
-    """How many pieces stand one after the other at least, once everything that has to be repeated is written out."""
+    """How many pieces the pattern has at least, once its repetitions are expanded."""
     totals, last = [0], 0
     for piece in pieces:
         kind = piece.lastgroup
@@ -144,7 +141,7 @@ def _size(pieces: Iterable[re.Match[str]]) -> int:
 
 
 def _escaped(piece: re.Match[str]) -> str:
-    """A piece in which nothing means more to the package than it means to `re`."""
+    """The piece, with everything escaped that `regex` would read otherwise than `re`."""
     if piece.lastgroup == "brace":
         return r"\{"
     if piece.lastgroup == "end":
@@ -153,7 +150,7 @@ def _escaped(piece: re.Match[str]) -> str:
 
 
 def _escaped_item(found: re.Match[str]) -> str:
-    """A member of a set, or a range of members."""
+    """A character or a range of characters within a set, escaped."""
     ends = (rf"\{end}" if end in _SIGNS_OF_SETS else end for end in found.groups() if end is not None)
     return "-".join(ends)
 

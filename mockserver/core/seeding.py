@@ -1,7 +1,7 @@
 """Derived randomness: every random choice is a function of a seed and a purpose, never of shared state.
 
 `derive` hashes a seed and the purpose's parts to 64 bits; `Draws` turns 64 bits into a sequence of numbers
-(splitmix64). Both are our own arithmetic on integers, so that the same request gives the same bytes everywhere.
+(splitmix64). Both are plain integer arithmetic, so that the same request gives the same bytes on every machine.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 Item = TypeVar("Item")
 
-# A seed is one of so many whole numbers.
+# The seeds that there are.
 SEEDS = range(-(2**63), 2**63)
 _MASK = (1 << 64) - 1
 _ALPHANUMERICS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -29,22 +29,22 @@ def hex_digits(seed: int, count: int, *parts: str | int) -> str:
 
 
 class Fingerprinting(Protocol):
-    """A fingerprint that is worked out little by little."""
+    """A fingerprint that is computed piece by piece."""
 
     def update(self, data: bytes, /) -> None:
-        """Take in the next bytes."""
+        """Add the next bytes."""
 
     def hexdigest(self) -> str:
         """The fingerprint of all bytes so far."""
 
 
 def fingerprint(data: bytes) -> str:
-    """Bytes as a short text to derive from."""
+    """A digest of some bytes, as a short text to derive from."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def fingerprinting() -> Fingerprinting:
-    """The same for those who may not be held up: a megabyte takes a millisecond."""
+    """The same piece by piece, for an event loop that must not be blocked: a megabyte takes a millisecond."""
     return blake2b(digest_size=16)
 
 
@@ -56,7 +56,7 @@ def uuid4_text(seed: int, *parts: str | int) -> str:
 
 
 class Draws:
-    """A sequence of numbers that only its start decides (splitmix64)."""
+    """A sequence of pseudo-random numbers that its start alone determines (splitmix64)."""
 
     __slots__ = ("_state",)
 
@@ -84,7 +84,7 @@ class Draws:
         return items[(self.bits() * len(items)) >> 64]
 
     def spell(self, characters: str, count: int) -> str:
-        """A text of so many of the characters, each picked by itself."""
+        """A text of `count` characters, each drawn independently."""
         bits, bound = self.bits, len(characters)
         return "".join([characters[(bits() * bound) >> 64] for _ in range(count)])
 

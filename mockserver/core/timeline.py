@@ -1,8 +1,8 @@
 """What goes out, and when: frames without time (a reply), and with it (a timeline).
 
-Events are kept column by column: one object per run of events, not one per event, because a stream's cost is paid
-per event. A run is at most a few hundred events long, and runs may be made lazily, so that the longest answer never
-holds up the others.
+Events are stored column by column, one object per run of events rather than one per event, because the cost of a
+stream is its cost per event. A run is a few hundred events long at most, and runs may be made lazily, so that the
+longest answer never blocks the others.
 """
 
 from array import array
@@ -16,18 +16,19 @@ Item = TypeVar("Item", covariant=True)
 
 RawHeaders = tuple[tuple[bytes, bytes], ...]
 
-# Who has ended an answer.
+# Who ended an answer.
 Closer = Literal["server", "client"]
 
+# How many events a run has at most.
 RUN_LENGTH = 256
+# The step of frames that come just before the first token.
 OPENING = -1
 
 
 class Wrapped(Sequence[bytes]):
-    """Frames that have all but one text in common: `before`, the text, `after`.
+    """Frames that differ in one text alone: each is `before`, its text, and `after`.
 
-    Single frames are made when somebody looks at one; `joined` gives many of them as one piece, at a fraction of that
-    price.
+    Single frames are made when one is looked at; `joined` makes many of them into one piece, at a fraction of the cost.
     """
 
     __slots__ = ("_after", "_before", "_ends", "_made", "_texts")
@@ -57,14 +58,14 @@ class Wrapped(Sequence[bytes]):
         return self._made
 
     def ends(self) -> Sequence[int]:
-        """Where each frame begins, in bytes, were all of them one piece; and last, where that would end."""
+        """The offsets, in bytes, at which the frames begin in all of them joined, and at which the last one ends."""
         if self._ends is None:
             around = len(self._before) + len(self._after)
             self._ends = [*accumulate(map(around.__add__, map(len, self._texts)), initial=0)]
         return self._ends
 
     def joined(self, start: int, stop: int) -> bytes:
-        """The frames from `start` up to `stop` (one at least) as one piece."""
+        """The frames from `start` up to but not including `stop` (at least one) as one piece."""
         between = self._after + self._before
         return b"".join((self._before, between.join(self._texts[start:stop]), self._after))
 
@@ -72,7 +73,7 @@ class Wrapped(Sequence[bytes]):
 class Frames(NamedTuple):
     """A run of frames. A frame is one whole event of a stream, or a whole body.
 
-    `step[k]` is the decoding step with which frame k can leave: 0 is the first token's, OPENING comes just before it.
+    `step[k]` is the decoding step after which frame k can be sent: 0 is that of the first token, OPENING precedes it.
     `tokens[k]` is how many generated tokens it carries.
     """
 
@@ -82,7 +83,7 @@ class Frames(NamedTuple):
 
 
 class Run(NamedTuple):
-    """A run of frames that are due: `due[k]` in seconds after the request was received, never decreasing."""
+    """A run of frames and their due times: `due[k]` in seconds after the request was received, never decreasing."""
 
     data: Sequence[bytes]
     due: Sequence[float]
@@ -91,7 +92,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lazy(Generic[Item]):
-    """An iterable that is made anew each time it is walked: the same items every time, none of them kept."""
+    """An iterable that makes its items anew for each iteration: the same ones every time, none of them kept."""
 
     make: Callable[[], Iterator[Item]]
 
@@ -100,7 +101,7 @@ class Lazy(Generic[Item]):
 
 
 class Reply(NamedTuple):
-    """An answer before time: status, headers and frames. `streamed` tells a stream of events from one body."""
+    """An answer before it is timed: status, headers and frames; `streamed` if it is a stream of events."""
 
     status: int
     headers: RawHeaders
@@ -111,9 +112,9 @@ class Reply(NamedTuple):
 class Pace(NamedTuple):
     """How long an engine takes over a generation, in seconds.
 
-    `queue`: until it takes the request; `prefill`: from there to the first token; `decode`: from there to the last.
-    `schedule[k]` is when decoding step k is on the wire, counted from the arrival of the request. An empty schedule
-    means that nothing waits (latency is off); the three figures then say what a very fast engine would have stated.
+    `queue` lasts until it takes up the request, `prefill` from there to the first token, `decode` from there to the
+    last. `schedule[k]` is when decoding step k is on the wire, counted from the arrival of the request. An empty
+    schedule means that nothing waits (latency is off); the three figures are then those of a very fast engine.
     """
 
     queue: float = 0.0
@@ -122,7 +123,7 @@ class Pace(NamedTuple):
     schedule: Sequence[float] = ()
 
     def due(self, steps: Sequence[int]) -> list[float]:
-        """When each of the steps is due, in seconds after arrival; steps past the last leave with it."""
+        """When each of the steps is due, in seconds after arrival; any step beyond the last is due with it."""
         if not self.schedule:
             return [0.0] * len(steps)
         last = len(self.schedule) - 1
@@ -130,11 +131,11 @@ class Pace(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How an answer ends when it does not end well.
+    """How an answer ends if it does not end properly.
 
-    After its frames the bytes `raw` go out as they are, outside of HTTP framing; then the connection is reset, closed,
-    kept open in silence (`hang`), or dead without the client's knowing (`half_open`: whatever it sends is answered by a
-    reset). With `head` the answer's head goes out even when none of its frames does.
+    After its frames the bytes `raw` are sent as they are, outside of HTTP framing; then the connection is reset,
+    closed, kept open in silence (`hang`), or dead without the client's knowledge (`half_open`: whatever it sends is
+    answered with a reset). With `head` the status and headers are sent even if no frame is.
     """
 
     how: Literal["reset", "close", "hang", "half_open"]
@@ -143,9 +144,10 @@ class Ending(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """What goes out, and when: the head with the first run, then run after run. Without an `ending` it ends well.
+    """What is sent, and when: the head together with the first run, then run after run.
 
-    It ends after its last frame, and not before the instant `until` (in seconds after the request was received).
+    It ends properly unless it has an `ending`: after its last frame, and not before the instant `until` (in seconds
+    after the request was received).
     """
 
     status: int
@@ -157,25 +159,24 @@ class Timeline(NamedTuple):
 
     @property
     def held(self) -> int:
-        """What its frames take in memory, in bytes: nothing where they are made anew each time."""
+        """How many bytes its frames take in memory: none if they are made anew each time."""
         return sum(len(frame) for run in self.runs for frame in run.data) if isinstance(self.runs, tuple) else 0
 
 
-# Each answer has a record of its own: what it notes in is made without a step through Python.
+# Every answer has a record, so its array is created in C, without a call of a Python function.
 _numbers = cast("Callable[[], array[float]]", partial(array, "d"))
 
 
 @dataclass(slots=True)
 class Record:
-    """How a timeline is being played: what has gone out so far, and when.
+    """How far a timeline has been played: what has been sent so far, and when.
 
-    In all there were `events_sent` and `tokens_sent`. `closed_by` says who ended the answer, None while nobody has, and
-    `seconds` when; one that the server has `given_up` was not over. All of it is written before the client can see what
-    it tells of.
+    `closed_by` is who ended the answer, None while it goes on, and `seconds` when; `given_up` if the server ended it
+    before it was complete. Everything is recorded before the client can notice it.
     """
 
-    # Of each write three numbers: its instant in seconds after arrival, its events and their tokens. They lie together
-    # because a thousand streams take turns, and what lies elsewhere is no longer at hand.
+    # Three numbers for each write: its instant in seconds after arrival, its events, and their tokens. They share one
+    # array because a thousand streams take turns: by the time of the next write, nothing is left in the CPU's cache.
     writes: "array[float]" = field(default_factory=_numbers)
     events_sent: int = 0
     tokens_sent: int = 0
@@ -184,31 +185,31 @@ class Record:
     given_up: bool = False
 
     def wrote(self, events: int, tokens: int, instant: float) -> None:
-        """Note a write of some events, which carry some tokens."""
+        """Record one write of so many events, which carry so many tokens."""
         self.events_sent += events
         self.tokens_sent += tokens
         self.writes.extend((instant, events, tokens))
 
     def wrote_each(self, tokens: Sequence[int], instant: float) -> None:
-        """Note writes of one event each, which carry so many tokens."""
+        """Record several writes at one instant, of one event each; `tokens` is how many tokens each event carries."""
         self.events_sent += len(tokens)
         self.tokens_sent += sum(tokens)
         self.writes.extend(chain.from_iterable(zip(repeat(instant), repeat(1), tokens)))
 
     @property
     def first_write(self) -> float | None:
-        """When the first write went out, in seconds after arrival; None when there was none."""
+        """When the first write was sent, in seconds after arrival; None if there was none."""
         return self.writes[0] if self.writes else None
 
     @property
     def first_token(self) -> float | None:
-        """When the first token went out."""
+        """When the first token was sent; None if none was."""
         return next(iter(self.token_instants()), None)
 
     def token_instants(self) -> list[float]:
-        """When tokens went out: an instant for each write that brought any."""
+        """When tokens were sent: the instant of each write that carried any."""
         return list(compress(self.writes[::3], self.writes[2::3]))
 
     def event_instants(self) -> Iterator[float]:
-        """When each event went out, in their order; as many as there were."""
+        """When each event was sent, in order."""
         return chain.from_iterable(map(repeat, self.writes[::3], map(int, self.writes[1::3])))

@@ -1,14 +1,14 @@
-"""TOML, whose parser is imported when there is something to parse: most servers start without any."""
+"""Reading TOML. The parser is imported on first use: most servers start without any TOML."""
 
 from typing import Any
 
 
 class TomlError(ValueError):
-    """A text that is no TOML; it says where and why."""
+    """A text is not valid TOML; the message says where and why."""
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """The document that a text is. Raises TomlError."""
+    """Parse a document. Raises TomlError."""
     import tomllib
 
     try:
@@ -20,5 +20,5 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def read_toml_value(text: str) -> Any:
-    """The one value that a text is, such as an inline table. Raises TomlError."""
+    """Parse a single value, such as an inline table. Raises TomlError."""
     return read_toml(f"value = {text}")["value"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, strange_name
+from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, unknown_name_in
 from mockserver.core.criteria_notation import read_criteria
 from mockserver.core.regexes import renew_patience
 
@@ -21,7 +21,7 @@ def sift(
     nothing.
     """
     criteria = read_criteria(match)
-    complaint = strange_name(criteria, operations)
+    complaint = unknown_name_in(criteria, operations)
     if complaint is not None:
         raise CriteriaError(complaint)
     asked = before

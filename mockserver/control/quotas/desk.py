@@ -107,7 +107,9 @@ class QuotaDesk:
         running = self._running.get(account, ())
         if allowance.concurrent is not None and len(running) >= allowance.concurrent:
             return Refused(self.standings(asker, allowance, now), crowd=allowance.concurrent)
-        before = tuple(standing.asked(charge.of(standing.limit)) for standing in self.standings(asker, allowance, now))
+        before = tuple(
+            standing.faced_with(charge.of(standing.limit)) for standing in self.standings(asker, allowance, now)
+        )
         if any(standing.wait > 0 for standing in before):
             return Refused(before)
         for standing in before:

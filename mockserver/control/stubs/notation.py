@@ -51,7 +51,7 @@ from mockserver.control.stubs.bodies import Files
 from mockserver.control.stubs.book import Prepared, Step, Stub
 from mockserver.control.stubs.replies import SHARED, read_prepared, read_shared
 from mockserver.control.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
-from mockserver.core.criteria import Criteria, CriteriaError, strange_name
+from mockserver.core.criteria import Criteria, CriteriaError, unknown_name_in
 
 _ANSWERS = ("reply", "replies", "script")
 STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
@@ -110,7 +110,7 @@ def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str 
     """
     called = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
-        complaint = strange_name(criteria, operations)
+        complaint = unknown_name_in(criteria, operations)
         if complaint is not None:
             raise StubError(f"{called}{complaint}")
 

@@ -89,7 +89,7 @@ _COMMON: ErrorTable = {
     FailureKind.TIMEOUT: _row(408, "Request timeout"),
     # Once a stream has begun it is the graph that fails: of class INTERNAL, unless the request is at fault.
     FailureKind.SERVER_ERROR: _row(500, "Internal server error")._replace(
-        amid=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
+        midstream_message=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
     ),
 }
 _KEY = "Unauthorized request due to invalid or missing api-key"
