@@ -41,7 +41,7 @@ def identity(value: object) -> Hashable:
     return value
 
 
-class Values:
+class ValueSet:
     """An ordered set of JSON values. `numbers` are those of them that are numbers."""
 
     __slots__ = ("_known", "_listed", "numbers")

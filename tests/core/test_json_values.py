@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.json_values import Values, among, identity, same
+from mockserver.core.json_values import ValueSet, among, identity, same
 from mockserver.generation.schemas.exact import exactly
 
 
@@ -35,7 +35,7 @@ def test_a_value_is_among_others_whatever_they_are() -> None:
 
 
 def test_values_are_kept_once_in_order_and_found_however_they_are_written() -> None:
-    values = Values([1, "1", True, 1.0, [1], (1,), {"a": 2}])
+    values = ValueSet([1, "1", True, 1.0, [1], (1,), {"a": 2}])
     values.add(0.5)
     assert list(values) == [1, "1", True, [1], {"a": 2}, 0.5]
     assert (len(values), values.numbers) == (6, {1, 0.5})

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from mockserver.core.json_values import Values, among
+from mockserver.core.json_values import ValueSet, among
 from mockserver.generation.schemas.demands import Containing, Demand
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, opposite
@@ -30,7 +30,7 @@ class Arrays:
         self._wanted = [want for want in self._demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
         self._found: dict[int, int] = {}
         # What is there, and what of it is not composed of anything.
-        self._known, self._simple = Values(), Values()
+        self._known, self._simple = ValueSet(), ValueSet()
 
     def write(self, more: int) -> Any:
         """The array, or NOTHING; with so many items more than it needs."""
@@ -119,7 +119,7 @@ class Arrays:
         nodes = [*self._pieces(index, wants), *(want.node for want in wants)]
         nodes += [opposite(want.node) for want in demand.contains if self._is_full(want) and want not in wants]
         if self._trails:
-            nodes += self._excluding(Values(self._trails.closed(made)), nodes)
+            nodes += self._excluding(ValueSet(self._trails.closed(made)), nodes)
         if demand.twins and index == 1:
             return made[0] if all(node.holds(made[0]) for node in nodes) else NOTHING
         found = self._distinct(nodes) if demand.unique else self._solve(nodes)
@@ -153,7 +153,7 @@ class Arrays:
             self._simple.add(found)
         return found
 
-    def _excluding(self, values: Values, nodes: list[Node]) -> list[Node]:
+    def _excluding(self, values: ValueSet, nodes: list[Node]) -> list[Node]:
         """The schema of everything but these values."""
         root = nodes[0] if nodes else next(iter(self._demand.seen.values()), None)
         return [root.made({EXCLUDED: values})] if values and root else []

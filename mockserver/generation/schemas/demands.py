@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from mockserver.core.json_values import Values
+from mockserver.core.json_values import ValueSet
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import TYPES
 from mockserver.generation.schemas.properties import Properties, Scopes, Shape
@@ -54,7 +54,7 @@ class Demand:
         self.types: tuple[str, ...] = TYPES
         self.whole: bool | None = None
         self.values: list[Any] | None = None
-        self.excluded: list[Values] = []
+        self.excluded: list[ValueSet] = []
         self.samples: list[Any] = []
         self.hints: list[str] = []
         self.low: Fraction | None = None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from mockserver.core.json_values import Values
+from mockserver.core.json_values import ValueSet
 from mockserver.generation.schemas.demands import Containing, Demand, Fork
 from mockserver.generation.schemas.documents import DRAFTS, Node
 from mockserver.generation.schemas.exact import exactly
@@ -69,11 +69,11 @@ def _enum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
     if demand.values is None:
         demand.values = list(value)
     else:
-        allowed = Values(value)
+        allowed = ValueSet(value)
         demand.values = [each for each in demand.values if each in allowed]
 
 
-def _excluded(demand: Demand, node: Node, value: Values, scopes: Scopes) -> None:
+def _excluded(demand: Demand, node: Node, value: ValueSet, scopes: Scopes) -> None:
     if value:
         demand.excluded.append(value)
 

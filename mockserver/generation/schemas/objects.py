@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.json_values import Values, among
+from mockserver.core.json_values import ValueSet, among
 from mockserver.generation.schemas.demands import Demand, properties_of
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import EXCLUDED, NO_PATTERN
@@ -25,7 +25,7 @@ class Objects:
         self._dropped: set[str] = set(demand.forbidden)
         self._properties = properties_of(demand)
         # Names that none of the properties which are added may have, once there are any: it grows with them.
-        self._taken: Values | None = None
+        self._taken: ValueSet | None = None
         self._more: dict[str, list[Node]] = {}
         self._least = demand.min_properties
         self._all = search.complete
@@ -90,7 +90,7 @@ class Objects:
         return values
 
     def _unlike(self, values: list[Any]) -> list[Node]:
-        return [next(iter(self._demand.seen.values())).made({EXCLUDED: Values(values)})] if values else []
+        return [next(iter(self._demand.seen.values())).made({EXCLUDED: ValueSet(values)})] if values else []
 
     def _extended(self, made: dict[str, Any]) -> Any:
         """The object with all that must be added, or NOTHING."""
@@ -175,7 +175,7 @@ class Objects:
     def _unnamed_by(self, shape: Node) -> Node:
         names = list(shape.schema.get("properties", ()))
         patterns = list(shape.schema.get("patternProperties", ()))
-        parts = [shape.made({EXCLUDED: Values(names)}), *(shape.made({NO_PATTERN: pattern}) for pattern in patterns)]
+        parts = [shape.made({EXCLUDED: ValueSet(names)}), *(shape.made({NO_PATTERN: pattern}) for pattern in patterns)]
         schema: dict[str, Any] = {"allOf": [None] * len(parts)}
         return shape.made(schema, {("allOf", index): part for index, part in enumerate(parts)})
 
@@ -204,7 +204,7 @@ class Objects:
 
     def _extend(self, made: dict[str, Any], key_nodes: list[Node], value_nodes: list[Node]) -> bool:
         """One more property whose name and value keep to some schemas, beside all those of the object."""
-        tried = Values()
+        tried = ValueSet()
         for attempt in range(_KEYS_TRIED):
             self._search.spend()
             name = self._key(made, key_nodes, tried, attempt)
@@ -215,10 +215,10 @@ class Objects:
             tried.add(name)
         return False
 
-    def _key(self, made: Mapping[str, Any], key_nodes: list[Node], tried: Values, attempt: int) -> str | None:
+    def _key(self, made: Mapping[str, Any], key_nodes: list[Node], tried: ValueSet, attempt: int) -> str | None:
         taken = self._taken
         if taken is None:
-            taken = self._taken = Values([*made, *self._dropped])
+            taken = self._taken = ValueSet([*made, *self._dropped])
         nodes = [*self._demand.names, *key_nodes]
         if not nodes:
             count = len(taken) + len(tried)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import Any
 
-from mockserver.core.json_values import Values
+from mockserver.core.json_values import ValueSet
 from mockserver.generation.schemas.documents import Key, Node
 from mockserver.generation.schemas.made import (
     EXCLUDED,
@@ -46,7 +46,7 @@ def _simple(make: Callable[[Any], dict[str, Any]]) -> Opposite:
 
 def _other_than(node: Node, keyword: str, values: Any) -> Iterator[Way]:
     # There may be thousands, and each item of an array may have to be none of them.
-    yield (node.made_once(f"{EXCLUDED} {keyword}", lambda: {EXCLUDED: Values(values)}),)
+    yield (node.made_once(f"{EXCLUDED} {keyword}", lambda: {EXCLUDED: ValueSet(values)}),)
 
 
 def _type(node: Node, value: Any) -> Iterator[Way]:
