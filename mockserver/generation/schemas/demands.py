@@ -1,8 +1,8 @@
 """What one value has to be: all the schemas that apply to it, merged into one demand.
 
-A demand grows keyword by keyword (`keywords.py`). What can be met in several ways (`anyOf`, `oneOf`, `not`, `if`,
-`dependentSchemas`) is put off as a `Fork`. A way may be optimistic: then the schema it stems from is noted in `checks`,
-and whoever makes a value asks those.
+A demand grows schema by schema, keyword by keyword (`keywords.py`). A choice among several ways to meet a schema
+(`anyOf`, `oneOf`, `not`, `if`, `dependentSchemas`) is put off as a `Fork`. A way may be optimistic: then its schema is
+noted in `checks`, and a finished value is held against that.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -141,6 +141,10 @@ _POSSIBLE: dict[str, Callable[[Demand], bool]] = {
         and demand.forbidden.isdisjoint(demand.required)
     ),
 }
+
+
+# How a keyword makes a demand grow: the schema that it stands in, its value, and the schemas around that (`add`).
+Keyword = Callable[[Demand, Node, Any, Scopes], None]
 
 
 def properties_of(demand: Demand) -> Properties:
