@@ -17,7 +17,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
 from mockserver.generation.mentions import is_clear, names, number_for, numbers, texts_for
 from mockserver.generation.patterns import write_match
-from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import terms
@@ -67,16 +67,13 @@ def arguments_fault(parameters: Schema) -> str | None:
     kind = parameters.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         return "must be a schema of type 'object'"
-    return _schema_fault(orjson.dumps(object_schema(parameters)))
+    return _fault_of(orjson.dumps(object_schema(parameters)))
 
 
 @lru_cache(maxsize=512)
-def _schema_fault(schema: bytes) -> str | None:
-    try:
-        check_schema(orjson.loads(schema))
-    except UnsatisfiableSchemaError as error:
-        return f"is no schema that arguments could satisfy: {error}"
-    return None
+def _fault_of(schema: bytes) -> str | None:
+    reason = schema_fault(orjson.loads(schema))
+    return f"is no schema that arguments could satisfy: {reason}" if reason else None
 
 
 def _instance(schema: Schema, topic: str, key: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
-from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.sketches import like_text, named_keys, sketched_object
 from mockserver.generation.subject import brief
 
@@ -141,10 +141,4 @@ def _like(value: Any, depth: int = 0) -> Any:
 
 
 def _gives_objects(schema: Any) -> bool:
-    if schema.get("type", "object") != "object":
-        return False
-    try:
-        check_schema(schema)
-    except UnsatisfiableSchemaError:
-        return False
-    return True
+    return schema.get("type", "object") == "object" and schema_fault(schema) is None

@@ -8,6 +8,7 @@ from mockserver.core.generation import Constraint
 from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.refusals import refused
 from mockserver.dialects.cerebras.strictness import form_fault
+from mockserver.generation.schemas import schema_fault
 
 
 def read_format(form: Body | None) -> Constraint | None:
@@ -27,14 +28,8 @@ def format_fault(form: Body | None, edition: Edition) -> Rejection | None:
         unsupported = form_fault(schema)
         if unsupported:
             return refused(unsupported, "response_format")
-    # Loaded with the first schema: most servers are never sent one.
-    from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema
-
-    try:
-        check_schema(schema)
-    except UnsatisfiableSchemaError as error:
-        return refused(f"No answer could keep to the JSON schema: {error}", "response_format")
-    return None
+    reason = schema_fault(schema)
+    return refused(f"No answer could keep to the JSON schema: {reason}", "response_format") if reason else None
 
 
 def _schema(form: Body) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from mockserver.core.dialects import Edition
 from mockserver.core.generation import Constraint
-from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema
+from mockserver.generation.schemas import schema_fault
 
 Form = Mapping[str, Any]
 
@@ -33,13 +33,7 @@ def _flattened(form: Form) -> Form:
 
 def _schema(tag: Form) -> Constraint | None:
     schema = tag.get("json_schema")
-    if schema is None:
-        return None
-    try:
-        check_schema(schema)
-    except UnsatisfiableSchemaError:
-        return None
-    return Constraint("json_schema", schema)
+    return None if schema is None or schema_fault(schema) else Constraint("json_schema", schema)
 
 
 def _matched(tag: Form) -> Constraint | None:

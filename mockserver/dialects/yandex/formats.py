@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
 from mockserver.dialects.yandex.errors import fault
-from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema
+from mockserver.generation.schemas import schema_fault
 
 Body = Mapping[str, Any]
 
@@ -31,13 +31,8 @@ def read_format(form: Body | None) -> Constraint | None:
 def format_fault(form: Body | None) -> Rejection | None:
     """The refusal of a schema that is none, or that no answer can keep to."""
     field, schema = ("", None) if form is None else _schema(form)
-    if schema is None:
-        return None
-    try:
-        check_schema(schema)
-    except UnsatisfiableSchemaError as error:
-        return fault(field, f"is a schema that no answer could keep to: {error}")
-    return None
+    reason = None if schema is None else schema_fault(schema)
+    return fault(field, f"is a schema that no answer could keep to: {reason}") if reason else None
 
 
 def _schema(form: Body) -> tuple[str, Any]:

@@ -5,7 +5,14 @@ What solves them is loaded with the first schema that comes: most servers never 
 
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 
-__all__ = ["InvalidSchemaError", "UnsatisfiableSchemaError", "check_schema", "is_recursive", "write_instance"]
+__all__ = [
+    "InvalidSchemaError",
+    "UnsatisfiableSchemaError",
+    "check_schema",
+    "is_recursive",
+    "schema_fault",
+    "write_instance",
+]
 
 
 def check_schema(schema: object) -> None:
@@ -13,6 +20,15 @@ def check_schema(schema: object) -> None:
     from mockserver.generation.schemas import instances
 
     instances.check_schema(schema)
+
+
+def schema_fault(schema: object) -> str | None:
+    """Why no value can conform to a schema, in a sentence; None if one can."""
+    try:
+        check_schema(schema)
+    except UnsatisfiableSchemaError as error:
+        return str(error)
+    return None
 
 
 def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
