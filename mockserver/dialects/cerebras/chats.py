@@ -5,7 +5,7 @@ from collections.abc import Callable
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import GenerationRequest, Limits, Output, Stops, ToolChoice
+from mockserver.core.generation import GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.families import Family, effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.fields import Body, fitting, least_tokens, patience, sampling
@@ -13,10 +13,10 @@ from mockserver.dialects.cerebras.formats import format_fault, read_format
 from mockserver.dialects.cerebras.messages import messages_fault, read_prompt
 from mockserver.dialects.cerebras.refusals import explain_chat, refused
 from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
-from mockserver.dialects.cerebras.tools import read_choice
+from mockserver.dialects.cerebras.tools import read_tools
 from mockserver.dialects.cerebras.wishes import ChatWishes
 from mockserver.dialects.openai_style.fields import stop_texts, whole
-from mockserver.dialects.openai_style.tools import function_tools
+from mockserver.dialects.openai_style.tools import Offer
 
 
 def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -30,10 +30,10 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
     model, family = site.model(body["model"]), family_of(body["model"])
     if model is None:
         return Rejection(FailureKind.UNKNOWN_MODEL)
-    choice = _conflict(body, family, site.edition) or read_choice(body, site.edition)
-    if isinstance(choice, Rejection):
-        return choice
-    return fitting(_request(body, family, choice, model.context, patience(call)))
+    offer = _conflict(body, family, site.edition) or read_tools(body, site.edition)
+    if isinstance(offer, Rejection):
+        return offer
+    return fitting(_request(body, family, offer, model.context, patience(call)))
 
 
 def _conflict(body: Body, family: Family, edition: Edition) -> Rejection | None:
@@ -87,7 +87,7 @@ _CONFLICTS: dict[Edition, tuple[_Conflict, ...]] = {
 }
 
 
-def _request(body: Body, family: Family, choice: ToolChoice, context: int, waiting: float | None) -> GenerationRequest:
+def _request(body: Body, family: Family, offer: Offer, context: int, waiting: float | None) -> GenerationRequest:
     prompt, image_tokens = read_prompt(body)
     constraint = read_format(body.get("response_format"))
     shown = shown_of(body, family, structured=constraint is not None)
@@ -104,8 +104,8 @@ def _request(body: Body, family: Family, choice: ToolChoice, context: int, waiti
         stops=Stops(stop_texts(body.get("stop"))),
         sampling=sampling(body),
         constraint=constraint,
-        tools=function_tools(body.get("tools")),
-        tool_choice=choice._replace(compact=family.compact),
+        tools=offer.tools,
+        tool_choice=offer.choice._replace(compact=family.compact),
         n=whole(body.get("n")) or 1,
         effort=effort_of(body, family),
         prediction=_prediction(body.get("prediction")),

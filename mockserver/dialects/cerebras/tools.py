@@ -1,16 +1,15 @@
-"""Tools of a chat and the choice among them: what no model can do with them."""
+"""Tools of a chat and the choice among them, or why no model can do with them."""
 
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
-from mockserver.core.generation import ToolChoice
 from mockserver.dialects.cerebras import strictness
 from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.refusals import refused
-from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+from mockserver.dialects.openai_style.tools import Offer, function_tools, parameters_fault, tool_choice, unknown_tool
 
 
-def read_choice(body: Body, edition: Edition) -> ToolChoice | Rejection:
-    """Whether tools are called, and which, or why the tools and the choice do not go together."""
+def read_tools(body: Body, edition: Edition) -> Offer | Rejection:
+    """The tools on offer and the choice among them, or why they are refused."""
     tools = function_tools(body.get("tools"))
     choice = tool_choice(body.get("tool_choice"), parallel=body.get("parallel_tool_calls") is not False)
     unknown = unknown_tool(choice, tools)
@@ -18,7 +17,7 @@ def read_choice(body: Body, edition: Edition) -> ToolChoice | Rejection:
         return refused(f"tool_choice names a function that is not in tools: {unknown!r}", "tool_choice")
     if choice.mode == "required" and not tools:
         return refused("tool_choice requires a call, but there are no tools", "tool_choice")
-    return _tools_fault(body, edition) or choice
+    return _tools_fault(body, edition) or Offer(tools, choice)
 
 
 def _tools_fault(body: Body, edition: Edition) -> Rejection | None:

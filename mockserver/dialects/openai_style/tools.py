@@ -1,7 +1,7 @@
 """Tools that are functions, and the choice among them, as chats offer them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.generation import Tool, ToolChoice
 
@@ -10,6 +10,13 @@ _MODES: Mapping[object, ToolChoice] = {
     "auto": ToolChoice("auto"),
     "required": ToolChoice("required"),
 }
+
+
+class Offer(NamedTuple):
+    """The tools that a request offers, and the choice among them."""
+
+    tools: tuple[Tool, ...]
+    choice: ToolChoice
 
 
 def function_tools(rows: Sequence[Mapping[str, Any]] | None) -> tuple[Tool, ...]:

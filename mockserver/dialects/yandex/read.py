@@ -3,9 +3,10 @@
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling, ToolChoice
+from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import json_object, token_biases
+from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
@@ -13,7 +14,7 @@ from mockserver.dialects.yandex.headers import request_id
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
 from mockserver.dialects.yandex.models import context_window, is_offered
 from mockserver.dialects.yandex.schemas import REQUEST, request_fields
-from mockserver.dialects.yandex.tools import Body, read_tool_choice, read_tools, tools_fault
+from mockserver.dialects.yandex.tools import Body, read_tools
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
@@ -28,10 +29,10 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     wrong = messages_fault(body["messages"])
     if wrong is not None:
         return _in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
-    choice = _conflict(body) or tools_fault(body) or read_tool_choice(body, parallel=_is_parallel(body, uri))
-    if isinstance(choice, Rejection):
-        return choice
-    request = _request(body, uri, choice)
+    offer = _conflict(body) or read_tools(body, parallel=_is_parallel(body, uri))
+    if isinstance(offer, Rejection):
+        return offer
+    request = _request(body, uri, offer)
     limit, count = request.limits.context, request.prompt_tokens
     if count <= limit:
         return request
@@ -80,7 +81,7 @@ def _in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: S
     return Rejection(kind, f"Error in session {session}: {said}")
 
 
-def _request(body: Body, uri: ModelUri, choice: ToolChoice) -> GenerationRequest:
+def _request(body: Body, uri: ModelUri, offer: Offer) -> GenerationRequest:
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
     return GenerationRequest(
         model=str(uri),
@@ -89,8 +90,8 @@ def _request(body: Body, uri: ModelUri, choice: ToolChoice) -> GenerationRequest
         limits=Limits(_max_tokens(body), context=context_window(uri.name)),
         sampling=_sampling(body),
         constraint=read_format(body.get("response_format")),
-        tools=read_tools(body),
-        tool_choice=choice,
+        tools=offer.tools,
+        tool_choice=offer.choice,
         n=int(body.get("n", 1)),
         effort=body.get("reasoning_effort"),
         prediction=_prediction(body.get("prediction")),

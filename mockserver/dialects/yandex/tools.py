@@ -1,11 +1,11 @@
 """Tools and the choice among them, in today's form and in the older one of `functions` (vendor note A6)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint, Tool, ToolChoice
-from mockserver.dialects.openai_style.tools import function_tool, parameters_fault
+from mockserver.dialects.openai_style.tools import Offer, function_tool, parameters_fault
 from mockserver.dialects.yandex.errors import fault
 
 Body = Mapping[str, Any]
@@ -21,7 +21,20 @@ class _Choice(NamedTuple):
 _MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
 
 
-def tools_fault(body: Body) -> Rejection | None:
+def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
+    """The tools on offer and the choice among them, or why they are refused.
+
+    `parallel`: whether one answer may call several tools.
+    """
+    unusable = _tools_fault(body)
+    if unusable is not None:
+        return unusable
+    tools = _tools(body)
+    choice = _read_choice(body, tools, parallel=parallel)
+    return choice if isinstance(choice, Rejection) else Offer(tools, choice)
+
+
+def _tools_fault(body: Body) -> Rejection | None:
     """What no model can do with a tool: arguments that no schema describes, a format that no text has."""
     offered = body.get("tools") or ()
     rows = [(f"tools[{place}].{item['type']}", item[item["type"]]) for place, item in enumerate(offered)]
@@ -59,20 +72,20 @@ def _grammar(item: Body) -> Body | None:
     return form["grammar"] if isinstance(form, Mapping) and form.get("type") == "grammar" else None
 
 
-def read_tools(body: Body) -> tuple[Tool, ...]:
+def _tools(body: Body) -> tuple[Tool, ...]:
     """The tools that may be called; `functions` count where there are no `tools`."""
     if body.get("tools"):
         return tuple(map(_tool, body["tools"]))
     return tuple(map(function_tool, body.get("functions", ())))
 
 
-def read_tool_choice(body: Body, *, parallel: bool) -> ToolChoice | Rejection:
-    """What `tool_choice` or the older `function_call` says; `parallel`: whether one answer may call several tools."""
+def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Rejection:
+    """What `tool_choice` or the older `function_call` says."""
     legacy = not body.get("tools") and bool(body.get("functions"))
     # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
     field = "tool_choice" if "tool_choice" in body else "function_call"
     mode, named = _CHOICES[field](body.get(field, "auto"))
-    known = [(tool.kind, tool.name) for tool in read_tools(body)]
+    known = [(tool.kind, tool.name) for tool in tools]
     allowed = known if named is None else named
     unknown = next((name for kind, name in allowed if (kind, name) not in known), None)
     if unknown is not None:
