@@ -55,15 +55,15 @@ def _usage(generation: Generation, style: Style, wishes: ChatWishes) -> dict[str
     prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
     if family.sees:
         prompt["image_tokens"] = wishes.image_tokens
-    told: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
+    stated: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
     unseen = usage.unseen or Unseen()
     # A model that does not think by nature does so where it is made to.
     more = generation.request.prediction is not None or (unseen.reasoning > 0 and not family.efforts)
     details = ALL_DETAILS if more else family.details
     if details:
         known = _details(unseen)
-        told["completion_tokens_details"] = {name: known[name] for name in details}
-    return told if style.era == "documented" else {name: told[name] for name in _TODAY if name in told}
+        stated["completion_tokens_details"] = {name: known[name] for name in details}
+    return stated if style.era == "documented" else {name: stated[name] for name in _TODAY if name in stated}
 
 
 def _details(unseen: Unseen) -> dict[str, int]:
@@ -76,5 +76,5 @@ def _details(unseen: Unseen) -> dict[str, int]:
 
 def _times(pace: Pace, style: Style, site: Site) -> dict[str, float]:
     """The engine's times, which begin with the instant today; it is a fraction in all recorded chats."""
-    told = times(pace, site) | {"created": round(site.now, 6)}
-    return told if style.era == "documented" else {"created": told["created"], **told}
+    stated = times(pace, site) | {"created": round(site.now, 6)}
+    return stated if style.era == "documented" else {"created": stated["created"], **stated}

@@ -36,10 +36,10 @@ class _Telling(NamedTuple):
 
 def chat_frames(generation: Generation, style: Style, envelope: Envelope, closing: dict[str, Any]) -> Iterator[Frames]:
     """The stream of a generation; usage and times are in the chunk that closes its last choice."""
-    told = [_Telling(choice, generation, style, envelope) for choice in generation.choices]
+    tellings = [_Telling(choice, generation, style, envelope) for choice in generation.choices]
     last = generation.last_choice
-    choices = [_choice_frames(telling, closing if telling.choice is last else {}) for telling in told]
-    yield from weave(choices, _DETAILED_RUN) if told[0].detailed else weave(choices)
+    choices = [_choice_frames(telling, closing if telling.choice is last else {}) for telling in tellings]
+    yield from weave(choices, _DETAILED_RUN) if tellings[0].detailed else weave(choices)
     yield at_step(generation.last_step, (DONE,))
 
 
@@ -93,8 +93,8 @@ def _call_frames(telling: _Telling) -> Iterator[Frames]:
     choice, style = telling.choice, telling.style
     if choice.calls and style.whole_calls:
         whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
-        said = sum(call.steps for call in choice.calls)
-        yield Frames(_events(telling, {"tool_calls": whole}), (choice.last_step,), (said,))
+        tokens = sum(call.steps for call in choice.calls)
+        yield Frames(_events(telling, {"tool_calls": whole}), (choice.last_step,), (tokens,))
         return
     yield from call_frames(
         choice,

@@ -87,11 +87,11 @@ def _object(row: _Row, message: str, rejection: Rejection) -> dict[str, str]:
 
 
 def _nested(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, said: {"error": _object(row, said, rejection)})
+    return Refusal(row.status, row.message, lambda rejection, words: {"error": _object(row, words, rejection)})
 
 
 def _flat(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, said: _object(row, said, rejection))
+    return Refusal(row.status, row.message, lambda rejection, words: _object(row, words, rejection))
 
 
 def _flat_server_error(rejection: Rejection, message: str) -> dict[str, str]:
@@ -99,7 +99,7 @@ def _flat_server_error(rejection: Rejection, message: str) -> dict[str, str]:
 
 
 # The service's router answers a path that it does not know with nothing at all.
-_NO_ROUTE = Refusal(404, "", lambda rejection, said: b"", content_type=b"text/plain")
+_NO_ROUTE = Refusal(404, "", lambda rejection, words: b"", content_type=b"text/plain")
 
 ERRORS: dict[Edition, ErrorTable] = {
     "documented": {kind: _nested(row) for kind, row in _ROWS.items()} | {FailureKind.UNKNOWN_PATH: _NO_ROUTE},
@@ -107,8 +107,8 @@ ERRORS: dict[Edition, ErrorTable] = {
     | {
         FailureKind.UNKNOWN_PATH: _NO_ROUTE,
         FailureKind.SERVER_ERROR: Refusal(500, _ROWS[FailureKind.SERVER_ERROR].message, _flat_server_error),
-        FailureKind.MISSING_CREDENTIALS: Refusal(403, "Not authenticated", lambda rejection, said: {"detail": said}),
-        FailureKind.WRONG_METHOD: Refusal(405, "Method Not Allowed", lambda rejection, said: {"detail": said}),
+        FailureKind.MISSING_CREDENTIALS: Refusal(403, "Not authenticated", lambda rejection, words: {"detail": words}),
+        FailureKind.WRONG_METHOD: Refusal(405, "Method Not Allowed", lambda rejection, words: {"detail": words}),
     },
 }
 

@@ -41,8 +41,8 @@ def stated(choice: Choice, request: GenerationRequest, shown: Shown) -> dict[str
     """What a whole choice states of its log-probabilities; nothing where nobody asks, or all it does is call tools."""
     if request.output.logprobs is None:
         return {}
-    said: dict[str, Sequence[Any]] = {"logprobs": text_rows(choice)(0, None)}
+    by_field: dict[str, Sequence[Any]] = {"logprobs": text_rows(choice)(0, None)}
     if choice.thoughts:
         field = thoughts_field(shown)
-        said[field] = [*thought_rows(choice, request)(0, None), *said.get(field, ())]
-    return {field: {"content": rows} for field, rows in said.items() if rows or not choice.calls}
+        by_field[field] = [*thought_rows(choice, request)(0, None), *by_field.get(field, ())]
+    return {field: {"content": rows} for field, rows in by_field.items() if rows or not choice.calls}

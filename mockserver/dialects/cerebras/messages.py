@@ -57,8 +57,8 @@ def _history_fault(messages: Messages) -> Rejection | None:
     for message in messages:
         if message["role"] == "tool" and not calling:
             # Recorded.
-            said = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
-            return refused(said, "messages")
+            fault = "Messages with role 'tool' must be a response to a preceding message with 'tool_calls'"
+            return refused(fault, "messages")
         calling = bool(called(message)) or (message["role"] == "tool")
     return None
 

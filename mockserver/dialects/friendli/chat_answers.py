@@ -54,21 +54,21 @@ def _choice(choice: Choice, generation: Generation, where: Thoughts, site: Site)
     detailed = generation.request.output.logprobs is not None
     return {
         "index": choice.index,
-        "message": {"role": "assistant", **_said(choice, where), **_called(choice, site)},
+        "message": {"role": "assistant", **_content(choice, where), **_tool_calls(choice, site)},
         "finish_reason": choice.finish_reason,
         **({"logprobs": {"content": chat_logprobs(choice)}} if detailed else {}),
     }
 
 
-def _said(choice: Choice, where: Thoughts) -> dict[str, Any]:
+def _content(choice: Choice, where: Thoughts) -> dict[str, Any]:
     """The content, null where nothing is said but something thought or called; and thoughts by both their names."""
     found = stretches(choice, where)
     thought = "".join(text for stretch in found if stretch.apart for text in stretch.texts)
     content = "".join(text for stretch in found if not stretch.apart for text in stretch.texts)
-    said = {"content": content if content or not (thought or choice.calls) else None}
-    return {**said, "reasoning": thought, "reasoning_content": thought} if thought else said
+    shown = {"content": content if content or not (thought or choice.calls) else None}
+    return {**shown, "reasoning": thought, "reasoning_content": thought} if thought else shown
 
 
-def _called(choice: Choice, site: Site) -> dict[str, Any]:
+def _tool_calls(choice: Choice, site: Site) -> dict[str, Any]:
     calls = [whole_call(choice, place, site.identity) for place in range(len(choice.calls))]
     return {"tool_calls": calls} if calls else {}

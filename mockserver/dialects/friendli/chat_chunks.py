@@ -33,8 +33,8 @@ class Form(NamedTuple):
 
     def chunk(self, choices: list[dict[str, Any]], usage: object = None) -> dict[str, Any]:
         """A chunk; today's says of each usage but the last that there is none."""
-        told = {"usage": usage} if self.edition == "observed" else {}
-        return {"choices": choices, **told, **self.around}
+        stated_usage = {"usage": usage} if self.edition == "observed" else {}
+        return {"choices": choices, **stated_usage, **self.around}
 
     def part(self, choice: Choice, delta: dict[str, Any], logprobs: object = None) -> dict[str, Any]:
         """A chunk of a choice that goes on."""
@@ -48,8 +48,8 @@ class Form(NamedTuple):
 def chat_events(generation: Generation, form: Form) -> Iterator[Frames]:
     """The chunks of all choices, step by step; the usage in one of its own where it is asked for."""
     detailed = generation.request.output.logprobs is not None
-    told = [_choice_events(choice, form, detailed=detailed) for choice in generation.choices]
-    yield from weave(told, _DETAILED_RUN) if detailed else weave(told)
+    streams = [_choice_events(choice, form, detailed=detailed) for choice in generation.choices]
+    yield from weave(streams, _DETAILED_RUN) if detailed else weave(streams)
     wanted = generation.request.output.include_usage
     usage = (form.wire.event(form.chunk([], chat_usage(generation.usage))),) if wanted else ()
     yield at_step(generation.last_step, (*usage, DONE))

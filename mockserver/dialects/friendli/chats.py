@@ -2,7 +2,7 @@
 
     body -> unknown fields -> schema -> checks between fields -> model -> its senses -> request -> checks against both
 
-By the page each station refuses with all the faults that it finds; today the first of them is told, in one message.
+By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,13 +42,14 @@ def chat_reader(place: Addressed) -> Read:
 def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:
     body = _valid(call, site, contract)
     if isinstance(body, Rejection):
-        return _told(body, site)
+        return _worded(body, site)
     asked = addressed(body.get("model"), site)
     made = _fitting(body, site.edition, asked)
-    return _told(made, site) if isinstance(made, Rejection) else made
+    return _worded(made, site) if isinstance(made, Rejection) else made
 
 
-def _told(rejection: Rejection, site: Site) -> Rejection:
+def _worded(rejection: Rejection, site: Site) -> Rejection:
+    """The refusal as its edition words it."""
     return in_one_message(rejection) if site.edition == "observed" and rejection.violations else rejection
 
 

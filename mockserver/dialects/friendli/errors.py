@@ -116,8 +116,8 @@ def in_one_message(rejection: Rejection) -> Rejection:
     wording = _WORDINGS.get(first.rule)
     # What is no JSON has a place, but no field.
     field = first.field if first.rule != "json" else ""
-    said = f"{field}: {wording(first)[1]}".removeprefix(": ") if wording else first.message
-    return Rejection(rejection.kind, said, field or None)
+    message = f"{field}: {wording(first)[1]}".removeprefix(": ") if wording else first.message
+    return Rejection(rejection.kind, message, field or None)
 
 
 def unknown_model(name: str, edition: Edition) -> Rejection:

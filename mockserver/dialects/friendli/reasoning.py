@@ -41,12 +41,12 @@ def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
     budget = None if asked is None or asked < 0 else int(asked)
     thinks = _thinks(body, name) and budget != 0
     # "Setting it to [...] false returns empty <think></think> tags."
-    emptied = not thinks and mind_of(name) != "plain" and _told(body).get("enable_thinking") is False
+    emptied = not thinks and mind_of(name) != "plain" and _template_kwargs(body).get("enable_thinking") is False
     return Reasoning(_effort(body) if thinks else None, _place(body, emptied=emptied), budget)
 
 
 def _thinks(body: Mapping[str, Any], name: str) -> bool:
-    wanted = _told(body).get("enable_thinking")
+    wanted = _template_kwargs(body).get("enable_thinking")
     mind = mind_of(name)
     if mind == "unknown":
         # Nobody knows what runs at an endpoint of one's own: whoever asks it to think takes it to be able to.
@@ -57,12 +57,12 @@ def _thinks(body: Mapping[str, Any], name: str) -> bool:
 
 def _effort(body: Mapping[str, Any]) -> Effort:
     """How hard it is to think; the vendor's own tools say it to the template instead."""
-    wanted = body.get("reasoning_effort") or _told(body).get("reasoning_effort")
+    wanted = body.get("reasoning_effort") or _template_kwargs(body).get("reasoning_effort")
     return _EFFORTS.get(wanted, _USUAL) if isinstance(wanted, str) else _USUAL
 
 
-def _told(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What the chat template is told."""
+def _template_kwargs(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The variables that the request sets in the chat template."""
     return body.get("chat_template_kwargs") or {}
 
 
@@ -88,8 +88,8 @@ def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
     """What a choice thinks and what it says, as its thoughts are to be shown."""
     if where == "inside":
         return Stretch(False, _tagged(choice)), Stretch(False, choice.texts, scored=True)
-    said = _untagged(choice.texts) if where == "empty" else choice.texts
-    return Stretch(True, choice.thoughts), Stretch(False, said, scored=True)
+    texts = _untagged(choice.texts) if where == "empty" else choice.texts
+    return Stretch(True, choice.thoughts), Stretch(False, texts, scored=True)
 
 
 def _tagged(choice: Choice) -> Sequence[str]:

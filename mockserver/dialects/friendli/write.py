@@ -14,8 +14,8 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
     """The generation as the page has it, or as the service of today sends it; or that it took too long."""
     if is_late(generation, pace):
         return Rejection(FailureKind.TIMEOUT)
-    said = enforced(generation)
-    return write_legacy(said) if site.edition == "documented" else write_current(said, site)
+    generation = enforced(generation)
+    return write_legacy(generation) if site.edition == "documented" else write_current(generation, site)
 
 
 def is_late(generation: Generation, pace: Pace) -> bool:

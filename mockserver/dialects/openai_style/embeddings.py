@@ -53,9 +53,9 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     form: Any = generation.request.wishes
     key = derive(0, "embedding", form.space)
     for prompt in generation.request.prompts:
-        made = embed(_text(prompt), form.size, key)
-        told = made if form.dimensions is None else shortened(made, form.dimensions)
-        yield orjson.Fragment(orjson.dumps(_base64(told) if form.base64 else told.tolist()))
+        full = embed(_text(prompt), form.size, key)
+        vector = full if form.dimensions is None else shortened(full, form.dimensions)
+        yield orjson.Fragment(orjson.dumps(_base64(vector) if form.base64 else vector.tolist()))
 
 
 def _text(prompt: Prompt) -> str:

@@ -85,9 +85,9 @@ def token_frames(
     """
     write = written.__getitem__
     for start in range(0, len(texts), RUN_LENGTH):
-        said = [*map(write, texts[start : start + RUN_LENGTH])]
-        data = Wrapped(around.before, said, around.after)
-        yield Frames(data, range(step + start, step + start + len(said)), (1,) * len(said))
+        pieces = [*map(write, texts[start : start + RUN_LENGTH])]
+        data = Wrapped(around.before, pieces, around.after)
+        yield Frames(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
 
 
 def at_step(step: int, events: Sequence[bytes]) -> Frames:

@@ -44,10 +44,10 @@ def _stated(position: Position) -> float:
 
 
 def _chat_logprob(token: int, text: str, logprob: float) -> dict[str, Any]:
-    return {"token": text, "logprob": logprob, "bytes": list(_bytes_said(token, text))}
+    return {"token": text, "logprob": logprob, "bytes": list(_shown_bytes(token, text))}
 
 
-def _bytes_said(token: int, text: str) -> bytes:
+def _shown_bytes(token: int, text: str) -> bytes:
     """The token's own bytes, which may be part of a character, unless a stop has cut its text short."""
-    whole, said = tokens.token_bytes(token), text.encode()
-    return said if said and whole.startswith(said) else whole
+    whole, shown = tokens.token_bytes(token), text.encode()
+    return shown if shown and whole.startswith(shown) else whole

@@ -20,9 +20,9 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
     The `tools` on offer count the tokens of their JSON.
     """
     history = list(_history(messages))
-    texts = [_text_of(message, said.text) for message, said in zip(messages, history, strict=True)]
-    topics = (text for said, text in zip(reversed(history), reversed(texts), strict=True) if said.role == "user")
-    text = "\n".join(f"{said.role}: {text}" for said, text in zip(history, texts, strict=True))
+    texts = [_text_of(sent, message.text) for sent, message in zip(messages, history, strict=True)]
+    topics = (text for message, text in zip(reversed(history), reversed(texts), strict=True) if message.role == "user")
+    text = "\n".join(f"{message.role}: {text}" for message, text in zip(history, texts, strict=True))
     count = sum(map(token_count, texts)) + len(texts) * _MESSAGE_OVERHEAD + _ANSWER_OVERHEAD
     if tools:
         count += token_count(orjson.dumps(tools).decode())

@@ -61,15 +61,15 @@ def _token_limit(name: str) -> Check:
 
 def _below_limit(name: str) -> Check:
     # "strictly below the graph's max_tokens_limit".
-    said = f"{name} exceeds limit provided in graph config: {_MAX_TOKENS_LIMIT}"
-    return field(name, lambda value: None if value < _MAX_TOKENS_LIMIT else said)
+    message = f"{name} exceeds limit provided in graph config: {_MAX_TOKENS_LIMIT}"
+    return field(name, lambda value: None if value < _MAX_TOKENS_LIMIT else message)
 
 
 def _capped_without_eos(name: str) -> Check:
-    said = f"when ignore_eos is true {name} can not be greater than {IGNORE_EOS_LIMIT}"
+    message = f"when ignore_eos is true {name} can not be greater than {IGNORE_EOS_LIMIT}"
 
     def fault(fields: Fields, model: Model) -> str | None:
-        return said if fields.get("ignore_eos") is True and fields.get(name, 0) > IGNORE_EOS_LIMIT else None
+        return message if fields.get("ignore_eos") is True and fields.get(name, 0) > IGNORE_EOS_LIMIT else None
 
     return fault
 

@@ -69,8 +69,8 @@ def _frames(part: _Part, last: bool, generation: Generation, site: Site) -> Iter
 def _parts(choice: Choice, generation: Generation, site: Site) -> list[_Part]:
     """At least one part, in the order of the stream."""
     if not is_parsed(generation):
-        said = words(choice)
-        return [_Part(GROUPING[site.edition](said), _content, len(said))]
+        texts = words(choice)
+        return [_Part(GROUPING[site.edition](texts), _content, len(texts))]
     thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
     parts = [_Part(by_delay(thoughts(choice, generation)), _reasoning, thought)] if thought else []
     if choice.texts:

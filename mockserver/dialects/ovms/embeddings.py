@@ -38,8 +38,8 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     longest = max(prompt.token_count for prompt in prompts)
     if longest <= _CONTEXT:
         return request._replace(prompts=prompts)
-    said = f"Input length {longest} longer than allowed {_CONTEXT}"
-    return graph_fault(said, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", site.edition))
+    message = f"Input length {longest} longer than allowed {_CONTEXT}"
+    return graph_fault(message, kind=FailureKind.CONTEXT_LENGTH, node=node_of("embeddings", site.edition))
 
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:

@@ -19,18 +19,18 @@ def whole(choices: list[Any], kind: str, generation: Generation, site: Site) -> 
     return envelope(choices, kind, generation, site) | {"usage": usage_object(generation.usage)}
 
 
-def chunk(said: dict[str, Any], reason: str | None, kind: str, generation: Generation, site: Site) -> dict[str, Any]:
-    """A chunk of a stream's only choice, which says so much; the last one has the `reason` why it ends."""
+def chunk(content: dict[str, Any], reason: str | None, kind: str, generation: Generation, site: Site) -> dict[str, Any]:
+    """A chunk of a stream's only choice, with this content; the last one has the `reason` why it ends."""
     # "finish_reason first up to v2026.0".
-    choice: dict[str, Any] = {"index": 0, "logprobs": None, **said}
+    choice: dict[str, Any] = {"index": 0, "logprobs": None, **content}
     choice = choice | {"finish_reason": reason} if site.edition == "observed" else {"finish_reason": reason, **choice}
     usage = {"usage": None} if generation.request.output.include_usage else {}
     return envelope([choice], kind, generation, site) | usage
 
 
-def handshake(said: dict[str, Any], kind: str, generation: Generation, site: Site) -> bytes:
+def handshake(content: dict[str, Any], kind: str, generation: Generation, site: Site) -> bytes:
     """The newer server's first event where it has a token and no text yet: "no logprobs and no usage member"."""
-    return event(envelope([{"index": 0, **said, "finish_reason": None}], kind, generation, site))
+    return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, site))
 
 
 def ending(kind: str, generation: Generation, site: Site) -> tuple[bytes, ...]:

@@ -46,8 +46,8 @@ def not_json(detail: str) -> Rejection:
     return Rejection(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
 
 
-def _object(rejection: Rejection, said: str) -> dict[str, str]:
-    return {"error": said}
+def _object(rejection: Rejection, words: str) -> dict[str, str]:
+    return {"error": words}
 
 
 def _row(status: int, message: str) -> Refusal:
@@ -80,7 +80,7 @@ _COMMON: ErrorTable = {
     FailureKind.WRONG_METHOD: _row(406, "Unsupported method"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
     # "from the HTTP library", which closes the connection and says no more.
-    FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda rejection, said: b"", content_type=b"text/html; charset=utf-8"),
+    FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
     FailureKind.CONTENT_FILTER: _row(400, _FAILED),
     FailureKind.FORBIDDEN: _row(403, "Forbidden"),
     FailureKind.PAYMENT_REQUIRED: _row(402, "Payment required"),

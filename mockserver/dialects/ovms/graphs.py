@@ -47,8 +47,8 @@ def too_many(fields: Fields, edition: Edition) -> Rejection | None:
     texts = sum(isinstance(document, str) for document in fields["documents"])
     if texts <= _MOST_DOCUMENTS:
         return None
-    said = "Number of documents exceeds max_allowed_chunks"
-    return graph_fault(said, node=node_of("scores", edition), status="INTERNAL")
+    message = "Number of documents exceeds max_allowed_chunks"
+    return graph_fault(message, node=node_of("scores", edition), status="INTERNAL")
 
 
 def embedding_fault(fields: Fields, edition: Edition) -> str | None:

@@ -61,9 +61,9 @@ def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
         ready = len(held) + 1 - delay
         # A slot whose own text was incomplete counts for nothing, and neither does anything before the last is whole.
         if ready > 0 and ending and ending != _INCOMPLETE and not _incomplete(held[ready - 1]):
-            said = held[0] if ready == 1 else "".join(held[:ready])
+            text = held[0] if ready == 1 else "".join(held[:ready])
             del held[:ready]
-            yield Flush(said, at, at + 1 - len(held))
+            yield Flush(text, at, at + 1 - len(held))
     yield Flush("".join(held), max(len(texts) - 1, 0), len(texts), last=True)
 
 

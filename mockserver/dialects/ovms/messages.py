@@ -36,7 +36,7 @@ def messages_fault(edition: Edition) -> Check:
             return "Messages are not an array"
         if not messages:
             return "Messages array cannot be empty"
-        return next((said for message in messages if (said := _message_fault(message, fault_in)) is not None), None)
+        return next((fault for message in messages if (fault := _message_fault(message, fault_in)) is not None), None)
 
     return fault
 
@@ -52,18 +52,18 @@ def _older_fault(message: Message) -> str | None:
             continue
         if name != "content" or not isinstance(value, list):
             return "Invalid message structure - content should be string or array"
-        said = _parts_fault(value, _OLDER_PARTS) if value else "Invalid message structure - content array is empty"
-        if said is not None:
-            return said
+        fault = _parts_fault(value, _OLDER_PARTS) if value else "Invalid message structure - content array is empty"
+        if fault is not None:
+            return fault
     return None
 
 
 def _newer_fault(message: Message) -> str | None:
     """The newer server passes over what it does not know, but wants a role."""
     content, calls = message.get("content"), message.get("tool_calls")
-    said = _parts_fault(content, _NEWER_PARTS) if isinstance(content, list) else None
-    if said is not None:
-        return said
+    fault = _parts_fault(content, _NEWER_PARTS) if isinstance(content, list) else None
+    if fault is not None:
+        return fault
     if not isinstance(message.get("role"), str):
         return "Every message must have 'role' field"
     return next(filter(None, map(_call_fault, calls)), None) if isinstance(calls, list) else None
@@ -76,7 +76,7 @@ def _call_fault(call: object) -> str | None:
 
 
 def _parts_fault(parts: Sequence[object], kinds: Mapping[str, Callable[[Message], str | None]]) -> str | None:
-    return next((said for part in parts if (said := _part_fault(part, kinds)) is not None), None)
+    return next((fault for part in parts if (fault := _part_fault(part, kinds)) is not None), None)
 
 
 def _part_fault(part: object, kinds: Mapping[str, Callable[[Message], str | None]]) -> str | None:
@@ -102,9 +102,9 @@ def _image_fault(part: Message) -> str | None:
 
 def _decoded_image_fault(part: Message) -> str | None:
     """The older server decodes pictures at once, for whichever model."""
-    said = _image_fault(part)
-    if said is not None:
-        return said
+    fault = _image_fault(part)
+    if fault is not None:
+        return fault
     _, marked, data = part["image_url"]["url"].partition("base64,")
     if not marked:
         return 'Url should contain base64 encoded string followed by "base64," prefix'
@@ -162,18 +162,18 @@ def _base64_fault(data: str) -> str | None:
 
 def read_prompt(messages: Sequence[Message], edition: Edition, tools: Sequence[Message] = ()) -> Prompt:
     """The conversation as the model's chat template gets it; pictures and the `tools` on offer count their tokens."""
-    told = [_told(message, edition) for message in messages]
-    prompt = chat_prompt(told, tools or None)
+    prompt = chat_prompt([_passed_on(message, edition) for message in messages], tools or None)
     return prompt if edition == "documented" else with_images(prompt, messages, _IMAGE_TOKENS)
 
 
-def _told(message: Message, edition: Edition) -> dict[str, Any]:
+def _passed_on(message: Message, edition: Edition) -> dict[str, Any]:
+    """A message as the chat template gets it."""
     kept = {name: message[name] for name in _KEPT if isinstance(message.get(name), str)}
     content, calls = message.get("content"), message.get("tool_calls")
     if isinstance(content, list):
         content = _JOINED[edition]([part["text"] for part in content if part["type"] == "text"])
-    told = {**kept, "content": content if isinstance(content, str) else ""}
-    return {**told, "tool_calls": calls} if edition == "observed" and isinstance(calls, list) else told
+    passed_on = {**kept, "content": content if isinstance(content, str) else ""}
+    return {**passed_on, "tool_calls": calls} if edition == "observed" and isinstance(calls, list) else passed_on
 
 
 # Of several texts the older server keeps the last, the newer one puts them on lines of their own.

@@ -34,8 +34,8 @@ def _choice(choice: Choice, generation: Generation, site: Site) -> dict[str, Any
 def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
     """What is said, thought and called; the older server has a content and a role."""
     if not is_parsed(generation):
-        said = {"content": "".join(words(choice)), "role": "assistant"}
-        return said | {"tool_calls": []} if site.edition == "observed" else said
+        message = {"content": "".join(words(choice)), "role": "assistant"}
+        return message | {"tool_calls": []} if site.edition == "observed" else message
     thought = "".join(thoughts(choice, generation))
     # "`reasoning_content` (only if not empty), `role`, `tool_calls` (always an array, `[]` if none ...)"
     return {

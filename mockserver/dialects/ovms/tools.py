@@ -13,13 +13,13 @@ _MODES = ("none", "auto", "required")
 
 def tools_fault(fields: Fields, model: Model) -> str | None:
     """What is wrong with the choice, and then with the first tool that it leaves on offer."""
-    said = _choice_fault(fields.get("tool_choice", "auto"))
-    if said is not None or "tools" not in fields or _chosen(fields) == "none":
-        return said
+    fault = _choice_fault(fields.get("tool_choice", "auto"))
+    if fault is not None or "tools" not in fields or _chosen(fields) == "none":
+        return fault
     tools = fields["tools"]
     if not isinstance(tools, list):
         return "Tools are not an array"
-    return next((said for tool in tools if (said := _tool_fault(tool, _chosen(fields))) is not None), None)
+    return next((fault for tool in tools if (fault := _tool_fault(tool, _chosen(fields))) is not None), None)
 
 
 def _choice_fault(choice: object) -> str | None:
@@ -38,9 +38,9 @@ def _choice_fault(choice: object) -> str | None:
 def _tool_fault(tool: object, chosen: str) -> str | None:
     if not isinstance(tool, dict):
         return "Tool is not a JSON object"
-    said = None if "function" in tool else _flat_fault(tool)
-    if said is not None:
-        return said
+    fault = None if "function" in tool else _flat_fault(tool)
+    if fault is not None:
+        return fault
     function = tool.get("function", tool)
     if not isinstance(function, dict):
         return "Function is not a valid JSON object"

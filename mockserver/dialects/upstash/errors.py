@@ -15,12 +15,12 @@ from mockserver.dialects.upstash.headers import BURST_LIMIT, BURST_RESET, CHAT_L
 
 
 def _qstash(status: int, message: str, headers: RawHeaders = (), resets: tuple[tuple[bytes, int], ...] = ()) -> Refusal:
-    return Refusal(status, message, lambda rejection, said: {"error": said}, headers, resets=resets)
+    return Refusal(status, message, lambda rejection, words: {"error": words}, headers, resets=resets)
 
 
 def _vllm(status: int, type: str, message: str) -> Refusal:
-    def body(rejection: Rejection, said: str) -> dict[str, object]:
-        return {"object": "error", "message": said, "type": type, "param": None, "code": rejection.status or status}
+    def body(rejection: Rejection, words: str) -> dict[str, object]:
+        return {"object": "error", "message": words, "type": type, "param": None, "code": rejection.status or status}
 
     return Refusal(status, message, body)
 

@@ -54,8 +54,8 @@ def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
     longest = max(prompt.token_count for prompt in request.prompts)
     if longest <= EMBEDDING_CONTEXT:
         return request
-    said = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {longest}"
-    return Rejection(FailureKind.CONTEXT_LENGTH, said)
+    message = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {longest}"
+    return Rejection(FailureKind.CONTEXT_LENGTH, message)
 
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:

@@ -50,14 +50,14 @@ _ROWS: dict[FailureKind, _Row] = {
 
 
 def _refusal(row: _Row) -> Refusal:
-    return Refusal(row.status, row.message, lambda rejection, said: {"error": {"message": said, "type": row.type}})
+    return Refusal(row.status, row.message, lambda rejection, words: {"error": {"message": words, "type": row.type}})
 
 
 def _unknown_key(row: _Row) -> Refusal:
     """The one refusal that shows what came: the key, "masked"."""
 
-    def body(rejection: Rejection, said: str) -> object:
-        return {"error": {"message": said.replace("{key}", _masked(rejection.key or "")), "type": row.type}}
+    def body(rejection: Rejection, words: str) -> object:
+        return {"error": {"message": words.replace("{key}", _masked(rejection.key or "")), "type": row.type}}
 
     return Refusal(row.status, row.message, body)
 

@@ -36,8 +36,8 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     limit, count = request.limits.context, request.prompt_tokens
     if count <= limit:
         return request
-    said = f"number of input tokens must be no more than {limit}, got {count}"
-    return _in_session(FailureKind.CONTEXT_LENGTH, said, uri, call, site)
+    message = f"number of input tokens must be no more than {limit}, got {count}"
+    return _in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
 
 
 def _checked_body(call: Call, site: Site) -> Body | Rejection:
@@ -72,13 +72,13 @@ def _conflict(body: Body) -> Rejection | None:
     return history_fault(body["messages"]) or format_fault(body.get("response_format"))
 
 
-def _in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
+def _in_session(kind: FailureKind, message: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
     """A refusal by the model's own server, which says whose session it was."""
     words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
     request = request_id(site)
     client = call.headers.get("x-client-request-id") or request
     session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
-    return Rejection(kind, f"Error in session {session}: {said}")
+    return Rejection(kind, f"Error in session {session}: {message}")
 
 
 def _request(body: Body, uri: ModelUri, offer: Offer) -> GenerationRequest:

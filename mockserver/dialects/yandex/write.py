@@ -50,10 +50,10 @@ def _envelope(identified: dict[str, Any], kind: str, choices: list[Any]) -> dict
 
 def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str, Any]:
     # "With tool calls `content` is `""` (not null)"; a refusal is taken to be told likewise.
-    said = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
+    content = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
     written: dict[str, Any] = {
         "index": choice.index,
-        "message": {"role": "assistant", **said, **message_calls(choice, form)},
+        "message": {"role": "assistant", **content, **message_calls(choice, form)},
     }
     # Log-probabilities are those of the message's own tokens; calls have none.
     if generation.request.output.logprobs is not None and not (choice.calls and not choice.texts):
@@ -85,8 +85,8 @@ def _details(unseen: Unseen) -> dict[str, int]:
 def _frames(generation: Generation, form: CallForm, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
     output = generation.request.output
     chunks, detailed = _CHUNKS[form.backend], output.logprobs is not None
-    told = [chunks(choice, envelope, form, detailed) for choice in generation.choices]
-    yield from weave(told, DETAILED_RUN) if detailed else weave(told)
+    streams = [chunks(choice, envelope, form, detailed) for choice in generation.choices]
+    yield from weave(streams, DETAILED_RUN) if detailed else weave(streams)
     usage = event(envelope([]) | {"usage": _usage(generation.usage)}) if output.include_usage else b""
     closing = (usage, DONE) if usage else (DONE,)
     yield at_step(generation.last_step, closing)
