@@ -203,15 +203,15 @@ class _ReportFile:
 
 def _option(config: pytest.Config, name: str) -> Any:
     """What the command line says, else what the ini file says."""
-    said = config.getoption(f"mockserver_{name}")
-    return config.getini(f"mockserver_{name}") if said is None else said
+    given = config.getoption(f"mockserver_{name}")
+    return config.getini(f"mockserver_{name}") if given is None else given
 
 
 def _config_file(config: pytest.Config) -> Path | None:
     """The config file of the session's server: named from the working directory on, or from the ini file's folder."""
-    said, written = config.getoption("mockserver_config"), config.getini("mockserver_config")
-    if said:
-        return config.invocation_params.dir / str(said)
+    given, written = config.getoption("mockserver_config"), config.getini("mockserver_config")
+    if given:
+        return config.invocation_params.dir / str(given)
     return (config.inipath.parent if config.inipath else config.rootpath) / str(written) if written else None
 
 

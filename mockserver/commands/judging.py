@@ -81,8 +81,8 @@ def _health(options: argparse.Namespace) -> int:
 
     settings = settings_of(options)
     url = (options.url or url_at(settings.host, settings.port, secure=settings.tls_cert is not None)).rstrip("/")
-    well, said = ask(url, ready=options.ready)
-    print(f"{url}: {said}", file=sys.stdout if well else sys.stderr)
+    well, state = ask(url, ready=options.ready)
+    print(f"{url}: {state}", file=sys.stdout if well else sys.stderr)
     return 0 if well else 1
 
 

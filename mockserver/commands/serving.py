@@ -32,12 +32,12 @@ def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda u
     """Serve until interrupted; `beside` is called with the URL as soon as it is known."""
     before = signal.signal(signal.SIGTERM, _end)
     try:
-        return _serve_until_told(options, beside)
+        return _serve_until_interrupted(options, beside)
     finally:
         signal.signal(signal.SIGTERM, before)
 
 
-def _serve_until_told(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
+def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
     # What is made now stays: to look for garbage in it would take a tenth of the start, and hold up answers later.
     gc.disable()
     from mockserver.serving.addresses import url_of

@@ -164,8 +164,8 @@ def _prompts(facts: RequestFacts, path: Path) -> Sequence[object]:
 
 
 def _last_user(facts: RequestFacts, path: Path) -> Sequence[object]:
-    said = (message.text for message in reversed(facts.messages) if message.role == "user")
-    return [next(said, "")] if facts.messages else [prompt.topic for prompt in facts._prompts]
+    texts = (message.text for message in reversed(facts.messages) if message.role == "user")
+    return [next(texts, "")] if facts.messages else [prompt.topic for prompt in facts._prompts]
 
 
 def _last_message(facts: RequestFacts, path: Path) -> Sequence[object]:

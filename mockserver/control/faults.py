@@ -251,10 +251,10 @@ def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
     seconds = fault.settings.get("retry_after")
     if seconds is None:
         return ()
-    said = fault.settings["retry_after_as"]
-    if said == "ms":
+    form = fault.settings["retry_after_as"]
+    if form == "ms":
         return ((b"retry-after-ms", b"%d" % round(seconds * 1000)),)
-    text = formatdate(visit.site.now + seconds, usegmt=True) if said == "date" else _decimal(seconds)
+    text = formatdate(visit.site.now + seconds, usegmt=True) if form == "date" else _decimal(seconds)
     return ((b"retry-after", text.encode()),)
 
 

@@ -93,9 +93,9 @@ def table_of(fault: Fault) -> dict[str, Any]:
     """The table of a fault, as it would be written for one request: its kind, its place, and what is set otherwise than
     when nothing is said."""
     settings = FAULTS[fault.kind].settings
-    said = {key: value for key, value in fault.settings.items() if value != settings[key].default}
+    changed = {key: value for key, value in fault.settings.items() if value != settings[key].default}
     place = {key: getattr(fault.place, key) for key in PLACE_KEYS if getattr(fault.place, key) is not None}
-    return {"kind": fault.kind, **said, **place}
+    return {"kind": fault.kind, **changed, **place}
 
 
 def fault_in_words(fault: Fault) -> str:

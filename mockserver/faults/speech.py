@@ -37,8 +37,8 @@ def say_the_same(one: Generation, other: Generation) -> bool:
 
 def _shown(choice: Choice) -> tuple[object, ...]:
     calls = [(call.name, call.arguments) for call in choice.calls]
-    said = choice.text, len(choice.ids), choice.finish_reason, choice.stop, choice.refusal, calls
-    return *said, len(choice.thoughts)
+    visible = choice.text, len(choice.ids), choice.finish_reason, choice.stop, choice.refusal, calls
+    return *visible, len(choice.thoughts)
 
 
 def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -54,7 +54,7 @@ def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice says nothing, whatever it thinks, and calls that a natural end."""
-    return replace(_unsaid(choice), finish_reason="stop", stop=None)
+    return replace(_thoughts_alone(choice), finish_reason="stop", stop=None)
 
 
 def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -92,7 +92,7 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
 
 def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
     """The choice refuses to answer; in which words is not for a fault to say."""
-    return replace(_unsaid(choice), finish_reason="stop", stop=None, refusal=True)
+    return replace(_thoughts_alone(choice), finish_reason="stop", stop=None, refusal=True)
 
 
 def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
@@ -150,7 +150,7 @@ def _place_in_text(choice: Choice, fault: Fault) -> int:
     return max((fault.place.after_token or 0) - len(choice.thoughts), 0)
 
 
-def _unsaid(choice: Choice) -> Choice:
+def _thoughts_alone(choice: Choice) -> Choice:
     """The choice that says nothing of what it has thought."""
     return _beginning(choice, len(choice.thoughts))
 

@@ -46,8 +46,8 @@ class Bans:
         single = {sequence[0] for sequence in sequences if len(sequence) == 1}
         self._tokens = single | {token for token, bias in biases if bias <= NEVER}
         self._sequences = _Index(sequence for sequence in sequences if len(sequence) > 1)
-        said = [*map(tokens.decode, sequences), *(tokens.decode((token,)) for token in self._tokens)]
-        whole = (text for text in said if len(text.strip()) >= _SHORTEST_TEXT and "\ufffd" not in text)
+        decoded = [*map(tokens.decode, sequences), *(tokens.decode((token,)) for token in self._tokens)]
+        whole = (text for text in decoded if len(text.strip()) >= _SHORTEST_TEXT and "\ufffd" not in text)
         self._texts = _Index([*filter(None, texts), *whole])
         # How much of what was said before a word has to be known to judge the word: in characters, and in tokens.
         self.text_reach = self._texts.longest - 1
@@ -56,25 +56,25 @@ class Bans:
     def __bool__(self) -> bool:
         return bool(self._tokens or self._sequences.rows or self._texts.rows)
 
-    def forbid(self, unit: Unit, said: Sequence[int], told: str) -> bool:
+    def forbid(self, unit: Unit, before: Sequence[int], text_before: str) -> bool:
         """Whether a unit must not come after the tokens and the text that are already said."""
         if self._tokens and not self._tokens.isdisjoint(unit.ids):
             return True
-        return self._completes(unit.ids, said) or self._spells(unit.text, told)
+        return self._completes(unit.ids, before) or self._spells(unit.text, text_before)
 
     def forbid_token(self, token: int, text: str) -> bool:
         """Whether a token is forbidden wherever it stands."""
         return token in self._tokens or self._spells(text, "")
 
-    def _completes(self, ids: tuple[int, ...], said: Sequence[int]) -> bool:
+    def _completes(self, ids: tuple[int, ...], before: Sequence[int]) -> bool:
         if not self._sequences.rows:
             return False
-        return self._sequences.found((*said[max(len(said) - self.token_reach, 0) :], *ids), len(ids))
+        return self._sequences.found((*before[max(len(before) - self.token_reach, 0) :], *ids), len(ids))
 
-    def _spells(self, text: str, told: str) -> bool:
+    def _spells(self, text: str, text_before: str) -> bool:
         if not self._texts.rows:
             return False
-        return self._texts.found(told[max(len(told) - self.text_reach, 0) :] + text, len(text))
+        return self._texts.found(text_before[max(len(text_before) - self.text_reach, 0) :] + text, len(text))
 
 
 def bans(sampling: Sampling) -> Bans:

@@ -110,8 +110,8 @@ def sayings(text: str) -> tuple[str, ...]:
 
 def sentence_to_say(text: str) -> str | None:
     """The sentence that a short message tells the model to say, without quotes or a colon; None where there is none."""
-    said = _SAY_IT.match(text) if len(text) <= _SHORT else None
-    return None if said is None or _HOW.search(said[1]) else _sentence(said[1].strip())
+    match = _SAY_IT.match(text) if len(text) <= _SHORT else None
+    return None if match is None or _HOW.search(match[1]) else _sentence(match[1].strip())
 
 
 def _dictated(text: str) -> str | None:

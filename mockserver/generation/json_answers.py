@@ -119,10 +119,10 @@ def _dict_schema(text: str, place: int) -> dict[str, Any] | None:
 
 
 def _as_json(found: re.Match[str]) -> str:
-    said, word = found.groups()
+    text, word = found.groups()
     if word:
         return _PYTHON_WORDS[word]
-    return found[0] if said is None else json.dumps(said.replace("\\'", "'"))
+    return found[0] if text is None else json.dumps(text.replace("\\'", "'"))
 
 
 def _schema_of(found: dict[str, Any]) -> Any:

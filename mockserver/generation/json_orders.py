@@ -35,8 +35,8 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
             continue
         for order in re.finditer(_ORDER, text):
             before = text[max(order.start() - _SENTENCE, 0) : order.start()]
-            said = re.split(_SENTENCE_END, before)[-1] + order[0]
-            if not re.search(_OTHER_MATTERS, said):
+            sentence = re.split(_SENTENCE_END, before)[-1] + order[0]
+            if not re.search(_OTHER_MATTERS, sentence):
                 return Constraint("json_array" if order["array"] else "json_object")
     return None
 

@@ -115,12 +115,12 @@ def _seed(request: GenerationRequest, key: int, index: int) -> int:
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:
     """What the text costs, plain or streamed, in pieces or not; what is stated otherwise counts."""
-    counts, said = speech.counts, tokens.encode(speech.text)
-    completion = (len(said) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
+    counts, ids = speech.counts, tokens.encode(speech.text)
+    completion = (len(ids) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
     reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))
     more: Unseen | None = None
     if reasoning or any(each is not None for each in (request.effort, request.prediction, counts.reasoning_tokens)):
-        more = Unseen() if request.prediction is None else foreseen(request.prediction, [said] * len(choices))
+        more = Unseen() if request.prediction is None else foreseen(request.prediction, [ids] * len(choices))
         more = more._replace(reasoning=reasoning)
         completion += more.reasoning + more.rejected
     return Usage(

@@ -24,14 +24,14 @@ def _is_silent(choice: Choice) -> bool:
 
 def _worded(choice: Choice, request: GenerationRequest) -> Choice:
     language = brief(choice.prompt.topic).language
-    said = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
+    wording = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
     most = request.limits.max_tokens
     limit = None if most is None else max(most - choice.reasoning, 0)
-    ids, texts = said.ids[:limit], said.texts[:limit]
+    ids, texts = wording.ids[:limit], wording.texts[:limit]
     return replace(
         choice,
         ids=ids,
         texts=texts,
-        finish_reason="stop" if len(ids) == len(said.ids) else "length",
+        finish_reason="stop" if len(ids) == len(wording.ids) else "length",
         positions=asked_positions(request, choice.prompt, ids, texts, choice.seed, request.sampling),
     )

@@ -28,12 +28,12 @@ def results(messages: Sequence[Message]) -> list[Message]:
 
 def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[Phrase]:
     """A sentence that says what the tools have found."""
-    said = "; ".join(text for answer in answers[-_MOST_RESULTS:] if (text := gist(answer.text)))
+    findings = "; ".join(text for answer in answers[-_MOST_RESULTS:] if (text := gist(answer.text)))
     before, _, after = draws.pick(corpus.language(language)["reports"]).partition("{result}")
     # The blank before a slot goes with what fills it, as in its tokens.
     blank = " " if before.endswith(" ") else ""
     yield phrase(before.removesuffix(" "))
-    yield fresh_phrase(f"{blank}{said or '—'}")
+    yield fresh_phrase(f"{blank}{findings or '—'}")
     yield phrase(after)
 
 

@@ -141,11 +141,11 @@ def _value(tokens: _Tokens, depth: int) -> dict[str, Any] | None:
         return _array_of(found) if found and tokens.next == "[" and _array(tokens, depth) else found
     if tokens.next == "[":
         return _array(tokens, depth)
-    said = []
+    taken = []
     while tokens.next and tokens.next not in _MARKS:
-        said.append(tokens.take())
-    words = " ".join(said)
-    if not said:
+        taken.append(tokens.take())
+    words = " ".join(taken)
+    if not taken:
         return None
     if tokens.next == "[":
         # `list[str]`, `string[]`
@@ -170,13 +170,13 @@ def _array_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items, "minItems": 1}
 
 
-def _schema_of_value(said: str) -> dict[str, Any]:
+def _schema_of_value(text: str) -> dict[str, Any]:
     """The schema of what stands for a value: a text like those of an example, texts between bars, or words."""
-    choices = _QUOTED_CHOICES.findall(said)
+    choices = _QUOTED_CHOICES.findall(text)
     if len(choices) > 1:
         return {"enum": choices}
-    quoted = re.fullmatch(r"""["'](.*)["']""", said)
-    return like_text(quoted[1]) if quoted else _typed(said)
+    quoted = re.fullmatch(r"""["'](.*)["']""", text)
+    return like_text(quoted[1]) if quoted else _typed(text)
 
 
 def _typed(note: str) -> dict[str, Any]:

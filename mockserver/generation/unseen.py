@@ -30,15 +30,15 @@ def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
     if request.prediction is None:
         return Unseen(reasoning)
     most = request.limits.max_tokens
-    said = sum(choice.said for choice in choices)
-    room = None if most is None else most * len(choices) - said - reasoning
+    visible = sum(choice.said for choice in choices)
+    room = None if most is None else most * len(choices) - visible - reasoning
     return foreseen(request.prediction, [choice.ids for choice in choices], room)._replace(reasoning=reasoning)
 
 
 def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None = None) -> Unseen:
     """How much of a prediction came true in the answers; not more than `room` tokens of it are rejected."""
     expected = tokens.encode(prediction)
-    accepted = sum(_came_true(expected, said) for said in answers)
+    accepted = sum(_came_true(expected, ids) for ids in answers)
     rejected = len(expected) * len(answers) - accepted
     return Unseen(0, accepted, rejected if room is None else max(min(rejected, room), 0))
 
@@ -53,7 +53,7 @@ def foreseen_anew(generation: Generation) -> Generation:
     return generation._replace(usage=generation.usage._replace(completion_tokens=completion, unseen=more))
 
 
-def _came_true(expected: Sequence[int], said: Sequence[int]) -> int:
+def _came_true(expected: Sequence[int], answer: Sequence[int]) -> int:
     """How many tokens of a prediction an answer has, in its order.
 
     Both are read side by side. Where they part, the prediction is taken up again behind the place that has the same
@@ -63,9 +63,9 @@ def _came_true(expected: Sequence[int], said: Sequence[int]) -> int:
     for end in range(_SPAN, len(expected) + 1):
         behind.setdefault(tuple(expected[end - _SPAN : end]), end)
     accepted, at = 0, 0
-    for count, token in enumerate(said, 1):
+    for count, token in enumerate(answer, 1):
         if at < len(expected) and expected[at] == token:
             accepted, at = accepted + 1, at + 1
         else:
-            at = max(behind.get(tuple(said[max(count - _SPAN, 0) : count]), at), at)
+            at = max(behind.get(tuple(answer[max(count - _SPAN, 0) : count]), at), at)
     return accepted

@@ -53,7 +53,7 @@ class _Part(NamedTuple):
 def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_TRACES) -> Profile:
     """A profile from its text; `realistic` names the preset that goes by this word, `traces` gives what was recorded.
     Raises NotationError."""
-    profile, said, whole = Profile(), set[str](), _Part(text, 1, traces)
+    profile, given, whole = Profile(), set[str](), _Part(text, 1, traces)
     for number, part in enumerate(_split(whole)):
         key, equals, _ = part.text.partition("=")
         if not equals:
@@ -63,11 +63,11 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
         setting = SETTINGS.get(name)
         if setting is None:
             raise part.fault(unknown("setting", name, SETTINGS))
-        if name in said:
+        if name in given:
             raise part.fault(f"{name} is said twice")
-        if {"itl", "rate"} <= {name, *said}:
+        if {"itl", "rate"} <= {name, *given}:
             raise part.fault("itl and rate say the same: one of them is enough")
-        said.add(name)
+        given.add(name)
         profile = setting(profile, part.cut(len(key) + 1))
     if (profile.stall == NOTHING) != (profile.stall_share == 0):
         raise whole.fault("stall and stall_share belong together")

@@ -68,8 +68,8 @@ def delayed(pace: Pace, delays: Sequence[float | None], steps: int, *, apart: bo
 
 def _apart(natural: Sequence[float], delays: Sequence[float | None]) -> list[float]:
     gaps = [natural[0], *(later - earlier for earlier, later in pairwise(natural))]
-    told = [*delays, *[None] * len(gaps)]
-    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, told, strict=False)))
+    stated = [*delays, *[None] * len(gaps)]
+    return list(accumulate(gap if delay is None else delay for gap, delay in zip(gaps, stated, strict=False)))
 
 
 def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:

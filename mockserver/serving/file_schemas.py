@@ -19,11 +19,11 @@ from mockserver.serving.admin.json_schema import (
     Schema,
     by_name,
     closed,
+    described,
     either,
     one_of,
     reference,
     rows,
-    said,
 )
 from mockserver.serving.admin.written import WRITTEN
 
@@ -31,20 +31,20 @@ _DRAFT = "http://json-schema.org/draft-07/schema#"
 _REFERENCE = re.compile(r"^#/components/schemas/")
 # What says something of values of every type.
 _CLOSING = {"enum", "const", "not", "$ref"}
-_NAMES_A_SCHEMA = {"$schema": said(TEXT, "the schema of this file")}
+_NAMES_A_SCHEMA = {"$schema": described(TEXT, "the schema of this file")}
 _SEED: Schema = {"type": "integer", "minimum": SEEDS[0], "maximum": SEEDS[-1]}
 
 
 def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """The schema of a config file, in TOML."""
-    settings = {option.name: said(_value_of(option, dialects), option.help) for option in OPTIONS}
+    settings = {option.name: described(_value_of(option, dialects), option.help) for option in OPTIONS}
     tables = {
         "bare": by_name(one_of(dialects), "bare paths that several dialects have, and whose they are"),
-        "models": said(
+        "models": described(
             closed(dict.fromkeys(dialects, rows(TEXT))), "the models that a dialect has; others are refused"
         ),
-        "route": said(rows(_route(dialects)), "paths of your own"),
-        "stub": said(rows(reference("Stub")), "prepared answers"),
+        "route": described(rows(_route(dialects)), "paths of your own"),
+        "stub": described(rows(reference("Stub")), "prepared answers"),
     }
     return _document("mockserver: a config file", closed({**_NAMES_A_SCHEMA, **settings, **tables}), dialects)
 
@@ -54,7 +54,11 @@ def stubs_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     stub = WRITTEN["Stub"]
     several = rows(reference("Stub"))
     # One object with every key, since editors complete that best: which of them go together is said beside it.
-    keys = {**_NAMES_A_SCHEMA, "stub": said(several, "the stubs"), "stubs": said(several, "the same, in JSON")}
+    keys = {
+        **_NAMES_A_SCHEMA,
+        "stub": described(several, "the stubs"),
+        "stubs": described(several, "the same, in JSON"),
+    }
     alone = {"propertyNames": {"enum": ["$schema", *stub["properties"]]}}
     together = [{"propertyNames": {"enum": ["$schema", key]}} for key in ("stub", "stubs")]
     table = {**closed({**keys, **stub["properties"]}), "anyOf": [*together, alone]}
@@ -81,7 +85,7 @@ def _known(name: str, schema: Schema, dialects: Mapping[str, Dialect]) -> Schema
     operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
     names = {"dialect": list(dialects), "operation": list(operations)}
     fields = {
-        key: said(either(one_of(words), reference("TextMatcher")), schema["properties"][key]["description"])
+        key: described(either(one_of(words), reference("TextMatcher")), schema["properties"][key]["description"])
         for key, words in names.items()
     }
     return {**schema, "properties": {**schema["properties"], **fields}}
@@ -101,8 +105,8 @@ def _joined(schema: Any, known: Mapping[str, Schema]) -> Any:
         types = [word for each in members for word in _types(each)]
         if len(types) == len(set(types)) and all(_types(each) and not _CLOSING & each.keys() for each in members):
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            said_of_each = {key: value for each in members for key, value in each.items()}
-            return {**said_of_each, "type": types, **rest}
+            merged = {key: value for each in members for key, value in each.items()}
+            return {**merged, "type": types, **rest}
     return {key: _joined(value, known) for key, value in schema.items()}
 
 
@@ -112,8 +116,8 @@ def _member(schema: Schema, known: Mapping[str, Schema]) -> Schema:
 
 
 def _types(schema: Schema) -> list[str]:
-    told = schema.get("type", [])
-    return [told] if isinstance(told, str) else list(told)
+    stated = schema.get("type", [])
+    return [stated] if isinstance(stated, str) else list(stated)
 
 
 def _in_draft_7(schema: Any) -> Any:
@@ -134,7 +138,7 @@ def _route(dialects: Mapping[str, Dialect]) -> Schema:
     keys = {
         "path": {"type": "string", "pattern": "^/", "description": "where it is served"},
         "dialect": one_of(dialects),
-        "operation": said(one_of(sorted(operations)), "as `mockserver routes` lists it"),
+        "operation": described(one_of(sorted(operations)), "as `mockserver routes` lists it"),
         "edition": one_of(EDITIONS),
         "latency": reference("Latency"),
         "seed": _SEED,

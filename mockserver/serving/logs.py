@@ -50,15 +50,15 @@ class AccessLine:
     def _course(self) -> list[str]:
         """How the answer went, part by part."""
         facts = self.facts
-        said = [f"{facts['prompt_tokens']}+{facts['completion_tokens']} tokens"] * (facts["prompt_tokens"] is not None)
+        parts = [f"{facts['prompt_tokens']}+{facts['completion_tokens']} tokens"] * (facts["prompt_tokens"] is not None)
         if facts["streamed"] and facts["ttft"] is not None:
-            said.append(f"first after {_duration(facts['ttft'])}")
-        said.append(f"in {_duration(facts['seconds'])}")
-        said += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
-        said += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
-        said += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
-        said += [f"given up after {facts['events_sent']} events"] * self._exchange.record.given_up
-        return said + _hints(self._exchange.plan)
+            parts.append(f"first after {_duration(facts['ttft'])}")
+        parts.append(f"in {_duration(facts['seconds'])}")
+        parts += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
+        parts += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
+        parts += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
+        parts += [f"given up after {facts['events_sent']} events"] * self._exchange.record.given_up
+        return parts + _hints(self._exchange.plan)
 
 
 class JsonFormatter(logging.Formatter):

@@ -80,9 +80,9 @@ class Metrics:
         dialect, operation = landing.dialect.name, landing.operation
         tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
         _note(tally, record)
-        said = plan.said
-        if said is not None:
-            usage = said.usage
+        visible = plan.said
+        if visible is not None:
+            usage = visible.usage
             tally.prompt_tokens += usage.prompt_tokens
             tally.completion_tokens += usage.completion_tokens
         if plan.rejection is not None:

@@ -87,8 +87,8 @@ def _load(path: Path, folder: Path, operations: Operations | None, sources: Sour
             check_names(stub, operations or {}, f"stub[{number}]")
         return stubs
     except StubError as error:
-        said = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"
-        raise ConfigError(said) from None
+        message = located(str(error), text, name) if path.suffix == ".toml" else f"{name}: {error}"
+        raise ConfigError(message) from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{name}: {error}") from None
     except OSError as error:

@@ -82,7 +82,7 @@ class Crew:
 
     def run(self) -> int:
         """Keep them at work until told to stop."""
-        with _heard() as ear:
+        with _signals_as_values() as ear:
             for number in tuple(self._listeners):
                 self._start(number)
             while True:
@@ -163,7 +163,7 @@ class Crew:
 
 
 @contextmanager
-def _heard() -> Iterator[Ear]:
+def _signals_as_values() -> Iterator[Ear]:
     """Signals as values: the ear waits for some (at the most so many seconds) and gives their numbers."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)

@@ -34,11 +34,11 @@ def verdict_on(
     views = _views(text, source)
     verdict, missing = judge(views, declared), _missing(views)
     if missing:
-        said = (
+        message = (
             f"{missing} exchange{'' if missing == 1 else 's'} of the journal that {source} is from are not in it; "
             "nothing can be said of them"
         )
-        verdict = replace(verdict, unjudged=(Unjudged("conduct", said), *verdict.unjudged), forgotten=missing)
+        verdict = replace(verdict, unjudged=(Unjudged("conduct", message), *verdict.unjudged), forgotten=missing)
     return _summed(verdict)
 
 

@@ -261,9 +261,9 @@ def _json(value: object) -> bytes:
 def _refused(error: HTTPError) -> Exception:
     """What the admin API has refused, as the error that a server in this process would raise, where that is known."""
     try:
-        said = str(json.loads(error.read())["error"]["message"])
+        message = str(json.loads(error.read())["error"]["message"])
     except (ValueError, KeyError, TypeError):
         return LinkError(f"{error.url}: {error.code} {error.reason}")
     if error.code == 400:
-        return CriteriaError(said) if error.url.endswith("/sift") else StubError(said)
-    return LinkError(f"{error.url}: {said}")
+        return CriteriaError(message) if error.url.endswith("/sift") else StubError(message)
+    return LinkError(f"{error.url}: {message}")

@@ -105,19 +105,19 @@ class Stubbing:
             raise StubError(f"headers: {headers!r} is no table of headers, such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
 
-    def _put(self, **said: Any) -> Self:
-        self._table |= said
+    def _put(self, **words: Any) -> Self:
+        self._table |= words
         self._table["name"] = self._link.add_stub(self._table)
         self._is_in_force = True
         if self in self._unfinished:
             self._unfinished.remove(self)
         return self
 
-    def _change(self, **said: Any) -> Self:
+    def _change(self, **words: Any) -> Self:
         """Say something that answers nothing yet: a stub that is in force is changed, one in the making goes on."""
         if self._is_in_force:
-            return self._put(**said)
-        self._table |= said
+            return self._put(**words)
+        self._table |= words
         return self
 
 

@@ -153,8 +153,8 @@ class Verify:
         **limits: float,
     ) -> Verdict:
         """The same verdict, which raises nothing."""
-        said: Any = "error" if isinstance(outcome, BaseException) else outcome
-        words = {name: value for name, value in (("handles", handles), ("outcome", said)) if value is not None}
+        outcome_word: Any = "error" if isinstance(outcome, BaseException) else outcome
+        words = {name: value for name, value in (("handles", handles), ("outcome", outcome_word)) if value is not None}
         declared = declared_by(self._declared | words | limits)
         # What was declared once holds for the report too.
         self._declared |= {**words, **limits}

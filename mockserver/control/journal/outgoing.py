@@ -20,11 +20,11 @@ from mockserver.core.timeline import Record
 _LAST_EVENTS = 8
 
 
-def sent_and_planned(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
+def sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
     """What has gone out of what the model says, so far where the answer is still open; and as `planned`, in the same
     words, what the model has decided to say, whatever of it goes out."""
-    planned = _output(said, said.usage.completion_tokens, said.choices, lambda call, step: True)
-    return {**(planned if _is_whole(plan, record) else _gone_out(plan, said, record)), "planned": planned}
+    planned = _output(generation, generation.usage.completion_tokens, generation.choices, lambda call, step: True)
+    return {**(planned if _is_whole(plan, record) else _gone_out(plan, generation, record)), "planned": planned}
 
 
 def has_finished(plan: Plan, record: Record) -> bool:
@@ -35,25 +35,28 @@ def has_finished(plan: Plan, record: Record) -> bool:
     return plan.visit.landing.dialect.finishes.search(b"".join(last)) is not None
 
 
-def _gone_out(plan: Plan, said: Generation, record: Record) -> dict[str, Any]:
+def _gone_out(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
     sent = record.tokens_sent
-    tokens = said.usage.completion_tokens
-    if sent < sum(choice.steps for choice in said.choices):
+    tokens = generation.usage.completion_tokens
+    if sent < sum(choice.steps for choice in generation.choices):
         tokens = min(tokens, sent)
-    ended = _ended(plan, said, record)
-    choices = tuple(choice for choice in said.choices if choice.index in ended)
+    ended = _ended(plan, generation, record)
+    choices = tuple(choice for choice in generation.choices if choice.index in ended)
     # Choices are sent side by side, so that the others have got as far.
     return _output(
-        said, tokens, choices, lambda call, step: sent >= sum(min(other.steps, step) for other in said.choices)
+        generation,
+        tokens,
+        choices,
+        lambda call, step: sent >= sum(min(other.steps, step) for other in generation.choices),
     )
 
 
 def _output(
-    said: Generation, tokens: int, ended: tuple[Choice, ...], is_out: Callable[[ToolCall, int], bool]
+    generation: Generation, tokens: int, ended: tuple[Choice, ...], is_out: Callable[[ToolCall, int], bool]
 ) -> dict[str, Any]:
-    calls = [call for call, step in _calls(said) if is_out(call, step)]
+    calls = [call for call, step in _calls(generation) if is_out(call, step)]
     return {
-        "usage": {"prompt_tokens": said.usage.prompt_tokens, "completion_tokens": tokens},
+        "usage": {"prompt_tokens": generation.usage.prompt_tokens, "completion_tokens": tokens},
         "finish_reasons": [choice.finish_reason for choice in ended],
         "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in calls],
     }
@@ -65,23 +68,23 @@ def _is_whole(plan: Plan, record: Record) -> bool:
     return record.closed_by == "server" and not record.given_up and not breaks_off
 
 
-def _calls(said: Generation) -> Iterator[tuple[ToolCall, int]]:
+def _calls(generation: Generation) -> Iterator[tuple[ToolCall, int]]:
     """The tools that an answer calls, each with the number of tokens after which its choice has written it."""
-    for choice in said.choices:
+    for choice in generation.choices:
         step = len(choice.thoughts) + len(choice.ids)
         for call in choice.calls:
             step += call.steps
             yield call, step
 
 
-def _ended(plan: Plan, said: Generation, record: Record) -> Set[int]:
+def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
     """The choices whose ends have gone out, by their indices: of one body all or none."""
     unspoilt = all(strike.kind.ends for strike in plan.struck)
-    if unspoilt and record.tokens_sent < min((choice.steps for choice in said.choices), default=0):
+    if unspoilt and record.tokens_sent < min((choice.steps for choice in generation.choices), default=0):
         # No end goes before the tokens: a long stream need not be looked through.
         return frozenset()
     data = b"".join(_sent(plan, record))
-    everyone = {choice.index for choice in said.choices}
+    everyone = {choice.index for choice in generation.choices}
     if not plan.timeline.streamed:
         return everyone if _object(data) else frozenset()
     finishes, ended = plan.visit.landing.dialect.finishes, set[int]()

@@ -136,9 +136,9 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     }
     if request is not None:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
-    said = plan.said
-    if said is not None:
-        line |= sent_and_planned(plan, said, record)
+    visible = plan.said
+    if visible is not None:
+        line |= sent_and_planned(plan, visible, record)
     return line
 
 
@@ -184,16 +184,16 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     pace = plan.pace if plan is not None else None
     if plan is None or pace is None:
         return {}
-    said = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
+    in_force = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
     first = record.first_write
     if plan.said is not plan.generation:
         # Nobody was given what would have taken this time.
-        return {**said, "ttft": first}
+        return {**in_force, "ttft": first}
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}
     waited = {"position": plan.slot.turn.position, "waited": plan.slot.turn.wait} if plan.slot else {}
-    return {**said, **stated, **due, **waited, "ttft": first}
+    return {**in_force, **stated, **due, **waited, "ttft": first}
 
 
 def _outcome(record: Record) -> dict[str, Any]:

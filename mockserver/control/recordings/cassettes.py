@@ -16,9 +16,9 @@ _EITHER = 32 + zlib.MAX_WBITS
 _PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
 
 
-def of_cassette(place: str, told: Mapping[str, Any]) -> Recorded:
+def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
     """One interaction. Raises LostError where it cannot be given again."""
-    request, response = told["request"], told["response"]
+    request, response = interaction["request"], interaction["response"]
     target = urlsplit(request["uri"])
     answered = _headers(response)
     return Recorded(
@@ -45,10 +45,10 @@ def _status(response: Mapping[str, Any]) -> int:
 
 def _headers(message: Mapping[str, Any]) -> Mapping[str, str]:
     """Headers, each of which has a value or a list of them."""
-    told = (
+    pairs = (
         (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
     )
-    return lower((name, str(value)) for name, value in told)
+    return lower((name, str(value)) for name, value in pairs)
 
 
 def _body(message: Mapping[str, Any], key: str) -> bytes:

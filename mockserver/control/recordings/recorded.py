@@ -43,8 +43,8 @@ class LostError(Exception):
 
 def lower(pairs: Any) -> dict[str, str]:
     """Headers by their names in lower case; the first of equal names counts. HTTP/2's own have a colon in front."""
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for name, value in pairs:
         if not name.startswith(":"):
-            told.setdefault(name.lower(), value)
-    return told
+            headers.setdefault(name.lower(), value)
+    return headers

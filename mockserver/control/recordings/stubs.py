@@ -78,7 +78,7 @@ def stubs_of(
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
     for each in exchanges:
-        heard = _heard(each, router, settings) if isinstance(each, Recorded) else each
+        heard = _understood(each, router, settings) if isinstance(each, Recorded) else each
         if isinstance(heard, Lost):
             lost.append(heard)
         else:
@@ -91,11 +91,11 @@ def stubs_of(
             lost += [Lost(each.recorded.place, match) for each in group]
             continue
         called = f"{name}-{len(stubs) + 1}"
-        said = [answers.reply(each.recorded, called, asks_model=each.asks_model) for each in group]
-        several = any(essence(reply) != essence(said[0]) for reply in said)
+        replies = [answers.reply(each.recorded, called, asks_model=each.asks_model) for each in group]
+        several = any(essence(reply) != essence(replies[0]) for reply in replies)
         # A batch would meet the match of each of its prompts.
         before = {"priority": 1} if group[0].has_several_prompts else {}
-        answer = {"replies": said} if several else {"reply": said[0]}
+        answer = {"replies": replies} if several else {"reply": replies[0]}
         stubs.append({"name": called, **before, "match": match, **answer})
     return Made(stubs, answers.files, lost)
 
@@ -103,7 +103,7 @@ def stubs_of(
 # --- what was asked ----------------------------------------------------------------------------------------------
 
 
-def _heard(recorded: Recorded, router: Router, settings: Settings) -> _Asked | Lost:
+def _understood(recorded: Recorded, router: Router, settings: Settings) -> _Asked | Lost:
     """The request as its dialect understands it, or why no stub could answer it."""
     landing = landing_of(recorded, router)
     if landing is None:

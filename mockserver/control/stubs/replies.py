@@ -145,18 +145,18 @@ def _header_name(name: str, place: str) -> bytes:
 
 def _content(table: Table, place: str) -> Speech | Raw | None:
     """What a reply says: words, a body, or nothing."""
-    said = [key for key in _SPEECH if key in table]
+    spoken = [key for key in _SPEECH if key in table]
     raw = [key for key in RAW if key in table]
-    if said and raw:
+    if spoken and raw:
         raise StubError(
-            f"{place}: {said[0]} is said in the vendor's own format, {raw[0]} goes with a body; "
+            f"{place}: {spoken[0]} is said in the vendor's own format, {raw[0]} goes with a body; "
             f"for the vendor's error say error"
         )
-    if "error" in table and (said or raw):
-        raise StubError(f"{place}: error is the whole answer, so {(said or raw)[0]} is too much")
+    if "error" in table and (spoken or raw):
+        raise StubError(f"{place}: error is the whole answer, so {(spoken or raw)[0]} is too much")
     if raw:
         return read_body(table, place)
-    return _speech(table, place) if said else None
+    return _speech(table, place) if spoken else None
 
 
 def _speech(table: Table, place: str) -> Speech:

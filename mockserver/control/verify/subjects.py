@@ -144,11 +144,11 @@ def _of_request(match: Match) -> dict[str, Any]:
 def _answer_matcher(name: str, value: Any) -> Matcher:
     """A matcher for what was answered. CriteriaError where it wants what no answer has."""
     matcher = read_matcher(value, name)
-    for said in matcher.equal_to:
-        if name in _WORDS and said not in _WORDS[name]:
-            raise CriteriaError(f"{name}: {unknown('word', said, _WORDS[name])}")
-        if name == "status" and (isinstance(said, bool) or not isinstance(said, int)):
-            raise CriteriaError(f"status: {said!r} is no number")
+    for literal in matcher.equal_to:
+        if name in _WORDS and literal not in _WORDS[name]:
+            raise CriteriaError(f"{name}: {unknown('word', literal, _WORDS[name])}")
+        if name == "status" and (isinstance(literal, bool) or not isinstance(literal, int)):
+            raise CriteriaError(f"status: {literal!r} is no number")
     return matcher
 
 

@@ -66,9 +66,9 @@ def judge(
     seen = list(views)
     answered = max((view.arrived for view in seen if view.is_question and succeeded(view)), default=-inf)
     case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead, answered)
-    said = [each for check in JUDGES.values() for each in check(case)]
-    findings = tuple(each for each in said if isinstance(each, Finding))
-    unjudged = [each for each in said if isinstance(each, Unjudged)]
+    judgements = [each for check in JUDGES.values() for each in check(case)]
+    findings = tuple(each for each in judgements if isinstance(each, Finding))
+    unjudged = [each for each in judgements if isinstance(each, Unjudged)]
     if forgotten:
         unjudged.insert(0, Unjudged("conduct", loss(forgotten)))
     return Verdict(findings, tuple(case.calls), tuple(unjudged), forgotten)

@@ -34,9 +34,9 @@ def read_bounds(value: object, place: str) -> Bounds:
     """A number, true for one at least, or a table of `at_least` and `at_most`."""
     if value is True:
         return Bounds(1)
-    said = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
-    if isinstance(value, Mapping) and said and not value.keys() - set(_BOUNDS):
-        least, most = (_bound(value[name], place) if name in said else None for name in _BOUNDS)
+    given = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
+    if isinstance(value, Mapping) and given and not value.keys() - set(_BOUNDS):
+        least, most = (_bound(value[name], place) if name in given else None for name in _BOUNDS)
         if least is not None and most is not None and least > most:
             raise CheckError(f"{place}: at_least {least} is more than at_most {most}: nothing can be both")
         return Bounds(least or 0, most)

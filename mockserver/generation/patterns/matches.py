@@ -121,10 +121,10 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
     """
     if len(pattern) > _LONG_PATTERN:
         take_time()
-    return _told(pattern, Draws(key))
+    return _match_phrases(pattern, Draws(key))
 
 
-def _told(pattern: str, draws: Draws) -> Iterator[Phrase | None]:
+def _match_phrases(pattern: str, draws: Draws) -> Iterator[Phrase | None]:
     text = write_match(pattern, draws, whole=True)
     yield fresh_phrase(text)
     yield None

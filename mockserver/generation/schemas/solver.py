@@ -151,7 +151,7 @@ class Solver:
         """The types that it may have, the likeliest first: the one whose keywords it has, and null last of all."""
         if len(demand.types) == 1:
             return list(demand.types)
-        told = {
+        bounded = {
             "object": bool(demand.objects or demand.required or demand.min_properties or demand.names or demand.extras
                            or demand.named or demand.name_demands or demand.max_properties),
             "array": bool(demand.arrays or demand.contains or demand.min_items or demand.unique or demand.twins
@@ -168,7 +168,7 @@ class Solver:
         rank = {kind: _RANKS[kind] if usual else 1 for kind in order}
         wanted_null = self.draws.below(8) == 0
         return sorted(
-            order, key=lambda kind: (not told.get(kind, False), rank[kind], (kind == "null") is not wanted_null)
+            order, key=lambda kind: (not bounded.get(kind, False), rank[kind], (kind == "null") is not wanted_null)
         )
 
     def _of_type(self, kind: str, demand: Demand, setting: Setting, depth: int) -> Any:

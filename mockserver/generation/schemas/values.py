@@ -294,8 +294,8 @@ def maker_of(name: str, about: str) -> Maker | None:
         found = found or _MAKERS.get(part) or (_MAKERS.get(part[:-1]) if part.endswith("s") else None)
     if found is not None or not about:
         return found
-    told = set(name_parts(about[:300]))
-    return next((_MAKERS[noun] for noun in _TOLD if noun in told and noun in _MAKERS), None)
+    words = set(name_parts(about[:300]))
+    return next((_MAKERS[noun] for noun in _TOLD if noun in words and noun in _MAKERS), None)
 
 
 def free_text(setting: Setting, least: int, most: int | None) -> str:

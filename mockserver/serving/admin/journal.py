@@ -19,7 +19,7 @@ from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, reference, rows, said, table
+from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, described, reference, rows, table
 from mockserver.serving.feed import listen
 from mockserver.serving.turns import in_turns
 
@@ -32,8 +32,8 @@ _ALL = (_AFTER, Query("limit", WHOLE, "only the latest so many; all by default")
 _BATCH = 64
 _EXCHANGES = table(
     {
-        "opened": said(WHOLE, "how many there have been, those that are forgotten included"),
-        "forgotten": said(reference("Forgotten"), "how many had to give way"),
+        "opened": described(WHOLE, "how many there have been, those that are forgotten included"),
+        "forgotten": described(reference("Forgotten"), "how many had to give way"),
         "exchanges": rows({"anyOf": [reference("Exchange"), reference("WholeExchange")]}),
     }
 )
@@ -41,7 +41,7 @@ _SIFTED = table(
     {
         "matching": rows(WHOLE),
         "differences": by_name(rows(TEXT)),
-        "forgotten": said(reference("Forgotten"), "how many nobody can tell of"),
+        "forgotten": described(reference("Forgotten"), "how many nobody can tell of"),
     }
 )
 

@@ -1,4 +1,4 @@
-"""JSON Schemas in few words: what the admin API's document is written in."""
+"""A small vocabulary for writing JSON Schemas, in which the admin API's document is written."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,24 +14,26 @@ ANY: Schema = {}
 
 
 def reference(name: str) -> dict[str, str]:
-    """A reference to a schema that has a name, in `schemas`."""
+    """A reference to a named schema of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-def table(required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None, said: str = "") -> Schema:
-    """An object with these keys."""
+def table(
+    required: Mapping[str, Schema], optional: Mapping[str, Schema] | None = None, description: str = ""
+) -> Schema:
+    """An object with these required and optional keys; others are allowed."""
     properties = {**required, **(optional or {})}
     schema = {"type": "object", "properties": properties, "required": list(required)}
-    return schema | ({"description": said} if said else {})
+    return schema | ({"description": description} if description else {})
 
 
 def closed(properties: Mapping[str, Schema]) -> Schema:
-    """An object that has no keys but these, and need not have any."""
+    """An object with no other keys than these, all of them optional."""
     return {"type": "object", "properties": dict(properties), "additionalProperties": False}
 
 
 def either(*schemas: Schema) -> Schema:
-    """A value that is as one of these says."""
+    """A value that conforms to one of these schemas."""
     return {"anyOf": list(schemas)}
 
 
@@ -40,12 +42,12 @@ def rows(item: Schema) -> Schema:
     return {"type": "array", "items": item}
 
 
-def by_name(item: Schema, said: str = "") -> Schema:
+def by_name(item: Schema, description: str = "") -> Schema:
     """An object whose keys are names."""
-    return {"type": "object", "additionalProperties": item} | ({"description": said} if said else {})
+    return {"type": "object", "additionalProperties": item} | ({"description": description} if description else {})
 
 
-def said(schema: Schema, text: str) -> Schema:
+def described(schema: Schema, text: str) -> Schema:
     """A schema with a description."""
     return {**schema, "description": text}
 
@@ -55,8 +57,8 @@ def one_of(words: Iterable[str]) -> Schema:
     return {"type": "string", "enum": list(words)}
 
 
-def told_of(words: Mapping[str, str]) -> Schema:
-    """One of these texts, with what each means in the two ways that editors read."""
+def explained(words: Mapping[str, str]) -> Schema:
+    """One of these texts, with the meaning of each in both of the keywords that editors read."""
     meanings = list(words.values())
     return {**one_of(words), "enumDescriptions": meanings, "x-taplo": {"docs": {"enumValues": meanings}}}
 

@@ -12,9 +12,11 @@ from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.faults import mend_listener
-from mockserver.serving.admin.json_schema import NUMBER, TEXT, WHOLE, rows, said, table
+from mockserver.serving.admin.json_schema import NUMBER, TEXT, WHOLE, described, rows, table
 
-_CLOCK = table({"ahead": said(NUMBER, "seconds it was put forward"), "now": said(NUMBER, "its present, in seconds")})
+_CLOCK = table(
+    {"ahead": described(NUMBER, "seconds it was put forward"), "now": described(NUMBER, "its present, in seconds")}
+)
 
 
 async def _listed(asked: Asked) -> Response:
@@ -58,7 +60,7 @@ NAMESPACES = (
         _advance,
         "Put the clock forward",
         {200: table({"ahead": NUMBER})},
-        takes=table({"advance": said({"type": "number", "minimum": 0}, "seconds")}),
+        takes=table({"advance": described({"type": "number", "minimum": 0}, "seconds")}),
         refuses=(400,),
     ),
     Endpoint(
@@ -67,7 +69,7 @@ NAMESPACES = (
         per_namespace("/reset"),
         _reset,
         "Forget all that was armed, stubbed, counted and recorded; settings and time stay",
-        {200: table({"reset": said(TEXT, "the namespace")})},
+        {200: table({"reset": described(TEXT, "the namespace")})},
     ),
 )
 

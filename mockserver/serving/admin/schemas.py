@@ -27,12 +27,12 @@ from mockserver.serving.admin.json_schema import (
     Schema,
     by_name,
     closed,
+    described,
     either,
     maybe,
     one_of,
     reference,
     rows,
-    said,
     table,
 )
 from mockserver.serving.admin.written import SCHEMA_OF, TAKEN, api_fault, match_with
@@ -55,20 +55,20 @@ def _shown_settings() -> Schema:
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
 _STRUCK = table(
-    {"by": said(one_of(get_args(Origin)), "what it was asked for by"), "fault": reference("Fault")},
-    {"rule": said(TEXT, "the name of the armed rule")},
+    {"by": described(one_of(get_args(Origin)), "what it was asked for by"), "fault": reference("Fault")},
+    {"rule": described(TEXT, "the name of the armed rule")},
 )
 _DECISION = table(
-    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(said(TEXT, "a kind of fault"))},
+    {"by": one_of(("generation", "answer", "refusal", "denial")), "faults": rows(described(TEXT, "a kind of fault"))},
     {
-        "kind": said(TEXT, "why it was refused: the failure's neutral name"),
+        "kind": described(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
-        "struck": said(rows(_STRUCK), "in a whole exchange: the same faults as they would be written"),
-        "rule": said(maybe(TEXT), "the stub that decided the answer"),
+        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as they would be written"),
+        "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
-        "unmatched": said(FLAG, "whether there were stubs, and none matched"),
+        "unmatched": described(FLAG, "whether there were stubs, and none matched"),
         "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
-        "handler_error": said(TEXT, "what a function of a stub has raised"),
+        "handler_error": described(TEXT, "what a function of a stub has raised"),
     },
 )
 _TIMING = table(
@@ -77,14 +77,14 @@ _TIMING = table(
         **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
         "position": WHOLE,
         "ttft": maybe(NUMBER),
-        "latency": said(TEXT, "the one in force"),
-        "speed": said(NUMBER, "the setting, by which its times are divided"),
+        "latency": described(TEXT, "the one in force"),
+        "speed": described(NUMBER, "the setting, by which its times are divided"),
     },
     "In seconds after arrival, as planned (`..._due`) and as it was.",
 )
 _OUTCOME = table(
     {
-        "closed_by": said(maybe(one_of(("server", "client"))), "null while it is open"),
+        "closed_by": described(maybe(one_of(("server", "client"))), "null while it is open"),
         "events_sent": WHOLE,
         "tokens_sent": WHOLE,
         "seconds": NUMBER,
@@ -93,14 +93,14 @@ _OUTCOME = table(
 _USAGE = table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE})
 _TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
 _EXCHANGE_KEYS: Mapping[str, Schema] = {
-    "number": said(WHOLE, "its number within the namespace, from 1 on"),
+    "number": described(WHOLE, "its number within the namespace, from 1 on"),
     "namespace": TEXT,
-    "at": said(NUMBER, "Unix seconds"),
-    "arrived": said(NUMBER, "seconds on the namespace's clock"),
-    "ahead": said(NUMBER, "by how much that clock had been put forward"),
+    "at": described(NUMBER, "Unix seconds"),
+    "arrived": described(NUMBER, "seconds on the namespace's clock"),
+    "ahead": described(NUMBER, "by how much that clock had been put forward"),
     "method": TEXT,
     "path": TEXT,
-    "question": said(FLAG, "whether a model was asked"),
+    "question": described(FLAG, "whether a model was asked"),
     "status": WHOLE,
     "decision": reference("Decision"),
     "timing": reference("Timing"),
@@ -114,21 +114,23 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
     "streamed": FLAG,
     "model": TEXT,
     "prompt": TEXT,
-    "usage": said(_USAGE, "where anything of an answer goes out; of the completion the tokens that have gone out"),
-    "finish_reasons": said(rows(TEXT), "of the choices whose end has gone out"),
-    "tool_calls": said(_TOOL_CALLS, "those that have gone out whole"),
-    "planned": said(
+    "usage": described(_USAGE, "where anything of an answer goes out; of the completion the tokens that have gone out"),
+    "finish_reasons": described(rows(TEXT), "of the choices whose end has gone out"),
+    "tool_calls": described(_TOOL_CALLS, "those that have gone out whole"),
+    "planned": described(
         table({"usage": _USAGE, "finish_reasons": rows(TEXT), "tool_calls": _TOOL_CALLS}),
         "the same as the model had decided it, whatever of it has gone out",
     ),
 }
 _BODY: Mapping[str, Schema] = {
-    "body": said(ANY, "JSON, or a text"),
-    "body_text": said(TEXT, "JSON as it came, where it has numbers that a reader might round, or a layout to keep"),
-    "body_base64": said(TEXT, "what is no text"),
+    "body": described(ANY, "JSON, or a text"),
+    "body_text": described(
+        TEXT, "JSON as it came, where it has numbers that a reader might round, or a layout to keep"
+    ),
+    "body_base64": described(TEXT, "what is no text"),
 }
 _EVENT = table(
-    {"due": NUMBER, "sent": said(maybe(NUMBER), "null: never"), "tokens": WHOLE},
+    {"due": NUMBER, "sent": described(maybe(NUMBER), "null: never"), "tokens": WHOLE},
     {"data": ANY, "data_text": TEXT, "data_base64": TEXT},
 )
 _REQUEST = table({"headers": by_name(TEXT, "secrets masked"), "query": TEXT, "credentials": TEXT}, _BODY)
@@ -136,8 +138,8 @@ _ANSWER = table(
     {"status": WHOLE, "headers": by_name(TEXT)},
     {
         "events": rows(_EVENT),
-        "ending": said(maybe(TEXT), "how the connection was broken off"),
-        "finished": said(FLAG, "whether the client was sent the end of what is said, or a plain body"),
+        "ending": described(maybe(TEXT), "how the connection was broken off"),
+        "finished": described(FLAG, "whether the client was sent the end of what is said, or a plain body"),
         **_BODY,
     },
 )
@@ -155,10 +157,10 @@ _OPERATION = table(
 )
 _CLIENTS = table(
     {
-        "native": said(TEXT, "what follows the dialect's URL in the base URL that the vendor's own client wants"),
-        "openai": said(TEXT, "the same for the openai client"),
-        "urls": said(rows(TEXT), "environment variables of the vendor's base URL"),
-        "keys": said(rows(TEXT), "those of the API key"),
+        "native": described(TEXT, "what follows the dialect's URL in the base URL that the vendor's own client wants"),
+        "openai": described(TEXT, "the same for the openai client"),
+        "urls": described(rows(TEXT), "environment variables of the vendor's base URL"),
+        "keys": described(rows(TEXT), "those of the API key"),
         "more": by_name(TEXT, "those that only have to be there"),
     }
 )
@@ -166,15 +168,15 @@ _DIALECT = table(
     {
         "name": TEXT,
         "title": TEXT,
-        "realistic": said(TEXT, "its latency preset"),
-        "keyed": said(FLAG, "whether it wants an API key"),
+        "realistic": described(TEXT, "its latency preset"),
+        "keyed": described(FLAG, "whether it wants an API key"),
         "models": rows(TEXT),
         "operations": rows(_OPERATION),
         "clients": _CLIENTS,
     }
 )
 _NAMED = table({"name": TEXT, "summary": TEXT})
-_PRESET = table({"name": TEXT, "summary": TEXT, "latency": said(TEXT, "the same in settings")})
+_PRESET = table({"name": TEXT, "summary": TEXT, "latency": described(TEXT, "the same in settings")})
 _KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
 _KIND = table(
     {
@@ -182,9 +184,9 @@ _KIND = table(
         "summary": TEXT,
         "settings": rows(_KIND_SETTING),
         "places": rows(one_of(PLACE_KEYS)),
-        "streams": said(FLAG, "whether it strikes streams alone"),
-        "listens": said(FLAG, "whether it is the listener that fails"),
-        "model": said(FLAG, "whether it strikes what a model says"),
+        "streams": described(FLAG, "whether it strikes streams alone"),
+        "listens": described(FLAG, "whether it is the listener that fails"),
+        "model": described(FLAG, "whether it strikes what a model says"),
     }
 )
 _ARMED = table(
@@ -196,21 +198,23 @@ _ARMED = table(
         "chance": table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),
-        "match": said(TEXT, "in words"),
-        "matched": said(WHOLE, "how many requests were such as it is for"),
-        "struck": said(WHOLE, "how many of them it has struck"),
-        "undecided": said(WHOLE, "requests of which nobody knows whether they matched: a search in them was given up"),
+        "match": described(TEXT, "in words"),
+        "matched": described(WHOLE, "how many requests were such as it is for"),
+        "struck": described(WHOLE, "how many of them it has struck"),
+        "undecided": described(
+            WHOLE, "requests of which nobody knows whether they matched: a search in them was given up"
+        ),
     }
 )
 _LISTED_STUB = table(
     {
         "name": TEXT,
-        "origin": said(TEXT, "`added`, or where it comes from"),
+        "origin": described(TEXT, "`added`, or where it comes from"),
         "used": WHOLE,
-        "most": said(maybe(WHOLE), "how often it can be used; null: for ever"),
+        "most": described(maybe(WHOLE), "how often it can be used; null: for ever"),
         "used_up": FLAG,
         "match": ANY,
-        "table": said(ANY, "as it was written"),
+        "table": described(ANY, "as it was written"),
     }
 )
 _LIMIT = table(
@@ -218,64 +222,64 @@ _LIMIT = table(
         "dialect": TEXT,
         "key": TEXT,
         "model": TEXT,
-        "limit": said(TEXT, "such as `tokens per minute`"),
+        "limit": described(TEXT, "such as `tokens per minute`"),
         "amount": WHOLE,
         "remaining": WHOLE,
-        "reset": said(NUMBER, "seconds until the bucket is full"),
+        "reset": described(NUMBER, "seconds until the bucket is full"),
     }
 )
 _OF_ANSWERS: Mapping[str, Schema] = {
-    "status": said(reference("NumberMatcher"), "the answer's status"),
-    "rule": said(reference("TextMatcher"), "the stub that decided the answer"),
-    "fault": said(reference("TextMatcher"), "a kind of fault that has struck it"),
-    "closed_by": said(reference("TextMatcher"), "server or client"),
-    "finish_reason": said(reference("TextMatcher"), "why a choice ended"),
+    "status": described(reference("NumberMatcher"), "the answer's status"),
+    "rule": described(reference("TextMatcher"), "the stub that decided the answer"),
+    "fault": described(reference("TextMatcher"), "a kind of fault that has struck it"),
+    "closed_by": described(reference("TextMatcher"), "server or client"),
+    "finish_reason": described(reference("TextMatcher"), "why a choice ended"),
 }
 _BOUNDS = either(WHOLE, FLAG, closed({"at_least": WHOLE, "at_most": WHOLE}))
 _DECLARED: Schema = closed(
     {
         "handles": one_of(get_args(Handling)),
         "outcome": one_of(get_args(Outcome)),
-        "patience": said(NUMBER, "the longest silence that a client should bear, in seconds; 60 unless told"),
-        "least_attempts": said(WHOLE, "fewer are given up too early; 3 unless told"),
-        "most_attempts": said(WHOLE, "more are a storm; 10 unless told"),
+        "patience": described(NUMBER, "the longest silence that a client should bear, in seconds; 60 unless told"),
+        "least_attempts": described(WHOLE, "fewer are given up too early; 3 unless told"),
+        "most_attempts": described(WHOLE, "more are a storm; 10 unless told"),
     }
 )
 _WANTED: Mapping[str, Schema] = {
-    "calls": said(_BOUNDS, "so many requests match"),
-    "never": said(FLAG, "none does"),
-    "spaced_at_least": said(NUMBER, "so many seconds lie between an answer and the next request"),
-    "in_order": said(rows(reference("CheckMatch")), "requests that match came one after the other"),
-    "concurrency": said(WHOLE, "no more were open at once"),
-    "tokens": said(NUMBER, "prompts and answers have no more tokens"),
-    "cost": said(NUMBER, "nor cost more, by the prices"),
-    "tool_called": said(TEXT, "an answer called this tool, with the arguments"),
-    "tool_answered": said(TEXT, "a request brought this tool's result"),
-    "schema": said(either(by_name(ANY), FLAG), "all bodies keep to this JSON Schema"),
-    "contract": said(FLAG, "all bodies keep to the vendor's contract"),
-    "cancelled": said(_BOUNDS, "the client left so many answers before their end"),
-    "all_used": said(FLAG, "every stub was used"),
-    "all_matched": said(FLAG, "every request was matched by a stub"),
-    "resilience": said(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
+    "calls": described(_BOUNDS, "so many requests match"),
+    "never": described(FLAG, "none does"),
+    "spaced_at_least": described(NUMBER, "so many seconds lie between an answer and the next request"),
+    "in_order": described(rows(reference("CheckMatch")), "requests that match came one after the other"),
+    "concurrency": described(WHOLE, "no more were open at once"),
+    "tokens": described(NUMBER, "prompts and answers have no more tokens"),
+    "cost": described(NUMBER, "nor cost more, by the prices"),
+    "tool_called": described(TEXT, "an answer called this tool, with the arguments"),
+    "tool_answered": described(TEXT, "a request brought this tool's result"),
+    "schema": described(either(by_name(ANY), FLAG), "all bodies keep to this JSON Schema"),
+    "contract": described(FLAG, "all bodies keep to the vendor's contract"),
+    "cancelled": described(_BOUNDS, "the client left so many answers before their end"),
+    "all_used": described(FLAG, "every stub was used"),
+    "all_matched": described(FLAG, "every request was matched by a stub"),
+    "resilience": described(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
 }
-_CHECK: Schema = said(
+_CHECK: Schema = described(
     closed(
         {
             **{name: _WANTED[name] for name in CHECKS},
-            "match": said(reference("CheckMatch"), "whom it is about; without it all that ask a model"),
+            "match": described(reference("CheckMatch"), "whom it is about; without it all that ask a model"),
             "prices": by_name(rows(NUMBER), "for a million tokens of prompt and completion, by model; * is any"),
             "arguments": by_name(ANY, "of a tool's call"),
-            "result": said(ANY, "of a tool"),
+            "result": described(ANY, "of a tool"),
         }
     ),
     "One check with what it wants, and whom it is about.",
 )
 _CALL = table(
     {
-        "attempts": rows(said(WHOLE, "the number of an exchange")),
+        "attempts": rows(described(WHOLE, "the number of an exchange")),
         "statuses": rows(WHOLE),
         "faults": rows(rows(TEXT)),
-        "waits": rows(said(NUMBER, "seconds")),
+        "waits": rows(described(NUMBER, "seconds")),
         "succeeded": FLAG,
     }
 )
@@ -286,7 +290,7 @@ _VERDICT = table(
         "calls": rows(_CALL),
         "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
     },
-    said=f"Judged are: {', '.join(JUDGES)}.",
+    description=f"Judged are: {', '.join(JUDGES)}.",
 )
 
 SCHEMAS: Mapping[str, Schema] = {
@@ -294,7 +298,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "Decision": _DECISION,
     "Timing": _TIMING,
     "Outcome": _OUTCOME,
-    "Forgotten": table({"exchanges": WHOLE, "questions": said(WHOLE, "in so many of them a model was asked")}),
+    "Forgotten": table({"exchanges": WHOLE, "questions": described(WHOLE, "in so many of them a model was asked")}),
     "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
     "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
     **TAKEN,
@@ -303,7 +307,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "ArmedFault": _ARMED,
     "CheckMatch": match_with(_OF_ANSWERS),
     "Check": _CHECK,
-    "Declared": said(_DECLARED, "What correct handling is, and what the application made of it."),
+    "Declared": described(_DECLARED, "What correct handling is, and what the application made of it."),
     "Verdict": _VERDICT,
     "Settings": _shown_settings(),
     "Changes": _settings(LIVE),

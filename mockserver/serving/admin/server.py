@@ -7,9 +7,11 @@ from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.endpoints import Endpoint
-from mockserver.serving.admin.json_schema import TEXT, rows, said, table
+from mockserver.serving.admin.json_schema import TEXT, described, rows, table
 
-_STATE = table({"status": TEXT, "dialects": rows(TEXT)}, {"error": said(TEXT, "why it is not ready, where it is not")})
+_STATE = table(
+    {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, where it is not")}
+)
 
 
 async def _ready(asked: Asked) -> Response:

@@ -12,10 +12,10 @@ from mockserver.control.stubs.values import StubError
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
-from mockserver.serving.admin.json_schema import TEXT, Schema, reference, rows, said, table
+from mockserver.serving.admin.json_schema import TEXT, Schema, described, reference, rows, table
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
-_ADDED = table({"added": rows(said(TEXT, "the name of a stub"))})
+_ADDED = table({"added": rows(described(TEXT, "the name of a stub"))})
 _STUBS: Schema = {
     "anyOf": [table({"stubs": rows(reference("Stub"))}), reference("Stub")],
     "description": "One stub, or several under `stubs`.",

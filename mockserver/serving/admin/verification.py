@@ -18,7 +18,7 @@ from mockserver.core.criteria import CriteriaError
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, one_of, reference, rows, said, table
+from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
 from mockserver.serving.turns import in_turns
 from mockserver.serving.waiting import has_requests, is_idle, wait_until
 
@@ -27,7 +27,7 @@ _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced
 
 _CHECKED = table(
     {"passed": FLAG, "checks": rows(table({"check": TEXT, "passed": FLAG}, {"problem": TEXT}))},
-    said="Each check, and what is wrong: what was expected, what was found, what came nearest.",
+    description="Each check, and what is wrong: what was expected, what was found, what came nearest.",
 )
 _DECLARED = (
     Query("handles", one_of(("retry", "raise", "fallback")), "what correct handling is"),
@@ -79,7 +79,7 @@ VERIFICATION = (
         per_namespace("/wait"),
         _wait,
         "Wait for so many requests, or without a number for every answer to end",
-        {200: table({"happened": said(FLAG, "false when time was over first"), "opened": WHOLE})},
+        {200: table({"happened": described(FLAG, "false when time was over first"), "opened": WHOLE})},
         query=(
             Query("requests", NUMBER, "how many requests to a model"),
             Query("seconds", NUMBER, "the longest wait; 5 by default, 600 at the most"),

@@ -32,12 +32,12 @@ from mockserver.serving.admin.json_schema import (
     Schema,
     by_name,
     closed,
+    described,
     either,
+    explained,
     one_of,
     reference,
     rows,
-    said,
-    told_of,
 )
 
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
@@ -57,18 +57,18 @@ def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
     """A matcher of values: one of them, or what is said of it by words."""
     meanings: Mapping[str, Schema] = {
         "equals": value,
-        "contains": said(TEXT, "a part of it"),
-        "regex": said(TEXT, "searched for in the whole text, as by Python's re"),
+        "contains": described(TEXT, "a part of it"),
+        "regex": described(TEXT, "searched for in the whole text, as by Python's re"),
         "one_of": {**rows(value), "minItems": 1},
         "at_least": NUMBER,
         "at_most": NUMBER,
-        "exists": said(FLAG, "whether it is there at all"),
+        "exists": described(FLAG, "whether it is there at all"),
         "not": reference(own),
     }
     # An object says words, and a list is said by one of them.
     plain = value or {"type": ["string", "number", "boolean", "null"]}
-    told = closed({word: meanings[word] for word in MATCHERS if word in words})
-    return either(plain, {**told, "minProperties": 1})
+    table_of_words = closed({word: meanings[word] for word in MATCHERS if word in words})
+    return either(plain, {**table_of_words, "minProperties": 1})
 
 
 def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
@@ -76,48 +76,50 @@ def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
     names = ", ".join(MATCHERS)
     about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
     found: dict[str, Schema] = {
-        name: said(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
+        name: described(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
     }
     found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
     found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, as $.messages[0]")
     for key, text in (("any", "one of these at least"), ("all", "all of these"), ("not", "none of these")):
-        found[key] = said(reference("Matches"), text)
-    return said(closed({**found, **(more or {})}), about)
+        found[key] = described(reference("Matches"), text)
+    return described(closed({**found, **(more or {})}), about)
 
 
 def _reply() -> Schema:
-    chunk = closed({"text": TEXT, "delay": said(reference("Duration"), "the time before it")})
+    chunk = closed({"text": TEXT, "delay": described(reference("Duration"), "the time before it")})
     called = either(TEXT, by_name(ANY))
     keys: dict[str, Schema] = {
-        "text": said(TEXT, "what the model says, word for word"),
-        "chunks": said({**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, an event each in a stream"),
-        "json": said(ANY, "a value that the model says as JSON"),
-        "refusal": said(TEXT, "the model declines, in these words"),
-        "tool_calls": said(
+        "text": described(TEXT, "what the model says, word for word"),
+        "chunks": described(
+            {**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, an event each in a stream"
+        ),
+        "json": described(ANY, "a value that the model says as JSON"),
+        "refusal": described(TEXT, "the model declines, in these words"),
+        "tool_calls": described(
             {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
             "the tools that the model calls",
         ),
-        "reasoning": said(TEXT, "what the model thinks before, in dialects that show it"),
-        "finish_reason": said(one_of(get_args(FinishReason)), "why the model ends"),
-        "usage": said(closed(dict.fromkeys(Counts._fields, COUNT)), "the tokens that the answer states"),
-        "body": said(ANY, "a body as it goes out, a text or any JSON, in no vendor's words"),
-        "body_base64": said(TEXT, "the same for what is no text"),
-        "file": said(TEXT, "the same from a file beside the one that this stands in"),
-        "status": said({"type": "integer", "minimum": 200, "maximum": 599}, "the status of a body, or alone"),
-        "content_type": said(TEXT, "the content type of a body"),
+        "reasoning": described(TEXT, "what the model thinks before, in dialects that show it"),
+        "finish_reason": described(one_of(get_args(FinishReason)), "why the model ends"),
+        "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the tokens that the answer states"),
+        "body": described(ANY, "a body as it goes out, a text or any JSON, in no vendor's words"),
+        "body_base64": described(TEXT, "the same for what is no text"),
+        "file": described(TEXT, "the same from a file beside the one that this stands in"),
+        "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status of a body, or alone"),
+        "content_type": described(TEXT, "the content type of a body"),
         **_shared(),
-        "template": said(FLAG, "fill {{ last_user }} and other fields into its texts"),
+        "template": described(FLAG, "fill {{ last_user }} and other fields into its texts"),
     }
-    return either(said(TEXT, "what the model says"), closed({key: keys[key] for key in REPLY_KEYS}))
+    return either(described(TEXT, "what the model says"), closed({key: keys[key] for key in REPLY_KEYS}))
 
 
 def _shared() -> dict[str, Schema]:
     """What any answer can be told."""
     return {
-        "error": said(reference("ReplyError"), "the vendor's own error, by its neutral name"),
-        "faults": said(reference("ReplyFaults"), "what goes wrong with the answer"),
+        "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
+        "faults": described(reference("ReplyFaults"), "what goes wrong with the answer"),
         "latency": reference("Latency"),
-        "seed": said(WHOLE, "what the answer is derived from"),
+        "seed": described(WHOLE, "what the answer is derived from"),
         "headers": by_name(TEXT, "headers of the answer"),
     }
 
@@ -127,13 +129,13 @@ def _stub() -> Schema:
     several = {**rows(reference("Reply")), "minItems": 1}
     return closed(
         {
-            "name": said(TEXT, "what it is called, in X-Mockserver-Rule and in the journal"),
-            "match": said(reference("Match"), "which requests it answers; without it all"),
-            "reply": said(reference("Reply"), "the answer, the same every time"),
-            "replies": said(several, "one after the other; the last one stays"),
-            "script": said({**rows(step), "minItems": 1}, "each step once, one after the other, then nothing"),
-            "priority": said(WHOLE, "the highest is asked first; 0 unless told"),
-            "times": said({"type": "integer", "minimum": 1}, "so many uses, then it matches nothing"),
+            "name": described(TEXT, "what it is called, in X-Mockserver-Rule and in the journal"),
+            "match": described(reference("Match"), "which requests it answers; without it all"),
+            "reply": described(reference("Reply"), "the answer, the same every time"),
+            "replies": described(several, "one after the other; the last one stays"),
+            "script": described({**rows(step), "minItems": 1}, "each step once, one after the other, then nothing"),
+            "priority": described(WHOLE, "the highest is asked first; 0 unless told"),
+            "times": described({"type": "integer", "minimum": 1}, "so many uses, then it matches nothing"),
             **_shared(),
         }
     )
@@ -143,22 +145,22 @@ def _latency() -> Schema:
     """A latency: a word, a text with settings, or a table of them."""
     table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
     text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
-    return said(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
+    return described(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
 
 
 def _quota() -> Schema:
     limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
-    limits = said(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
+    limits = described(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
     keys = {
-        "tier": said(TEXT, "off, vendor, or a tier of the dialect's"),
+        "tier": described(TEXT, "off, vendor, or a tier of the dialect's"),
         "requests": limits,
         "tokens": limits,
-        "concurrent": said({"type": "integer", "minimum": 1}, "so many at once"),
+        "concurrent": described({"type": "integer", "minimum": 1}, "so many at once"),
         "dialect": TEXT,
         "model": TEXT,
-        "key": said(TEXT, "whose API key"),
+        "key": described(TEXT, "whose API key"),
     }
-    return either(said(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
+    return either(described(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
 
 
 def _periods() -> list[str]:
@@ -167,7 +169,7 @@ def _periods() -> list[str]:
 
 def api_fault() -> Schema:
     """A fault as the admin API is told it: with a name, and every key that any kind has."""
-    named = {"name": said(TEXT, "what it is called; without it its kind or its scenario")}
+    named = {"name": described(TEXT, "what it is called; without it its kind or its scenario")}
     keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
 
@@ -199,29 +201,29 @@ def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
 
 def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
     """The keys of faults of these kinds; one that several kinds have takes what any of them takes."""
-    told: dict[str, list[Schema]] = {}
+    shapes_of_key: dict[str, list[Schema]] = {}
     for kind in kinds.values():
         for key, setting in kind.settings.items():
-            shape = said(_setting(setting), setting.summary)
-            if shape not in told.setdefault(key, []):
-                told[key].append(shape)
-    settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in told.items()}
+            shape = described(_setting(setting), setting.summary)
+            if shape not in shapes_of_key.setdefault(key, []):
+                shapes_of_key[key].append(shape)
+    settings = {key: shapes[0] if len(shapes) == 1 else either(*shapes) for key, shapes in shapes_of_key.items()}
     places = {place: {**SCHEMA_OF[type], "minimum": 0} for place, type in PLACE_KEYS.items()}
-    return {"kind": told_of({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
+    return {"kind": explained({name: kind.summary for name, kind in kinds.items()}), **settings, **places}
 
 
 def _chance_keys() -> dict[str, Schema]:
     share = {"type": "number", "minimum": 0, "maximum": 1}
     pair = {"type": "array", "items": share, "minItems": 2, "maxItems": 2}
     return {
-        **{key: said(COUNT, text) for key, text in _COUNTS.items()},
-        **{key: said(NUMBER, text) for key, text in _WINDOW.items()},
-        "share": said(either(share, pair), "a probability, or two between which it moves"),
+        **{key: described(COUNT, text) for key, text in _COUNTS.items()},
+        **{key: described(NUMBER, text) for key, text in _WINDOW.items()},
+        "share": described(either(share, pair), "a probability, or two between which it moves"),
     }
 
 
 def _scenario() -> Schema:
-    return told_of({name: scenario.summary for name, scenario in SCENARIOS.items()})
+    return explained({name: scenario.summary for name, scenario in SCENARIOS.items()})
 
 
 def _setting(setting: Setting) -> Schema:
@@ -236,7 +238,7 @@ def _reply_error() -> Schema:
     """A failure by its name, or a table with what else the fault `error` can be told."""
     names = one_of((*FailureKind, *OTHER_WORDS))
     kind = FAULTS["error"]
-    keys = {key: said(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
+    keys = {key: described(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
     return either(names, {**closed({**keys, "kind": one_of(("error",))}), "required": ["error"]})
 
 
@@ -253,8 +255,8 @@ TAKEN: Mapping[str, Schema] = {
     "AnyMatcher": _matcher(ANY, "AnyMatcher", MATCHERS),
     "Match": match_with(),
     "Matches": either(reference("Match"), {**rows(reference("Match")), "minItems": 1}),
-    "RuleMatch": match_with({"header": said(TEXT, "a header that is there, or `name: value`")}),
-    "Duration": either({"type": "number", "minimum": 0}, said(TEXT, "seconds, or 200ms")),
+    "RuleMatch": match_with({"header": described(TEXT, "a header that is there, or `name: value`")}),
+    "Duration": either({"type": "number", "minimum": 0}, described(TEXT, "seconds, or 200ms")),
     "Latency": _latency(),
     "ReplyFault": _fault(lambda kind: not kind.listens, chosen=False),
     "ReplyFaults": _one_or_more("ReplyFault"),
