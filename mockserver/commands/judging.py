@@ -77,7 +77,7 @@ def _drift(options: argparse.Namespace) -> int:
 
 def _health(options: argparse.Namespace) -> int:
     from mockserver.serving.addresses import url_at
-    from mockserver.serving.asking import ask
+    from mockserver.serving.health_check import ask
 
     settings = settings_of(options)
     url = (options.url or url_at(settings.host, settings.port, secure=settings.tls_cert is not None)).rstrip("/")

@@ -25,7 +25,7 @@ from mockserver.serving.admin.json_schema import (
     reference,
     rows,
 )
-from mockserver.serving.admin.written import WRITTEN
+from mockserver.serving.admin.notation_schemas import NOTATIONS
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _REFERENCE = re.compile(r"^#/components/schemas/")
@@ -51,7 +51,7 @@ def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
 
 def stubs_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """The schema of a stub file: `[[stub]]` in TOML; in JSON the same, a list, or one stub alone."""
-    stub = WRITTEN["Stub"]
+    stub = NOTATIONS["Stub"]
     several = rows(reference("Stub"))
     # One object with every key, since editors complete that best: which of them go together is said beside it.
     keys = {
@@ -73,7 +73,7 @@ FILES: Mapping[str, Callable[[Mapping[str, Dialect]], dict[str, Any]]] = {
 
 def _document(title: str, schema: Schema, dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """A schema with all that it may refer to."""
-    known = {name: _known(name, each, dialects) for name, each in WRITTEN.items()}
+    known = {name: _known(name, each, dialects) for name, each in NOTATIONS.items()}
     written = {"definitions": {name: _joined(each, known) for name, each in known.items()}, **_joined(schema, known)}
     return {"$schema": _DRAFT, "title": title, **_in_draft_7(written)}
 

@@ -16,7 +16,7 @@ from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
-from mockserver.control.own_settings import read_own
+from mockserver.control.namespace_settings import read_namespace_settings
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
@@ -153,7 +153,7 @@ class LocalLink:
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Give the namespace settings of its own, beside those that it has."""
         simulator = self._thread.simulator
-        own = read_own(settings, simulator.dialects, simulator.setup.settings.traces)
+        own = read_namespace_settings(settings, simulator.dialects, simulator.setup.settings.traces)
 
         def settle() -> None:
             self._space.own = {**self._space.own, **own}

@@ -6,9 +6,9 @@ import pytest
 
 from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import summary_of
+from mockserver.control.namespace_settings import read_namespace_settings
 from mockserver.control.namespaces import Namespace
 from mockserver.control.options import settle
-from mockserver.control.own_settings import read_own
 from mockserver.control.plan import Plan, Question, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import RouteSettings, Settings
@@ -110,7 +110,7 @@ def test_what_says_its_own_seconds_keeps_to_them() -> None:
 
 
 def test_a_namespace_has_a_speed_of_its_own() -> None:
-    settings = settle({"latency": "slow"}, read_own({"speed": "10"}, DIALECTS))
+    settings = settle({"latency": "slow"}, read_namespace_settings({"speed": "10"}, DIALECTS))
     assert schedule(asked(settings)) == pytest.approx([each / 10 for each in schedule(asked(Settings(latency="slow")))])
 
 

@@ -17,7 +17,6 @@ from mockserver.control.settings import Settings
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 from mockserver.serving.admin.answers import admin_error
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.catalogue import CATALOGUE
 from mockserver.serving.admin.dialects import DIALECTS
 from mockserver.serving.admin.endpoints import Endpoint, Handler
@@ -28,6 +27,7 @@ from mockserver.serving.admin.namespaces import NAMESPACES
 from mockserver.serving.admin.openapi import DOCUMENT, admin_document
 from mockserver.serving.admin.page import PAGE
 from mockserver.serving.admin.quotas import QUOTAS
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.admin.server import SERVER
 from mockserver.serving.admin.settings import SETTINGS
 from mockserver.serving.admin.stubs import STUBS
@@ -42,7 +42,7 @@ _CLOSED = (
 _FOREIGN = "The admin API does not serve pages of another origin, unless they have the admin token (--admin-token)."
 
 
-async def _document(asked: Asked) -> Response:
+async def _document(asked: AdminRequest) -> Response:
     return Response(orjson.dumps(admin_document(SUBJECTS)), media_type="application/json")
 
 
@@ -87,7 +87,7 @@ async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, req
         return why_not
     _check_query(endpoint, request)
     try:
-        return await handle(Asked(simulator, request))
+        return await handle(AdminRequest(simulator, request))
     except asyncio.CancelledError:
         # The server stops while somebody waits: that is no fault of anybody's.
         return admin_error(503, "The server stops")

@@ -20,19 +20,19 @@ from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import Traces
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query
 from mockserver.serving.admin.json_schema import NUMBER, TEXT, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 # A picture is made of so many generations, each of so many tokens after a prompt of so many.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
 _QUANTILES = 100
 
 
-async def _catalogue(asked: Asked) -> Response:
+async def _catalogue(request: AdminRequest) -> Response:
     return admin_json(
         {
-            "dialects": [_dialect(each) for each in asked.simulator.dialects.values()],
+            "dialects": [_dialect(each) for each in request.simulator.dialects.values()],
             "editions": EDITIONS,
             "faults": [_kind(name, kind) for name, kind in FAULTS.items()],
             "scenarios": [{"name": name, "summary": each.summary} for name, each in SCENARIOS.items()],
@@ -42,13 +42,13 @@ async def _catalogue(asked: Asked) -> Response:
     )
 
 
-async def _latency(asked: Asked) -> Response:
-    settings, dialects = asked.simulator.setup.settings, asked.simulator.dialects
-    name = asked.query.get("dialect", next(iter(dialects)))
+async def _latency(request: AdminRequest) -> Response:
+    settings, dialects = request.simulator.setup.settings, request.simulator.dialects
+    name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
         raise BadRequestError(f"dialect: {unknown('name', name, dialects)}")
     try:
-        return admin_json(_picture(asked.query.get("of", settings.latency), dialects[name], settings.traces))
+        return admin_json(_picture(request.query.get("of", settings.latency), dialects[name], settings.traces))
     except NotationError as error:
         raise BadRequestError(f"of: {error}") from None
 

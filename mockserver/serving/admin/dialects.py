@@ -9,32 +9,32 @@ from mockserver.core.dialects import EDITIONS
 from mockserver.dialects.openapi import openapi_document
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error, admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query
 from mockserver.serving.admin.json_schema import TEXT, one_of, rows, table
 from mockserver.serving.admin.openapi import DOCUMENT
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 
-async def _routes(asked: Asked) -> Response:
+async def _routes(request: AdminRequest) -> Response:
     listed = [
         {"method": method, "path": path, "dialect": dialect.name, "operation": operation.name}
-        for method, path, dialect, operation in asked.simulator.setup.router.table()
+        for method, path, dialect, operation in request.simulator.setup.router.table()
     ]
     return admin_json({"routes": listed})
 
 
-async def _document(asked: Asked) -> Response:
-    simulator, request = asked
+async def _document(request: AdminRequest) -> Response:
+    simulator = request.simulator
     # It stands beside the dialect's own routes, and knows its namespace as they do.
-    name, _ = namespace_of(request.scope["path"], Headers(request.headers.raw))
+    name, _ = namespace_of(request.http.scope["path"], Headers(request.http.headers.raw))
     if not is_name(name):
         raise BadRequestError(BAD_NAME)
     usual = simulator.setup_of(simulator.namespaces.get(name)).settings.edition
-    wanted = asked.query.get("edition", usual)
+    wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
         return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
-    document = openapi_document(simulator.dialects[asked.variable("dialect")], edition)
+    document = openapi_document(simulator.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 
 

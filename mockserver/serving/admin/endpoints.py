@@ -1,4 +1,4 @@
-"""What the admin API is made of: endpoints, each with its paths, its handler, and what its document says of it."""
+"""What the admin API is made of: endpoints, each with its paths, its handler, and its part of the OpenAPI document."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from starlette.responses import Response
 
 from mockserver.serving.addresses import ADMIN
-from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.json_schema import Schema
+from mockserver.serving.admin.requests import AdminRequest
 
-Handler = Callable[[Asked], Awaitable[Response]]
+Handler = Callable[[AdminRequest], Awaitable[Response]]
 
 
 class Query(NamedTuple):
-    """What may stand behind the path."""
+    """A query parameter."""
 
     name: str
     schema: Schema
@@ -23,10 +23,12 @@ class Query(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A method at some paths, and who answers there: None where the application does so itself.
+    """A method at some paths, and its handler: None if the application itself answers there.
 
-    `gives` is the schema of the answer by status (a text is another content type, an empty one no content), `takes`
-    that of the body. `opens` to anybody: it wants no token. `also` are paths of which the document says nothing.
+    - `gives`: the schema of the answer by status; a text names a content type other than JSON, an empty one no content.
+    - `takes`: the schema of the body.
+    - `opens`: whether it answers anybody, without the admin token.
+    - `also`: further paths, which the document leaves out.
     """
 
     name: str
@@ -43,5 +45,5 @@ class Endpoint:
 
 
 def per_namespace(path: str) -> tuple[str, str]:
-    """The paths of what each namespace has: the default one without a name."""
+    """The two paths of what every namespace has: without a name, that of the default namespace."""
     return f"{ADMIN}{path}", f"{ADMIN}/ns/{{namespace}}{path}"

@@ -13,48 +13,48 @@ from mockserver.faults.catalogue import FAULTS as KINDS
 from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
 from mockserver.serving.admin.answers import admin_error, admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.door import Door
 
 _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 
-async def mend_listener(asked: Asked) -> None:
+async def mend_listener(request: AdminRequest) -> None:
     """End the failures of the listener, where a request speaks for everybody and there is a listener."""
-    if asked.door is not None and not asked.namespace_name:
-        await asked.door.mend()
+    if request.door is not None and not request.namespace_name:
+        await request.door.mend()
 
 
-async def _listed(asked: Asked) -> Response:
-    return admin_json({"faults": [_shown(*row) for row in asked.namespace.faults.armed()]})
+async def _listed(request: AdminRequest) -> Response:
+    return admin_json({"faults": [_shown(*row) for row in request.namespace.faults.armed()]})
 
 
-async def _arm(asked: Asked) -> Response:
-    name, faults = _named(await asked.json("A fault", _EXAMPLE))
+async def _arm(request: AdminRequest) -> Response:
+    name, faults = _named(await request.json("A fault", _EXAMPLE))
     try:
-        check_matches(faults, asked.simulator.operations)
+        check_matches(faults, request.simulator.operations)
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    desk, now = asked.namespace.faults, asked.now
+    desk, now = request.namespace.faults, request.now
     for number, fault in enumerate(faults):
         if KINDS[fault.kind].listens:
-            _listener(asked).fail_as(fault)
+            _listener(request).fail_as(fault)
         else:
             own = name if len(faults) == 1 else f"{name} {number + 1}"
             desk.arm(own, fault, now, scenario=name)
     return admin_json({"armed": name}, 201)
 
 
-async def _disarm_all(asked: Asked) -> Response:
-    asked.namespace.faults.reset()
-    await mend_listener(asked)
+async def _disarm_all(request: AdminRequest) -> Response:
+    request.namespace.faults.reset()
+    await mend_listener(request)
     return admin_json({"faults": []})
 
 
-async def _disarm(asked: Asked) -> Response:
-    desk, name = asked.namespace.faults, asked.variable("rule")
+async def _disarm(request: AdminRequest) -> Response:
+    desk, name = request.namespace.faults, request.variable("rule")
     if desk.disarm(name):
         return admin_json({"disarmed": name})
     known = ", ".join(name for name, _, _ in desk.armed()) or "none"
@@ -100,13 +100,13 @@ FAULTS = (
 )
 
 
-def _listener(asked: Asked) -> Door:
+def _listener(request: AdminRequest) -> Door:
     """The listener behind a request. BadRequestError where there is none, or where it is not the namespace's own."""
-    if asked.namespace_name:
+    if request.namespace_name:
         raise BadRequestError("A fault of the listener strikes everybody: arm it without a namespace")
-    if asked.door is None:
+    if request.door is None:
         raise BadRequestError("A fault of the listener needs a socket, and here is none")
-    return asked.door
+    return request.door
 
 
 def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:

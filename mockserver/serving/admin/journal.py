@@ -17,9 +17,9 @@ from mockserver.control.journal.transcripts import exact_transcript_of, summary_
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, described, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.feed import listen
 from mockserver.serving.turns import in_turns
 
@@ -46,22 +46,22 @@ _SIFTED = table(
 )
 
 
-async def _listed(asked: Asked) -> Response:
-    write = _whole if asked.is_set("full") else partial(in_turns, _line)
-    journal = asked.namespace.journal
+async def _listed(request: AdminRequest) -> Response:
+    write = _whole if request.is_set("full") else partial(in_turns, _line)
+    journal = request.namespace.journal
     head = b'{"opened":%d,"forgotten":%b,"exchanges":[' % (journal.opened, orjson.dumps(journal.forgotten._asdict()))
-    pieces = _pieces(_slice(asked, _LISTED), write, head, b",\n", b"]}")
+    pieces = _pieces(_slice(request, _LISTED), write, head, b",\n", b"]}")
     return StreamingResponse(pieces, media_type="application/json")
 
 
-async def _lines(asked: Asked) -> Response:
+async def _lines(request: AdminRequest) -> Response:
     write = partial(_whole, write=exact_transcript_of, option=orjson.OPT_APPEND_NEWLINE)
-    return StreamingResponse(_pieces(_slice(asked), write), media_type="application/x-ndjson")
+    return StreamingResponse(_pieces(_slice(request), write), media_type="application/x-ndjson")
 
 
-async def _archive(asked: Asked) -> Response:
+async def _archive(request: AdminRequest) -> Response:
     before, _, after = orjson.dumps(har([])).partition(b"[]")
-    entries = _pieces(_slice(asked), partial(_whole, write=har_entry), before + b"[", b",", b"]" + after)
+    entries = _pieces(_slice(request), partial(_whole, write=har_entry), before + b"[", b",", b"]" + after)
     return StreamingResponse(entries, media_type="application/json")
 
 
@@ -83,27 +83,27 @@ async def _pieces(
     yield after
 
 
-async def _unmatched(asked: Asked) -> Response:
-    exchanges = asked.namespace.journal.exchanges()
+async def _unmatched(request: AdminRequest) -> Response:
+    exchanges = request.namespace.journal.exchanges()
     missed = [each for each in exchanges if each.plan is not None and each.plan.nearest is not None]
     pieces = _pieces(missed, partial(in_turns, _line), b'{"exchanges":[', b",\n", b"]}")
     return StreamingResponse(pieces, media_type="application/json")
 
 
-async def _one(asked: Asked) -> Response:
-    number = asked.variable("number")
-    exchange = asked.namespace.journal.find(int(number)) if _is_whole(number) else None
+async def _one(request: AdminRequest) -> Response:
+    number = request.variable("number")
+    exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
         return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
     [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
     return Response(body, media_type="application/json")
 
 
-async def _sift(asked: Asked) -> Response:
-    wanted = await asked.json("The body", '{"match": {"model": "m"}}')
+async def _sift(request: AdminRequest) -> Response:
+    wanted = await request.json("The body", '{"match": {"model": "m"}}')
     for name in wanted.keys() - {"match"}:
         raise BadRequestError(unknown("key", name, ("match",)))
-    journal, operations = asked.namespace.journal, asked.simulator.operations
+    journal, operations = request.namespace.journal, request.simulator.operations
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions
@@ -115,13 +115,13 @@ async def _sift(asked: Asked) -> Response:
     return admin_json({"matching": matching, "differences": by_number, "forgotten": forgotten._asdict()})
 
 
-async def _forget(asked: Asked) -> Response:
-    asked.namespace.journal.clear()
+async def _forget(request: AdminRequest) -> Response:
+    request.namespace.journal.clear()
     return admin_json({"exchanges": []})
 
 
-async def _events(asked: Asked) -> Response:
-    return StreamingResponse(listen(asked.namespace.journal), media_type="text/event-stream")
+async def _events(request: AdminRequest) -> Response:
+    return StreamingResponse(listen(request.namespace.journal), media_type="text/event-stream")
 
 
 JOURNAL = (
@@ -213,15 +213,15 @@ async def _whole(
     return await in_turns(lambda each: orjson.dumps(write(each), option=option), exchanges, attrgetter("is_long"))
 
 
-def _slice(asked: Asked, most: int | None = None) -> list[Exchange]:
+def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
     """The exchanges after a number, the latest `limit` of them: `most` where none is said."""
-    journal, after, limit = asked.namespace.journal, _number(asked, "after", 0), _number(asked, "limit", most)
+    journal, after, limit = request.namespace.journal, _number(request, "after", 0), _number(request, "limit", most)
     exchanges = [exchange for exchange in journal.exchanges() if exchange.number > (after or 0)]
     return exchanges if limit is None else exchanges[max(len(exchanges) - limit, 0) :]
 
 
-def _number(asked: Asked, name: str, otherwise: int | None) -> int | None:
-    text = asked.query.get(name)
+def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | None:
+    text = request.query.get(name)
     if text is not None and not _is_whole(text):
         raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
     return otherwise if text is None else int(text)

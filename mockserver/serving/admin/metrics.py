@@ -13,8 +13,8 @@ from mockserver.control.memory import counts
 from mockserver.control.namespaces import Namespace
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
-from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.endpoints import Endpoint
+from mockserver.serving.admin.requests import AdminRequest
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics, Tally
 from mockserver.serving.simulator import Simulator
@@ -41,9 +41,9 @@ class _Stock:
             self.running[str(row["dialect"])] += int(str(row["running"]))
 
 
-async def _metrics(asked: Asked) -> Response:
+async def _metrics(request: AdminRequest) -> Response:
     """Where several processes serve one port, each tells its own figures, and says which it is."""
-    simulator, stock = asked.simulator, _Stock()
+    simulator, stock = request.simulator, _Stock()
     everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
     # There may be thousands of namespaces.
     await in_turns(lambda space: stock.add(space, simulator.clock(space).now()), simulator.namespaces.all())

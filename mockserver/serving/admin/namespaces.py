@@ -9,38 +9,38 @@ from mockserver.control.namespaces import Namespace
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.faults import mend_listener
 from mockserver.serving.admin.json_schema import NUMBER, TEXT, WHOLE, described, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _CLOCK = table(
     {"ahead": described(NUMBER, "seconds it was put forward"), "now": described(NUMBER, "its present, in seconds")}
 )
 
 
-async def _listed(asked: Asked) -> Response:
-    return admin_json({"namespaces": [_shown(each) for each in asked.simulator.namespaces.all()]})
+async def _listed(request: AdminRequest) -> Response:
+    return admin_json({"namespaces": [_shown(each) for each in request.simulator.namespaces.all()]})
 
 
-async def _clock(asked: Asked) -> Response:
-    return admin_json({"ahead": asked.namespace.shift, "now": asked.now})
+async def _clock(request: AdminRequest) -> Response:
+    return admin_json({"ahead": request.namespace.shift, "now": request.now})
 
 
-async def _advance(asked: Asked) -> Response:
-    body = await asked.json("The body", '{"advance": 60}')
+async def _advance(request: AdminRequest) -> Response:
+    body = await request.json("The body", '{"advance": 60}')
     for name in body.keys() - {"advance"}:
         raise BadRequestError(unknown("key", name, ("advance",)))
     try:
-        return admin_json({"ahead": asked.simulator.advance(asked.namespace, body.get("advance", inf))})
+        return admin_json({"ahead": request.simulator.advance(request.namespace, body.get("advance", inf))})
     except ValueError as error:
         raise BadRequestError(f'{error}; as in {{"advance": 60}}') from None
 
 
-async def _reset(asked: Asked) -> Response:
-    asked.namespace.reset()
-    await mend_listener(asked)
-    return admin_json({"reset": asked.namespace_name})
+async def _reset(request: AdminRequest) -> Response:
+    request.namespace.reset()
+    await mend_listener(request)
+    return admin_json({"reset": request.namespace_name})
 
 
 NAMESPACES = (

@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error
-from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.endpoints import Endpoint
+from mockserver.serving.admin.requests import AdminRequest
 
 _TYPES = {
     "html": "text/html; charset=utf-8",
@@ -36,15 +36,15 @@ class _Asset:
     etag: str
 
 
-async def _page(asked: Asked) -> Response:
+async def _page(request: AdminRequest) -> Response:
     """Where people look for the page. Its own files are named beside it, so its address ends in a slash."""
     return RedirectResponse(f"{ADMIN}/ui/", 307)
 
 
-async def _file(asked: Asked) -> Response:
-    asset = _assets().get(asked.variable("path") or "index.html")
+async def _file(request: AdminRequest) -> Response:
+    asset = _assets().get(request.variable("path") or "index.html")
     if asset is None:
-        return admin_error(404, f"The page has no file {asked.variable('path')!r}. It is at {ADMIN}/ui/")
+        return admin_error(404, f"The page has no file {request.variable('path')!r}. It is at {ADMIN}/ui/")
     headers = {
         "etag": asset.etag,
         "cache-control": "no-cache",
@@ -52,7 +52,7 @@ async def _file(asked: Asked) -> Response:
         "x-content-type-options": "nosniff",
         "referrer-policy": "no-referrer",
     }
-    if asked.request.headers.get("if-none-match") == asset.etag:
+    if request.http.headers.get("if-none-match") == asset.etag:
         return Response(status_code=304, headers=headers)
     return Response(asset.data, headers=headers, media_type=asset.content_type)
 

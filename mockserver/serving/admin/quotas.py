@@ -3,13 +3,13 @@
 from starlette.responses import Response
 
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.json_schema import reference
+from mockserver.serving.admin.requests import AdminRequest
 
 
-async def _quotas(asked: Asked) -> Response:
-    return admin_json(asked.namespace.quotas.describe(asked.now))
+async def _quotas(request: AdminRequest) -> Response:
+    return admin_json(request.namespace.quotas.describe(request.now))
 
 
 QUOTAS = (

@@ -35,7 +35,7 @@ from mockserver.serving.admin.json_schema import (
     rows,
     table,
 )
-from mockserver.serving.admin.written import SCHEMA_OF, TAKEN, api_fault, match_with
+from mockserver.serving.admin.notation_schemas import SCHEMA_OF, TAKEN, api_fault, match_with
 
 
 def _settings(names: Iterable[str]) -> Schema:

@@ -5,27 +5,27 @@ from starlette.responses import Response
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked
 from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.admin.json_schema import TEXT, described, rows, table
+from mockserver.serving.admin.requests import AdminRequest
 
 _STATE = table(
     {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, where it is not")}
 )
 
 
-async def _ready(asked: Asked) -> Response:
-    dialects = list(asked.simulator.dialects)
-    fault = asked.simulator.config_fault
+async def _ready(request: AdminRequest) -> Response:
+    dialects = list(request.simulator.dialects)
+    fault = request.simulator.config_fault
     if fault is not None:
         return admin_json({"status": "old config", "error": fault, "dialects": dialects}, 503)
-    if asked.door is not None and asked.door.state != "open":
-        fault = f"the listener fails: {asked.door.state}"
+    if request.door is not None and request.door.state != "open":
+        fault = f"the listener fails: {request.door.state}"
         return admin_json({"status": "listener", "error": fault, "dialects": dialects}, 503)
     return admin_json({"status": "ready", "dialects": dialects})
 
 
-async def _version(asked: Asked) -> Response:
+async def _version(request: AdminRequest) -> Response:
     return admin_json({"name": "mockserver", "version": __version__})
 
 

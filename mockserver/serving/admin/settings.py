@@ -6,17 +6,17 @@ from typing import Any
 
 from starlette.responses import Response
 
+from mockserver.control.namespace_settings import read_namespace_settings
 from mockserver.control.options import LIVE, from_texts
-from mockserver.control.own_settings import read_own
 from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
 from mockserver.faults.notation import fault_in_words
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _NOT_LIVE = (
     "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
@@ -26,8 +26,8 @@ _NOT_LIVE = (
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
 
-async def _in_force(asked: Asked) -> Response:
-    settings = asked.simulator.setup.settings
+async def _in_force(request: AdminRequest) -> Response:
+    settings = request.simulator.setup.settings
     shown: dict[str, Any] = {item.name: _shown(item.name, getattr(settings, item.name)) for item in fields(settings)}
     shown["admin_token"] = "set" if settings.admin_token else None
     shown["routes"] = [
@@ -38,32 +38,32 @@ async def _in_force(asked: Asked) -> Response:
     return admin_json({**shown, "pinned": sorted(settings.pinned)})
 
 
-async def _change(asked: Asked) -> Response:
-    changes = await asked.json("The body", '{"seed": 7, "latency": "slow"}')
+async def _change(request: AdminRequest) -> Response:
+    changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
             raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. {_NOT_LIVE}")
-    settings = asked.simulator.setup.settings
+    settings = request.simulator.setup.settings
     try:
-        asked.simulator.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
+        request.simulator.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
     return admin_json({"changed": list(changes)})
 
 
-async def _own(asked: Asked) -> Response:
-    return admin_json({name: _shown(name, value) for name, value in asked.namespace.own.items()})
+async def _own(request: AdminRequest) -> Response:
+    return admin_json({name: _shown(name, value) for name, value in request.namespace.own.items()})
 
 
-async def _settle(asked: Asked) -> Response:
-    wanted = await asked.json("The settings", '{"seed": 7, "latency": "off"}')
-    simulator, space = asked.simulator, asked.namespace
-    kept = space.own if asked.is_set("merge") else {}
+async def _settle(request: AdminRequest) -> Response:
+    wanted = await request.json("The settings", '{"seed": 7, "latency": "off"}')
+    simulator, space = request.simulator, request.namespace
+    kept = space.own if request.is_set("merge") else {}
     try:
-        space.own = {**kept, **read_own(wanted, simulator.dialects, simulator.setup.settings.traces)}
+        space.own = {**kept, **read_namespace_settings(wanted, simulator.dialects, simulator.setup.settings.traces)}
     except ConfigError as error:
         raise BadRequestError(str(error)) from None
-    return await _own(asked)
+    return await _own(request)
 
 
 SETTINGS = (

@@ -10,9 +10,9 @@ from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.serving.admin.answers import admin_error, admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, Schema, described, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
 _ADDED = table({"added": rows(described(TEXT, "the name of a stub"))})
@@ -22,35 +22,35 @@ _STUBS: Schema = {
 }
 
 
-async def _listed(asked: Asked) -> Response:
-    listed = asked.namespace.stubs.listed(asked.simulator.setup.stubs)
+async def _listed(request: AdminRequest) -> Response:
+    listed = request.namespace.stubs.listed(request.simulator.setup.stubs)
     return admin_json({"stubs": [_shown(stub, used) for stub, used in listed]})
 
 
-async def _add(asked: Asked) -> Response:
-    stubs = await _several(asked)
-    book = asked.namespace.stubs
+async def _add(request: AdminRequest) -> Response:
+    stubs = await _several(request)
+    book = request.namespace.stubs
     return admin_json({"added": [book.add(stub) for stub in stubs]}, 201)
 
 
-async def _put_all(asked: Asked) -> Response:
-    stubs = await _several(asked)
-    return admin_json({"added": asked.namespace.stubs.put(stubs)})
+async def _put_all(request: AdminRequest) -> Response:
+    stubs = await _several(request)
+    return admin_json({"added": request.namespace.stubs.put(stubs)})
 
 
-async def _put(asked: Asked) -> Response:
-    table = await asked.json("A stub", _EXAMPLE)
-    book = asked.namespace.stubs
-    return admin_json({"added": [book.add(_read(asked, {**table, "name": asked.variable("stub")}))]})
+async def _put(request: AdminRequest) -> Response:
+    table = await request.json("A stub", _EXAMPLE)
+    book = request.namespace.stubs
+    return admin_json({"added": [book.add(_read(request, {**table, "name": request.variable("stub")}))]})
 
 
-async def _remove_all(asked: Asked) -> Response:
-    asked.namespace.stubs.put(())
+async def _remove_all(request: AdminRequest) -> Response:
+    request.namespace.stubs.put(())
     return admin_json({"stubs": []})
 
 
-async def _remove(asked: Asked) -> Response:
-    book, name = asked.namespace.stubs, asked.variable("stub")
+async def _remove(request: AdminRequest) -> Response:
+    book, name = request.namespace.stubs, request.variable("stub")
     if book.remove(name):
         return admin_json({"removed": name})
     known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
@@ -109,22 +109,22 @@ STUBS = (
 )
 
 
-async def _several(asked: Asked) -> tuple[Stub, ...]:
+async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
-    table = await asked.json("A stub", _EXAMPLE)
+    table = await request.json("A stub", _EXAMPLE)
     key = next(iter(table)) if len(table) == 1 else ""
     # `stub` is what it is called in a file.
     if key not in ("stubs", "stub"):
-        return (_read(asked, table),)
+        return (_read(request, table),)
     if not isinstance(table[key], list):
         raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
-    return tuple(_read(asked, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
+    return tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
 
 
-def _read(asked: Asked, table: object, place: str = "stub") -> Stub:
+def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
     try:
         stub = read_stub(table, place)
-        check_names(stub, asked.simulator.operations, "" if stub.name else place)
+        check_names(stub, request.simulator.operations, "" if stub.name else place)
     except StubError as error:
         raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
     return stub

@@ -16,9 +16,9 @@ from mockserver.control.verify.verdict import judge
 from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria import CriteriaError
 from mockserver.serving.admin.answers import admin_json
-from mockserver.serving.admin.asked import Asked, BadRequestError
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
+from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.turns import in_turns
 from mockserver.serving.waiting import has_requests, is_idle, wait_until
 
@@ -38,20 +38,20 @@ _DECLARED = (
 )
 
 
-async def _wait(asked: Asked) -> Response:
-    seconds = _number(asked.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
-    wanted = asked.query.get("requests")
+async def _wait(request: AdminRequest) -> Response:
+    seconds = _number(request.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
+    wanted = request.query.get("requests")
     holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
-    journal = asked.namespace.journal
+    journal = request.namespace.journal
     return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
 
 
-async def _verify(asked: Asked) -> Response:
-    body = await asked.json("The body", _EXAMPLE)
-    space = asked.namespace
+async def _verify(request: AdminRequest) -> Response:
+    body = await request.json("The body", _EXAMPLE)
+    space = request.namespace
     exchanges, forgotten, stubs = space.journal.exchanges(), space.journal.forgotten, space.stubs.uses()
-    find = partial(sift, exchanges, operations=asked.simulator.operations, before=forgotten.questions)
-    evidence = Evidence(await _views(exchanges), find, stubs, asked.now, space.shift, forgotten)
+    find = partial(sift, exchanges, operations=request.simulator.operations, before=forgotten.questions)
+    evidence = Evidence(await _views(exchanges), find, stubs, request.now, space.shift, forgotten)
     try:
         results = await asyncio.to_thread(run_checks, body.get("checks"), evidence)
     except (CheckError, CriteriaError, DeclarationError) as error:
@@ -60,15 +60,15 @@ async def _verify(asked: Asked) -> Response:
     return admin_json({"passed": passed, "checks": results}, 200 if passed else 417)
 
 
-async def _report(asked: Asked) -> Response:
+async def _report(request: AdminRequest) -> Response:
     try:
-        declared = declaration_of(asked.query)
+        declared = declaration_of(request.query)
     except DeclarationError as error:
         raise BadRequestError(str(error)) from None
-    space = asked.namespace
+    space = request.namespace
     exchanges, forgotten = space.journal.exchanges(), space.journal.forgotten.questions
     seen = await _views(exchanges)
-    judged = partial(judge, seen, declared, now=asked.now, ahead=space.shift, forgotten=forgotten)
+    judged = partial(judge, seen, declared, now=request.now, ahead=space.shift, forgotten=forgotten)
     return admin_json(await asyncio.to_thread(lambda: judged().as_json()))
 
 

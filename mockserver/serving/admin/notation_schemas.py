@@ -1,4 +1,4 @@
-"""What users write, as JSON Schemas by name: matches, replies, stubs, faults, latencies, quotas.
+"""The notations of users as JSON Schemas, by name: matches, replies, stubs, faults, latencies, quotas.
 
 The admin API's document has those that its operations take, the schemas of files (`serving/file_schemas.py`) all of
 them. What lives in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema says
@@ -264,7 +264,7 @@ TAKEN: Mapping[str, Schema] = {
     "Reply": _reply(),
     "Stub": _stub(),
 }
-WRITTEN: Mapping[str, Schema] = {
+NOTATIONS: Mapping[str, Schema] = {
     **TAKEN,
     "Fault": _fault(chosen=True),
     "Faults": _one_or_more("Fault"),

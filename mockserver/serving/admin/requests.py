@@ -1,4 +1,4 @@
-"""What the admin API is asked: a request, and the simulator that it is about."""
+"""Requests to the admin API, with the simulator that they are about."""
 
 from typing import Any, NamedTuple
 
@@ -18,21 +18,21 @@ class BadRequestError(Exception):
     """A request to the admin API that cannot be meant; the text says what would have been valid."""
 
 
-class Asked(NamedTuple):
-    """A request to the admin API. Whatever cannot be meant raises BadRequestError when it is looked at."""
+class AdminRequest(NamedTuple):
+    """A request to the admin API. Parts of it that make no sense raise BadRequestError as soon as they are read."""
 
     simulator: Simulator
-    request: Request
+    http: Request
 
     @property
     def query(self) -> QueryParams:
-        """What stands behind the path."""
-        return self.request.query_params
+        """The query parameters."""
+        return self.http.query_params
 
     @property
     def namespace_name(self) -> str:
         """The name of the namespace in the path; empty without one."""
-        return str(self.request.path_params.get("namespace", ""))
+        return str(self.http.path_params.get("namespace", ""))
 
     @property
     def namespace(self) -> Namespace:
@@ -44,25 +44,25 @@ class Asked(NamedTuple):
 
     @property
     def now(self) -> float:
-        """The present of that namespace, in seconds."""
+        """The time on the clock of that namespace, in seconds."""
         return self.simulator.clock(self.namespace).now()
 
     @property
     def door(self) -> Door | None:
         """The listener that the request has come through; None in process."""
-        door = self.request.scope.get("extensions", {}).get(DOOR)
+        door = self.http.scope.get("extensions", {}).get(DOOR)
         return door if isinstance(door, Door) else None
 
     def is_set(self, name: str) -> bool:
-        """Whether the query has a word that is either said or not, as `1`."""
+        """Whether the query sets a flag, as `1`."""
         value = self.query.get(name, "0")
         if value not in ("0", "1"):
             raise BadRequestError(f"{name}: {value[:40]!r} is neither 1 nor 0")
         return value == "1"
 
     def variable(self, name: str) -> str:
-        """What stands in the path for a variable of it."""
-        return str(self.request.path_params[name])
+        """The value of a variable in the path."""
+        return str(self.http.path_params[name])
 
     async def json(self, what: str, example: str) -> dict[str, Any]:
         """The JSON object of the body; where there is none, the error says `what` is wanted, and shows an example."""
@@ -79,7 +79,7 @@ class Asked(NamedTuple):
     async def _body(self, what: str) -> bytes:
         most = self.simulator.setup.settings.max_body
         body = bytearray()
-        async for part in self.request.stream():
+        async for part in self.http.stream():
             body += part
             if len(body) > most:
                 raise BadRequestError(f"{what} has more than {most} bytes (--max-body)")

@@ -1,4 +1,4 @@
-"""Settings that a namespace can have of its own: what says how requests are answered, not how the server runs."""
+"""Settings that a namespace can have of its own: those of how requests are answered, not of how the server runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,8 +13,10 @@ from mockserver.core.naming import unknown
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 
-def read_own(given: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES) -> dict[str, Any]:
-    """Settings of a namespace's own, read and checked; a latency may name `traces`. Raises ConfigError."""
+def read_namespace_settings(
+    given: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES
+) -> dict[str, Any]:
+    """Read and check the settings of a namespace; a latency may name `traces`. Raises ConfigError."""
     for name in given:
         if name not in OWN:
             raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")

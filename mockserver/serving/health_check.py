@@ -1,4 +1,4 @@
-"""Asking a running server how it is, as `mockserver health` does: without any of what a server needs."""
+"""Whether a running server is healthy: the client of `mockserver health`, without any import of the server's."""
 
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
