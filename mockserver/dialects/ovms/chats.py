@@ -19,7 +19,7 @@ from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
 PARSED = "parsed"
 
 
-def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
     """The request, or why the server or its graph refuses it."""
     taken = take(call, site, _CHATS)
     if isinstance(taken, Rejection):

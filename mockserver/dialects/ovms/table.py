@@ -40,10 +40,10 @@ def _completions() -> Parts:
 
 @on_demand
 def _chats() -> Parts:
-    from mockserver.dialects.ovms.chats import read
-    from mockserver.dialects.ovms.replies import write
+    from mockserver.dialects.ovms.chat_answers import write_chat
+    from mockserver.dialects.ovms.chats import read_chat
 
-    return Parts(read, write)
+    return Parts(read_chat, write_chat)
 
 
 @on_demand

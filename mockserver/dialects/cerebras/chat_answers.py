@@ -6,7 +6,7 @@ from typing import Any
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Unseen
 from mockserver.core.timeline import Lazy, Pace, Reply
-from mockserver.dialects.cerebras.chunks import chat_frames
+from mockserver.dialects.cerebras.chat_chunks import chat_frames
 from mockserver.dialects.cerebras.envelope import answer_id, enveloped, id_headers, streamed, times
 from mockserver.dialects.cerebras.families import ALL_DETAILS, family_of
 from mockserver.dialects.cerebras.logprobs import stated

@@ -8,13 +8,13 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import stream_reply
-from mockserver.dialects.ovms.chunks import chunks
+from mockserver.dialects.ovms.chat_chunks import chunks
 from mockserver.dialects.ovms.envelope import whole
 from mockserver.dialects.ovms.headers import JSON, STREAM
 from mockserver.dialects.ovms.spoken import call_head, finish_reason, is_parsed, thoughts, words
 
 
-def write(generation: Generation, pace: Pace, site: Site) -> Reply:
+def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The generation as one body, or as a stream of chunks."""
     if generation.request.output.stream:
         return stream_reply(Lazy(partial(chunks, generation, site)), STREAM)
