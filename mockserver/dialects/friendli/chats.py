@@ -16,7 +16,7 @@ from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
 from mockserver.dialects.friendli.controls import number_or, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import Addressed, Asked, container
+from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
@@ -33,17 +33,17 @@ Body = Mapping[str, Any]
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def chat_reader(place: Addressed) -> Read:
+def chat_reader(place: Place) -> Read:
     """What reads the chats that a place is asked for."""
     hosted = place is not container
     return lambda call, site: _read(call, site, HOSTED_CHAT_REQUEST if hosted else CHAT_REQUEST[site.edition], place)
 
 
-def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:
+def _read(call: Call, site: Site, contract: Contract, place: Place) -> GenerationRequest | Rejection:
     body = _valid(call, site, contract)
     if isinstance(body, Rejection):
         return _worded(body, site)
-    asked = addressed(body.get("model"), site)
+    asked = place(body.get("model"), site)
     made = _fitting(body, site.edition, asked)
     return _worded(made, site) if isinstance(made, Rejection) else made
 
@@ -75,7 +75,7 @@ def _by_one_name(body: Body) -> Body:
     return body if newer is None else {**body, "max_tokens": newer}
 
 
-def _fitting(body: Body, edition: Edition, asked: Asked) -> GenerationRequest | Rejection:
+def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest | Rejection:
     """The request, when there is such a model, which understands it and is large enough."""
     if asked.model is None:
         return unknown_model(asked.name, edition)
@@ -91,7 +91,7 @@ def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
         yield Violation(("messages", place, "content", number), "conflict", REFUSALS[kind])
 
 
-def _request(body: Body, edition: Edition, asked: Asked) -> GenerationRequest:
+def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest:
     prompts = (read_prompt(body["messages"], body.get("tools")),)
     assert asked.model is not None
     thought = read_reasoning(body, asked.name) if edition == "observed" else _NO_THOUGHT

@@ -1,4 +1,4 @@
-"""The places that answer, and how each is told which model shall: a container, the shared and one's own endpoints."""
+"""The places that answer, and the model that each is asked for: a container, shared endpoints, and one's own."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -6,26 +6,27 @@ from typing import NamedTuple
 from mockserver.core.dialects import Model, Site
 
 
-class Asked(NamedTuple):
-    """A model by the name that answers state; None where there is no such model."""
+class AskedModel(NamedTuple):
+    """The model that a request asks for, by the name that answers state; None if there is no such model."""
 
     name: str
     model: Model | None
 
 
-Addressed = Callable[[str | None, Site], Asked]
+# Finds the model by the `model` field of a request.
+Place = Callable[[str | None, Site], AskedModel]
 
 
-def container(name: str | None, site: Site) -> Asked:
-    """A container needs no name: it has a model of its own, which its answers do not name then."""
-    return Asked(name, site.model(name)) if name else Asked("", next(iter(site.models), Model("")))
+def container(name: str | None, site: Site) -> AskedModel:
+    """A container needs no name: it has one model, which its answers do not name then."""
+    return AskedModel(name, site.model(name)) if name else AskedModel("", next(iter(site.models), Model("")))
 
 
-def serverless(name: str | None, site: Site) -> Asked:
-    """The shared endpoints are told a code of the catalogue."""
-    return Asked(name or "", site.model(name) if name else None)
+def serverless(name: str | None, site: Site) -> AskedModel:
+    """The shared endpoints take a code of the catalogue."""
+    return AskedModel(name or "", site.model(name) if name else None)
 
 
-def dedicated(name: str | None, site: Site) -> Asked:
-    """One's own endpoint is told by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
+def dedicated(name: str | None, site: Site) -> AskedModel:
+    """An endpoint of one's own goes by its id, maybe with `:ADAPTER_ROUTE`; answers name the id."""
     return serverless((name or "").partition(":")[0], site)

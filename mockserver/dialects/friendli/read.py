@@ -16,7 +16,7 @@ from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
 from mockserver.dialects.friendli.controls import ints, number_or, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import Addressed, Asked, container
+from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
@@ -30,15 +30,15 @@ Body = Mapping[str, Any]
 _IN_BATCHES = ("tokens", "forced_output_tokens")
 
 
-def reader(place: Addressed) -> Read:
+def reader(place: Place) -> Read:
     """What reads the completions that a place is asked for."""
     hosted = place is not container
     return lambda call, site: _read(call, site, HOSTED_REQUEST if hosted else REQUEST[site.edition], place)
 
 
-def _read(call: Call, site: Site, contract: Contract, addressed: Addressed) -> GenerationRequest | Rejection:
+def _read(call: Call, site: Site, contract: Contract, place: Place) -> GenerationRequest | Rejection:
     body = _valid(call, site, contract)
-    return body if isinstance(body, Rejection) else _fitting(body, site, addressed(body.get("model"), site))
+    return body if isinstance(body, Rejection) else _fitting(body, site, place(body.get("model"), site))
 
 
 def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
@@ -59,7 +59,7 @@ def _alone(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
-def _fitting(body: Body, site: Site, asked: Asked) -> GenerationRequest | Rejection:
+def _fitting(body: Body, site: Site, asked: AskedModel) -> GenerationRequest | Rejection:
     """The request, when there is such a model and it is large enough."""
     if asked.model is None:
         return unknown_model(asked.name, site.edition)

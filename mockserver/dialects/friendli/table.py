@@ -3,10 +3,10 @@
 import re
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import FINISH_REASON, Answer, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
+from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
-from mockserver.dialects.friendli.endpoints import Addressed, container, dedicated, serverless
+from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.latency import PRESETS
@@ -16,168 +16,135 @@ from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.openai_style.fields import bearer
 
 
-def _texts(place: Addressed) -> Parts:
+def _completions(name: str, path: str, place: Place, summary: str) -> Operation:
     """The completions of a place."""
 
-    def load() -> Parts:
+    @on_demand
+    def parts() -> Parts:
         from mockserver.dialects.friendli.read import reader
         from mockserver.dialects.friendli.write import write
 
         return Parts(reader(place), write)
 
-    return on_demand(load)
+    schemas = Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk")
+    return Operation(name, "POST", (path,), schemas, parts.read, parts.write, summary=summary)
 
 
-def _chats(place: Addressed) -> Parts:
+def _chats(name: str, path: str, place: Place, summary: str) -> Operation:
     """The chats of a place."""
 
-    def load() -> Parts:
+    @on_demand
+    def parts() -> Parts:
         from mockserver.dialects.friendli.chat_answers import write_chat
         from mockserver.dialects.friendli.chats import chat_reader
 
         return Parts(chat_reader(place), write_chat)
 
-    return on_demand(load)
+    schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
+    return Operation(name, "POST", (path,), schemas, parts.read, parts.write, calls_tools=True, summary=summary)
 
 
-def _tokenizer(place: Addressed) -> Answer:
-    """What tells the token ids of texts at a place."""
+def _tokenize(name: str, path: str, place: Place, summary: str) -> Operation:
+    """The token ids of a text, by a place."""
 
     def answer(call: Call, site: Site) -> Reply | Rejection:
         from mockserver.dialects.friendli.tokenization import tokenize
 
         return tokenize(call, site, place)
 
-    return answer
+    schemas = Schemas("TokenizationRequest", "TokenizationResponse")
+    return Operation(name, "POST", (path,), schemas, answer=answer, summary=summary)
 
 
-def _detokenizer(place: Addressed) -> Answer:
-    """What tells the texts of token ids at a place."""
+def _detokenize(name: str, path: str, place: Place, summary: str) -> Operation:
+    """The text of token ids, by a place."""
 
     def answer(call: Call, site: Site) -> Reply | Rejection:
         from mockserver.dialects.friendli.tokenization import detokenize
 
         return detokenize(call, site, place)
 
-    return answer
+    schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
+    return Operation(name, "POST", (path,), schemas, answer=answer, summary=summary)
 
 
-_CONTAINER, _SERVERLESS, _DEDICATED = map(_texts, (container, serverless, dedicated))
-_CONTAINER_CHATS, _SERVERLESS_CHATS, _DEDICATED_CHATS = map(_chats, (container, serverless, dedicated))
+def _hosted(operation: Operation) -> Operation:
+    """The same at a hosted endpoint, which wants a model's name, and never spoke the wire of the first client."""
+    schemas = operation.schemas._replace(request=f"Hosted{operation.schemas.request}")
+    return operation._replace(schemas=schemas, edition="observed")
 
-COMPLETIONS = Operation(
-    "completions",
-    "POST",
-    ("/v1/completions",),
-    Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=_CONTAINER.read,
-    write=_CONTAINER.write,
-    summary="Continue a text: the page's endpoint, or a container of today",
+
+COMPLETIONS = _completions(
+    "completions", "/v1/completions", container, "Continue a text: the page's endpoint, or a container of today"
 )
-# The hosted endpoints came with the second wire, and never spoke the first.
-SERVERLESS_COMPLETIONS = Operation(
-    "serverless_completions",
-    "POST",
-    ("/serverless/v1/completions",),
-    Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=_SERVERLESS.read,
-    write=_SERVERLESS.write,
-    edition="observed",
-    summary="Continue a text by a model of the catalogue",
+SERVERLESS_COMPLETIONS = _hosted(
+    _completions(
+        "serverless_completions",
+        "/serverless/v1/completions",
+        serverless,
+        "Continue a text by a model of the catalogue",
+    )
 )
-DEDICATED_COMPLETIONS = Operation(
-    "dedicated_completions",
-    "POST",
-    ("/dedicated/v1/completions",),
-    Schemas("HostedCompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=_DEDICATED.read,
-    write=_DEDICATED.write,
-    edition="observed",
-    summary="Continue a text by an endpoint of one's own",
+DEDICATED_COMPLETIONS = _hosted(
+    _completions(
+        "dedicated_completions", "/dedicated/v1/completions", dedicated, "Continue a text by an endpoint of one's own"
+    )
 )
-CHAT_COMPLETIONS = Operation(
+CHAT_COMPLETIONS = _chats(
     "chat_completions",
-    "POST",
-    ("/v1/chat/completions",),
-    Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_CONTAINER_CHATS.read,
-    write=_CONTAINER_CHATS.write,
-    calls_tools=True,
-    summary="Answer a conversation: the first client's endpoint, or a container of today",
+    "/v1/chat/completions",
+    container,
+    "Answer a conversation: the first client's endpoint, or a container of today",
 )
-SERVERLESS_CHAT_COMPLETIONS = Operation(
-    "serverless_chat_completions",
-    "POST",
-    ("/serverless/v1/chat/completions",),
-    Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_SERVERLESS_CHATS.read,
-    write=_SERVERLESS_CHATS.write,
-    edition="observed",
-    calls_tools=True,
-    summary="Answer a conversation by a model of the catalogue",
+SERVERLESS_CHAT_COMPLETIONS = _hosted(
+    _chats(
+        "serverless_chat_completions",
+        "/serverless/v1/chat/completions",
+        serverless,
+        "Answer a conversation by a model of the catalogue",
+    )
 )
-DEDICATED_CHAT_COMPLETIONS = Operation(
-    "dedicated_chat_completions",
-    "POST",
-    ("/dedicated/v1/chat/completions",),
-    Schemas("HostedChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_DEDICATED_CHATS.read,
-    write=_DEDICATED_CHATS.write,
-    edition="observed",
-    calls_tools=True,
-    summary="Answer a conversation by an endpoint of one's own",
+DEDICATED_CHAT_COMPLETIONS = _hosted(
+    _chats(
+        "dedicated_chat_completions",
+        "/dedicated/v1/chat/completions",
+        dedicated,
+        "Answer a conversation by an endpoint of one's own",
+    )
 )
-TOKENIZE = Operation(
-    "tokenize",
-    "POST",
-    ("/v1/tokenize",),
-    Schemas("TokenizationRequest", "TokenizationResponse"),
-    answer=_tokenizer(container),
-    summary="The token ids of a text, in a container",
+TOKENIZE = _tokenize("tokenize", "/v1/tokenize", container, "The token ids of a text, in a container")
+SERVERLESS_TOKENIZE = _hosted(
+    _tokenize(
+        "serverless_tokenize",
+        "/serverless/v1/tokenize",
+        serverless,
+        "The token ids of a text, by a model of the catalogue",
+    )
 )
-SERVERLESS_TOKENIZE = Operation(
-    "serverless_tokenize",
-    "POST",
-    ("/serverless/v1/tokenize",),
-    Schemas("HostedTokenizationRequest", "TokenizationResponse"),
-    answer=_tokenizer(serverless),
-    edition="observed",
-    summary="The token ids of a text, by a model of the catalogue",
+DEDICATED_TOKENIZE = _hosted(
+    _tokenize(
+        "dedicated_tokenize",
+        "/dedicated/v1/tokenize",
+        dedicated,
+        "The token ids of a text, by an endpoint of one's own",
+    )
 )
-DEDICATED_TOKENIZE = Operation(
-    "dedicated_tokenize",
-    "POST",
-    ("/dedicated/v1/tokenize",),
-    Schemas("HostedTokenizationRequest", "TokenizationResponse"),
-    answer=_tokenizer(dedicated),
-    edition="observed",
-    summary="The token ids of a text, by an endpoint of one's own",
+DETOKENIZE = _detokenize("detokenize", "/v1/detokenize", container, "The text of token ids, in a container")
+SERVERLESS_DETOKENIZE = _hosted(
+    _detokenize(
+        "serverless_detokenize",
+        "/serverless/v1/detokenize",
+        serverless,
+        "The text of token ids, by a model of the catalogue",
+    )
 )
-DETOKENIZE = Operation(
-    "detokenize",
-    "POST",
-    ("/v1/detokenize",),
-    Schemas("DetokenizationRequest", "DetokenizationResponse"),
-    answer=_detokenizer(container),
-    summary="The text of token ids, in a container",
-)
-SERVERLESS_DETOKENIZE = Operation(
-    "serverless_detokenize",
-    "POST",
-    ("/serverless/v1/detokenize",),
-    Schemas("HostedDetokenizationRequest", "DetokenizationResponse"),
-    answer=_detokenizer(serverless),
-    edition="observed",
-    summary="The text of token ids, by a model of the catalogue",
-)
-DEDICATED_DETOKENIZE = Operation(
-    "dedicated_detokenize",
-    "POST",
-    ("/dedicated/v1/detokenize",),
-    Schemas("HostedDetokenizationRequest", "DetokenizationResponse"),
-    answer=_detokenizer(dedicated),
-    edition="observed",
-    summary="The text of token ids, by an endpoint of one's own",
+DEDICATED_DETOKENIZE = _hosted(
+    _detokenize(
+        "dedicated_detokenize",
+        "/dedicated/v1/detokenize",
+        dedicated,
+        "The text of token ids, by an endpoint of one's own",
+    )
 )
 LIST_MODELS = Operation(
     "models",

@@ -14,7 +14,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.controls import ints
-from mockserver.dialects.friendli.endpoints import Addressed, container
+from mockserver.dialects.friendli.endpoints import Place, container
 from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
 from mockserver.dialects.friendli.schemas import (
     DETOKENIZATION_REQUEST,
@@ -32,7 +32,7 @@ Body = Mapping[str, Any]
 _FEW = 4_096
 
 
-def tokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
+def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     """The token ids of a text."""
     hosted = place is not container
     body = _valid(call, site, HOSTED_TOKENIZATION_REQUEST if hosted else TOKENIZATION_REQUEST[site.edition], place)
@@ -43,7 +43,7 @@ def tokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
     return body_reply({"tokens": tokens.encode(body["prompt"])})
 
 
-def detokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
+def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     """The text of token ids."""
     hosted = place is not container
     body = _valid(call, site, HOSTED_DETOKENIZATION_REQUEST if hosted else DETOKENIZATION_REQUEST[site.edition], place)
@@ -54,7 +54,7 @@ def detokenize(call: Call, site: Site, place: Addressed) -> Reply | Rejection:
     return body_reply({"text": tokens.decode(ints(body["tokens"]))})
 
 
-def _valid(call: Call, site: Site, contract: Contract, place: Addressed) -> Body | Rejection:
+def _valid(call: Call, site: Site, contract: Contract, place: Place) -> Body | Rejection:
     """The body, where it keeps to the contract, and there is such a model."""
     body = json_body(call.body)
     violations = [] if isinstance(body, Rejection) else contract.violations(body)

@@ -1,13 +1,15 @@
-"""What a graph is asked for beside its own: all other POSTs below the server's roots, mostly refused (note 1)."""
+"""Which requests reach a graph, and the refusals of all that it or the server has no endpoint for (vendor note 1)."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.ovms.body import Admitted, admit
 from mockserver.dialects.ovms.errors import graph_fault
 from mockserver.dialects.ovms.graphs import Kind, fields_fault, kind_of
-from mockserver.dialects.ovms.paths import Paths
+from mockserver.dialects.ovms.headers import JSON
+from mockserver.dialects.ovms.paths import RELOAD_PATH, Paths
 from mockserver.dialects.ovms.rows import Fields
 
 # "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
@@ -26,7 +28,7 @@ _WRONG_ENDPOINT: dict[Edition, str] = {
 }
 
 
-def asked_path(call: Call, site: Site) -> str:
+def _asked_path(call: Call, site: Site) -> str:
     """The path as it was asked for, its variables filled in."""
     path = call.path
     for name, value in site.variables.items():
@@ -34,12 +36,12 @@ def asked_path(call: Call, site: Site) -> str:
     return path
 
 
-def reaches_graph(path: str, edition: Edition) -> bool:
+def _reaches_graph(path: str, edition: Edition) -> bool:
     """Whether a POST to the path gets as far as a graph."""
     return path.startswith(_ROOTS[edition]) and path != _CONFIG
 
 
-def climbing(path: str) -> Rejection | None:
+def _climbing(path: str) -> Rejection | None:
     """The refusal of a path that has a step upwards, which comes before all else."""
     if ".." not in path.split("/"):
         return None
@@ -51,10 +53,10 @@ def ask_graph(call: Call, site: Site) -> Reply | Rejection:
 
     The newer one has its tokenizer asked wherever the path's end says so.
     """
-    path = asked_path(call, site)
-    if path in _ABSENT[site.edition] or not reaches_graph(path, site.edition):
+    path = _asked_path(call, site)
+    if path in _ABSENT[site.edition] or not _reaches_graph(path, site.edition):
         return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = climbing(path) or admit(call, site, path)
+    admitted = _climbing(path) or admit(call, site, path)
     if isinstance(admitted, Rejection):
         return admitted
     if site.edition == "observed" and path.endswith("tokenize") and kind_of(admitted.fields["model"]) != "scores":
@@ -83,3 +85,28 @@ def wrong_endpoint(admitted: Admitted, edition: Edition) -> Rejection:
     """What a graph says that is asked for something else than it makes."""
     fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]), edition)
     return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)
+
+
+def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
+    """Calls that no operation takes: a path that a graph refuses, a wrong URL, or a wrong method.
+
+    OPTIONS is a method of the newer server alone, which answers any path with its CORS headers.
+    """
+    path = _asked_path(call, site)
+    climbs = _climbing(path)
+    if climbs is not None:
+        return climbs
+    if call.method == "OPTIONS" and site.edition == "observed":
+        return body_reply(b"", content_type=JSON)
+    if call.method == "POST" and _reaches_graph(path, site.edition):
+        return ask_graph(call, site)
+    return Rejection(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
+
+
+def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
+    """Whether the server blames the method of a call rather than its URL; HEAD is GET without a body to it."""
+    if call.method == "POST":
+        # "POST on a GET-only route"
+        return bool(allowed)
+    # "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400"
+    return call.method not in ("GET", "HEAD") or call.path == RELOAD_PATH

@@ -18,3 +18,4 @@ CHATS_PATHS = _below_roots("chat/completions")
 EMBEDDINGS_PATHS = _below_roots("embeddings")
 RERANK_PATHS = _below_roots("rerank")
 TOKENIZE_PATHS: Paths = {"documented": (), "observed": _below_roots("tokenize")["observed"]}
+RELOAD_PATH = "/v1/config/reload"

@@ -2,14 +2,10 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.calls import Call
-from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Parts, Schemas, Site, on_demand
-from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.timeline import Reply
-from mockserver.dialects.openai_style.bodies import body_reply
-from mockserver.dialects.ovms.endpoints import ask_graph, asked_path, climbing, reaches_graph
+from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Parts, Schemas, on_demand
+from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
-from mockserver.dialects.ovms.headers import JSON, every_answer
+from mockserver.dialects.ovms.headers import every_answer
 from mockserver.dialects.ovms.latency import PRESETS, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
@@ -24,6 +20,7 @@ from mockserver.dialects.ovms.paths import (
     CHATS_PATHS,
     COMPLETIONS_PATHS,
     EMBEDDINGS_PATHS,
+    RELOAD_PATH,
     RERANK_PATHS,
     TOKENIZE_PATHS,
 )
@@ -157,7 +154,7 @@ CONFIG = Operation(
 RELOAD = Operation(
     "config_reload",
     "POST",
-    ("/v1/config/reload",),
+    (RELOAD_PATH,),
     Schemas(response="ConfigStatus"),
     answer=config_status,
     summary="Read the configuration again",
@@ -171,31 +168,6 @@ WRONG_ENDPOINT = Operation(
     summary="What an LLM graph does not serve, and paths that end with `tokenize`",
     served=dict.fromkeys(EDITIONS, ()),
 )
-
-
-def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
-    """Calls that no operation takes: a path that a graph refuses, a wrong URL, or a wrong method.
-
-    OPTIONS is a method of the newer server alone, which answers any path with its CORS headers.
-    """
-    path = asked_path(call, site)
-    climbs = climbing(path)
-    if climbs is not None:
-        return climbs
-    if call.method == "OPTIONS" and site.edition == "observed":
-        return body_reply(b"", content_type=JSON)
-    if call.method == "POST" and reaches_graph(path, site.edition):
-        return ask_graph(call, site)
-    return Rejection(FailureKind.WRONG_METHOD if _is_known(call, allowed) else FailureKind.UNKNOWN_PATH)
-
-
-def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
-    """Whether the server blames the method of a call rather than its URL; HEAD is GET without a body to it."""
-    if call.method == "POST":
-        # "POST on a GET-only route"
-        return bool(allowed)
-    # "methods other than GET/POST(/OPTIONS) 406, GET on a POST-only /v3 path 400"
-    return call.method not in ("GET", "HEAD") or call.path in RELOAD.paths
 
 
 OVMS = Dialect(
