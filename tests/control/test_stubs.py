@@ -24,8 +24,8 @@ from mockserver.core.regexes import read_regex
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
 from mockserver.generation.prepared import Counts, Speech
-from tests.control.test_matching import Given
 from tests.support.asking import QUIET, Answer, ask
+from tests.support.facts import Given
 
 MODEL = "llama3.1-8b"
 

@@ -1,3 +1,5 @@
+"""The tokenizer: texts become tokens and the same texts again, whatever their characters, and however they are cut."""
+
 from pkgutil import get_data
 from random import Random
 

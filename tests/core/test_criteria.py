@@ -1,6 +1,5 @@
 """Criteria: what a request has to be, in words, in values, and in explanations."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,26 +18,9 @@ from mockserver.core.criteria import (
     matches,
 )
 from mockserver.core.criteria_notation import read_criteria, read_matcher
-from mockserver.core.json_paths import Path, read_path, values_at
+from mockserver.core.json_paths import read_path, values_at
 from mockserver.core.matchers import Not
-
-
-class Given:
-    """Facts as a test gives them: the values of each field; a body and headers by their path."""
-
-    def __init__(self, body: object = None, **fields: Any) -> None:
-        self._body = body
-        self._fields = fields
-
-    def values(self, field: str, path: Path) -> Sequence[object]:
-        if field == "body":
-            return values_at(path, self._body)
-        if field == "headers":
-            found: Mapping[Any, str] = self._fields.get("headers", {})
-            return [found[path[0]]] if path[0] in found else []
-        value = self._fields.get(field)
-        return value if isinstance(value, list) else [] if value is None else [value]
-
+from tests.support.facts import Given
 
 BODY = {
     "model": "m",

@@ -1,0 +1,23 @@
+"""Facts of a request as a test states them, for criteria to look at."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mockserver.core.json_paths import Path, values_at
+
+
+class Given:
+    """Facts as a test gives them: the values of each field; a body and headers by their path."""
+
+    def __init__(self, body: object = None, **fields: Any) -> None:
+        self._body = body
+        self._fields = fields
+
+    def values(self, field: str, path: Path) -> Sequence[object]:
+        if field == "body":
+            return values_at(path, self._body)
+        if field == "headers":
+            found: Mapping[Any, str] = self._fields.get("headers", {})
+            return [found[path[0]]] if path[0] in found else []
+        value = self._fields.get(field)
+        return value if isinstance(value, list) else [] if value is None else [value]
