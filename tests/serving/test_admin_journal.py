@@ -14,8 +14,8 @@ from mockserver import MockServer
 from mockserver.control.journal import transcripts
 from mockserver.control.settings import Settings
 from mockserver.core.timeline import Record, Timeline
-from tests.serving.test_wire import chunks_of, connected, read_all
 from tests.support.http import exchange
+from tests.support.sockets import chunks_of, connected, read_all
 
 PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 4}
 KEY = {"authorization": "Bearer k"}

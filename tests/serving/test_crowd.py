@@ -12,8 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver.serving.server import ServerThread
-from tests.serving.test_wire import LOOPS, post
-from tests.serving.test_wire_faults import BODY, KINDS, Line, asked, settings
+from tests.support.sockets import BODY, LISTENERS, LOOPS, Line, post, quiet_settings, request_with_fault
 
 CROWD = 100
 # uvloop hands over who has come, and what each has said, in a round each.
@@ -21,10 +20,10 @@ ROUNDS = 4
 GOOD = post("/cerebras/v1/completions", BODY)
 
 
-@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+@pytest.fixture(params=LISTENERS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in LISTENERS])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerThread]:
     """A quiet server in a thread, on each loop, plain and under TLS."""
-    thread = ServerThread(settings(request, tmp_path_factory), request.param[0])
+    thread = ServerThread(quiet_settings(request, tmp_path_factory), request.param[0])
     thread.start()
     try:
         yield thread
@@ -74,7 +73,7 @@ def test_a_crowd_comes_in_within_a_few_rounds_of_the_loop(server: ServerThread) 
 
 
 def test_everybody_of_a_crowd_is_served_and_struck_like_anybody_else(server: ServerThread) -> None:
-    reset = asked("reset", stream=False)
+    reset = request_with_fault("reset", stream=False)
     with Busy(server):
         answers: list[tuple[bytes, str]] = []
         threads = [

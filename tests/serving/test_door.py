@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.serving.door import Door, Failure, listening_socket
 from mockserver.serving.server import Loop
-from tests.serving.test_wire import LOOPS
+from tests.support.sockets import LOOPS
 
 
 async def listen(listener: socket.socket) -> asyncio.AbstractServer:

@@ -14,9 +14,9 @@ from mockserver.control.deciding.decision import respond
 from mockserver.control.plan import hear
 from mockserver.core.haste import TakesLongError, in_haste, take_time
 from mockserver.serving import reception
-from tests.serving.test_wire import connected, post
 from tests.support.asking import ask
 from tests.support.http import exchange
+from tests.support.sockets import connected, post
 
 NAMES = [f"p{number}" for number in range(600)]
 # A schema of a few bytes whose instances are hundreds of different numbers.

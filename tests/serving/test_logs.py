@@ -10,8 +10,8 @@ from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.serving.logs import AccessLine, JsonFormatter
 from mockserver.serving.server import Loop
-from tests.serving.test_wire import LOOPS, connected, post
 from tests.support.http import exchange
+from tests.support.sockets import LOOPS, connected, post
 
 PATH = "/cerebras/v1/completions"
 QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8, "min_tokens": 8}

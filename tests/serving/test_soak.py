@@ -14,7 +14,7 @@ from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
 from mockserver.serving.connection import Answer
 from mockserver.serving.player import Performance
-from tests.serving.test_wire import connected, post
+from tests.support.sockets import connected, post
 
 CLIENTS = 500
 

@@ -7,11 +7,10 @@ import logging
 import queue
 import re
 import socket
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,51 +18,12 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
-from mockserver.serving.server import Loop
 from tests.support.asking import ask
 from tests.support.certificates import write_certificate
-from tests.support.http import TRUSTING, exchange
+from tests.support.http import exchange
+from tests.support.sockets import LOOPS, chunks_of, connected, post, read_all
 
-LOOPS: tuple[Loop, ...] = ("asyncio",) if sys.platform == "win32" else ("asyncio", "uvloop")
 REQUEST = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
-
-
-@contextmanager
-def connected(server: MockServer) -> Iterator[socket.socket]:
-    target = urlsplit(server.url)
-    with socket.create_connection((target.hostname or "", target.port or 0), timeout=30) as client:
-        if target.scheme == "https":
-            with TRUSTING.wrap_socket(client) as wrapped:
-                yield wrapped
-        else:
-            yield client
-
-
-def post(path: str, body: object, *headers: str) -> bytes:
-    payload = json.dumps(body).encode()
-    lines = (f"POST {path} HTTP/1.1", "host: localhost", "authorization: Bearer k", *headers)
-    return "\r\n".join((*lines, f"content-length: {len(payload)}", "", "")).encode() + payload
-
-
-def read_all(client: socket.socket) -> bytes:
-    data = b""
-    while not data.endswith(b"0\r\n\r\n"):
-        received = client.recv(65_536)
-        assert received, "the connection ended inside the answer"
-        data += received
-    return data
-
-
-def chunks_of(answer: bytes) -> list[bytes]:
-    """The pieces of a chunked body: each is what one write of the server held."""
-    rest = answer.partition(b"\r\n\r\n")[2]
-    pieces: list[bytes] = []
-    while True:
-        size, _, rest = rest.partition(b"\r\n")
-        if size == b"0":
-            return pieces
-        pieces.append(rest[: int(size, 16)])
-        rest = rest[int(size, 16) + 2 :]
 
 
 def test_a_stream_is_chunked_with_line_feeds_and_says_nothing_of_our_server(server: MockServer) -> None:

@@ -6,12 +6,10 @@ Each is tried on both event loops, on plain sockets and under TLS, where what co
 import asyncio
 import gc
 import json
-import socket
 import ssl
 import time
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,111 +17,25 @@ from mockserver import MockServer
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.faults.notation import read_faults
 from mockserver.serving.app import create_app
-from mockserver.serving.server import ServerThread, bind
-from tests.serving.test_wire import LOOPS, post
+from mockserver.serving.server import bind
 from tests.support.certificates import write_certificate
-from tests.support.http import TRUSTING, exchange
-
-BODY = {"model": "m", "prompt": "Tell me about tides", "max_tokens": 9}
-
-
-def settings(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, **more: Any) -> Settings:
-    """Settings of a quiet server, on a free port, with a certificate where the parameter of a fixture asks for one."""
-    quiet = {"port": 0, "latency": "off", "log_level": "warning", **more}
-    if not request.param[1]:
-        return Settings(**quiet)
-    certificate, key = write_certificate(tmp_path_factory.mktemp("tls"))
-    return Settings(**quiet, tls_cert=str(certificate), tls_key=str(key))
+from tests.support.http import exchange
+from tests.support.sockets import BODY, LISTENERS, Line, quiet_settings, request_with_fault
 
 
-KINDS = [(loop, secure) for loop in LOOPS for secure in (False, True)]
-
-
-@pytest.fixture(scope="module", params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+@pytest.fixture(
+    scope="module", params=LISTENERS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in LISTENERS]
+)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
     """A quiet server on each loop, plain and under TLS."""
-    with MockServer(settings(request, tmp_path_factory), request.param[0]) as running:
+    with MockServer(quiet_settings(request, tmp_path_factory), request.param[0]) as running:
         yield running
-
-
-class Line:
-    """A connection as a client sees it, and as its system does: TLS is undone here, so that no end of TCP is hidden."""
-
-    def __init__(self, server: MockServer | ServerThread, seconds: float = 5.0) -> None:
-        target = urlsplit(server.url)
-        self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
-        self._tls: ssl.SSLObject | None = None
-        if target.scheme == "https":
-            self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
-            self._tls = TRUSTING.wrap_bio(self._in, self._out)
-            try:
-                self._shake_hands(self._tls)
-            except OSError:
-                self._socket.close()
-                raise
-
-    def __enter__(self) -> "Line":
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self._socket.close()
-
-    def send(self, data: bytes) -> None:
-        """Send bytes, encrypted where that is due."""
-        if self._tls is not None:
-            self._tls.write(data)
-            data = self._out.read()
-        self._socket.sendall(data)
-
-    def read(self, until: bytes | None = None) -> tuple[bytes, str]:
-        """All that comes before the connection ends, or `until` has come, and how it ended: "reset", "closed", or
-        "silence" after a time."""
-        received = b""
-        while True:
-            try:
-                data = self._socket.recv(65_536)
-            except ConnectionResetError:
-                return received, "reset"
-            except TimeoutError:
-                return received, "silence"
-            if not data:
-                return received, "closed"
-            received += data if self._tls is None else self._decrypted(data, self._tls)
-            if until is not None and received.endswith(until):
-                return received, "open"
-
-    def _shake_hands(self, tls: ssl.SSLObject) -> None:
-        while True:
-            try:
-                tls.do_handshake()
-            except ssl.SSLWantReadError:
-                self._socket.sendall(self._out.read())
-                self._in.write(self._socket.recv(65_536))
-            else:
-                self._socket.sendall(self._out.read())
-                return
-
-    def _decrypted(self, data: bytes, tls: ssl.SSLObject) -> bytes:
-        self._in.write(data)
-        plain = b""
-        while True:
-            try:
-                piece = tls.read(65_536)
-            except (ssl.SSLWantReadError, ssl.SSLZeroReturnError):
-                return plain
-            if not piece:
-                return plain
-            plain += piece
-
-
-def asked(fault: str, *, stream: bool, **fields: Any) -> bytes:
-    return post("/cerebras/v1/completions", BODY | {"stream": stream} | fields, f"x-mockserver-fault: {fault}")
 
 
 def struck(server: MockServer, fault: str, *, stream: bool, seconds: float = 5.0, **fields: Any) -> tuple[bytes, str]:
     """All that comes before the connection ends, and how it ends."""
     with Line(server, seconds) as line:
-        line.send(asked(fault, stream=stream, **fields))
+        line.send(request_with_fault(fault, stream=stream, **fields))
         return line.read()
 
 
@@ -186,7 +98,7 @@ def test_a_bad_chunk_follows_good_ones(server: MockServer) -> None:
 
 def test_other_requests_are_answered_while_one_hangs_and_after_one_was_reset(server: MockServer) -> None:
     with Line(server) as hanging:
-        hanging.send(asked("hang", stream=False))
+        hanging.send(request_with_fault("hang", stream=False))
         struck(server, "reset", stream=True)
         received, ended = struck(server, '{ kind = "close", after_event = 4 }', stream=True)
         assert (received.count(b"data: "), ended) == (4, "closed")
@@ -205,26 +117,28 @@ def test_a_chunk_is_cut_within(server: MockServer) -> None:
 
 def test_a_dead_server_is_silent_and_resets_whoever_sends_on(server: MockServer) -> None:
     with Line(server, 0.2) as line:
-        line.send(asked('{ kind = "half_open", after_event = 2 }', stream=True))
+        line.send(request_with_fault('{ kind = "half_open", after_event = 2 }', stream=True))
         received, ended = line.read()
         assert (received.count(b"data: "), ended) == (2, "silence")
-        line.send(asked("crlf", stream=True))
+        line.send(request_with_fault("crlf", stream=True))
         assert line.read() == (b"", "reset")
 
 
 def test_a_connection_can_die_behind_a_whole_answer(server: MockServer) -> None:
     with Line(server, 0.2) as line:
-        line.send(asked('{ kind = "half_open", after_event = 1 }', stream=False))
+        line.send(request_with_fault('{ kind = "half_open", after_event = 1 }', stream=False))
         received, ended = line.read()
         assert json.loads(received.partition(b"\r\n\r\n")[2])["choices"]
-        line.send(asked("html", stream=False))
+        line.send(request_with_fault("html", stream=False))
         assert (ended, line.read()) == ("silence", (b"", "reset"))
 
 
 def timed(server: MockServer, fault: str, latency: str, *, stream: bool) -> tuple[bytes, str, float]:
     """All that comes before the answer or the connection ends, how it ends, and after how many seconds."""
     with Line(server) as line:
-        sent = asked(fault, stream=stream).replace(b"\r\n", f"\r\nx-mockserver-latency: {latency}\r\n".encode(), 1)
+        sent = request_with_fault(fault, stream=stream).replace(
+            b"\r\n", f"\r\nx-mockserver-latency: {latency}\r\n".encode(), 1
+        )
         began = time.monotonic()
         line.send(sent)
         received, ended = line.read(until=b"0\r\n\r\n")
@@ -265,7 +179,7 @@ def test_a_stream_ends_at_the_instant_that_is_said(server: MockServer, kind: str
 def test_a_connection_is_left_alone_when_its_answer_is_over_before_the_instant(server: MockServer, kind: str) -> None:
     with Line(server) as line:
         for _ in range(2):
-            line.send(asked(f'{{ kind = "{kind}", at = 0.05 }}', stream=True))
+            line.send(request_with_fault(f'{{ kind = "{kind}", at = 0.05 }}', stream=True))
             received, ended = line.read(until=b"0\r\n\r\n")
             assert (b"data: [DONE]" in received, ended) == (True, "open")
             time.sleep(0.1)
@@ -273,7 +187,7 @@ def test_a_connection_is_left_alone_when_its_answer_is_over_before_the_instant(s
 
 def test_a_clock_that_is_put_forward_brings_the_instant_of_a_fault(server: MockServer) -> None:
     with Line(server) as line:
-        sent = asked('{ kind = "close", at = 600 }', stream=True)
+        sent = request_with_fault('{ kind = "close", at = 600 }', stream=True)
         line.send(sent.replace(b"\r\n", b"\r\nx-mockserver-latency: ttft=1ms, itl=900s\r\n", 1))
         received, ended = line.read(until=b"\n\n\r\n")
         server.clock.advance(601)
@@ -303,7 +217,7 @@ def test_a_client_that_closes_before_the_fault_leaves_no_complaint_in_the_log(
 ) -> None:
     for fields in ({}, {"max_tokens": 2000, "min_tokens": 2000}):
         with Line(server) as line:
-            line.send(asked(f'{{ kind = "{kind}", after_bytes = 100 }}', stream=True, **fields))
+            line.send(request_with_fault(f'{{ kind = "{kind}", after_bytes = 100 }}', stream=True, **fields))
             line.read(until=b"\r\n")
     deadline = time.monotonic() + 20
     while (server.state.connections or server.state.tasks) and time.monotonic() < deadline:
@@ -313,9 +227,9 @@ def test_a_client_that_closes_before_the_fault_leaves_no_complaint_in_the_log(
     assert [record.getMessage() for record in caplog.records] == []
 
 
-@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+@pytest.fixture(params=LISTENERS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in LISTENERS])
 def hanging_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
-    running = MockServer(settings(request, tmp_path_factory), request.param[0])
+    running = MockServer(quiet_settings(request, tmp_path_factory), request.param[0])
     running.__enter__()
     yield running
     running.stop()
@@ -324,7 +238,7 @@ def hanging_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.Temp
 def test_a_server_with_a_hundred_hanging_streams_stops_in_time(hanging_server: MockServer) -> None:
     lines = [Line(hanging_server) for _ in range(100)]
     for line in lines:
-        line.send(asked("hang", stream=True))
+        line.send(request_with_fault("hang", stream=True))
     began = time.monotonic()
     hanging_server.stop()
     # A deadline, not a measurement: it would otherwise wait for ever.
@@ -337,7 +251,7 @@ def outcome(server: MockServer) -> str:
     """What becomes of a request: an answer, "refused", or another way in which the connection ends."""
     try:
         with Line(server, 0.1) as line:
-            line.send(asked("html", stream=False))
+            line.send(request_with_fault("html", stream=False))
             received, ended = line.read(until=b"</html>\n")
             return "answered" if received.startswith(b"HTTP/1.1 200") else ended
     except ConnectionRefusedError:
@@ -361,11 +275,11 @@ def until(server: MockServer, wanted: str) -> set[str]:
     raise AssertionError(f"no request was {wanted}: {seen}")
 
 
-@pytest.fixture(params=KINDS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in KINDS])
+@pytest.fixture(params=LISTENERS, ids=[f"{loop}-{'tls' if secure else 'plain'}" for loop, secure in LISTENERS])
 def failing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MockServer]:
     """A server whose listener first takes nobody, and then, before that is over, refuses everybody."""
     faults = read_faults('[{ kind = "accept_nothing", for = 0.6 }, { kind = "refuse", from = 0.4, for = 0.5 }]')
-    with MockServer(settings(request, tmp_path_factory, fault=faults), request.param[0]) as running:
+    with MockServer(quiet_settings(request, tmp_path_factory, fault=faults), request.param[0]) as running:
         yield running
 
 
@@ -381,7 +295,7 @@ def test_a_listener_takes_nobody_then_refuses_then_serves_again(failing: MockSer
 def test_who_waits_at_a_listener_that_takes_nobody_is_served_when_it_is_over() -> None:
     faults = read_faults('{ kind = "accept_nothing", for = 0.4 }')
     with MockServer(Settings(port=0, latency="off", log_level="warning", fault=faults)) as server, Line(server) as line:
-        line.send(asked("html", stream=False))
+        line.send(request_with_fault("html", stream=False))
         assert line.read(until=b"</html>\n")[0].startswith(b"HTTP/1.1 200")
 
 
