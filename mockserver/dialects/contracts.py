@@ -1,6 +1,6 @@
-"""Contracts: the JSON Schemas of a dialect's requests, answers, chunks and errors, and the checks against them.
+"""Contracts: the JSON Schemas of a dialect's requests, answers, chunks and errors, and validation against them.
 
-A check costs about a microsecond (a compiled validator); only a body that fails is looked at again, slowly, for the
+A check takes about a microsecond (a compiled validator); only a body that fails is validated again, slowly, for the
 reasons. Each dialect keeps its contract as OpenAPI components in `contract/<edition>.json`.
 """
 
@@ -27,7 +27,7 @@ Editions = Mapping[Edition, Callable[[], Components]]
 def components(package: str, name: str) -> Callable[[], Components]:
     """A loader of `contract/<name>.json` in a dialect's package: an object `{"schemas": {...}}`.
 
-    Contracts are long, and looked into when a validator is made of them, or a mistake is explained: none is kept.
+    Contracts are long, and needed only to compile a validator or to explain a violation, so they are not kept.
     """
 
     def load() -> Components:
@@ -41,12 +41,12 @@ def editions(package: str) -> Editions:
     return {edition: components(package, edition) for edition in EDITIONS}
 
 
-# Nobody reads more, and a body may have one for each of a hundred thousand tokens.
+# Nobody reads more violations, and a body may have one for each of a hundred thousand tokens.
 _MOST_ERRORS = 200
 
 
 class Contract:
-    """One named schema of a dialect's contract, compiled when it is first used."""
+    """One named schema of a dialect's contract, compiled on first use."""
 
     def __init__(self, load: Callable[[], Components], name: str) -> None:
         self.name = name
@@ -54,7 +54,7 @@ class Contract:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The schema as a document of its own, with all that it refers to."""
+        """The schema as a document of its own, with everything that it refers to."""
         return self._document()
 
     def _document(self) -> dict[str, Any]:
@@ -63,14 +63,13 @@ class Contract:
 
     @cached_property
     def accepts(self) -> Callable[[object], bool]:
-        """Whether a value keeps to the contract."""
+        """Whether a value conforms to the contract."""
         from jsonschema_rs import Draft202012Validator
 
         return Draft202012Validator(self._document()).is_valid
 
     def violations(self, value: object) -> tuple[Violation, ...]:
-        """The ways in which the value breaks the contract (of very many some hundred), in the order of the fields; none
-        when it keeps to it."""
+        """The violations of the contract, at most some hundred, in the order of the fields; empty if the value conforms."""
         if self.accepts(value):
             return ()
         errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
@@ -79,7 +78,7 @@ class Contract:
 
 
 def reachable(schemas: Mapping[str, Any], document: Any) -> dict[str, Any]:
-    """The schemas that a document refers to, and those that these refer to, in their order."""
+    """The schemas to which a document refers, directly or by way of others, in their order."""
     found: set[str] = set()
     waiting = _references(document)
     while waiting:
@@ -104,8 +103,8 @@ def by_edition(contract: Editions, name: str) -> Mapping[Edition, Contract]:
 
 @cache
 def _explainer() -> Any:
-    """A validator that names what is wrong, and looks for no more errors in the branches of a choice than it needs."""
-    from jsonschema import Draft202012Validator, ValidationError  # slow to import, and seldom needed
+    """A validator that names what is wrong, and examines the branches of a choice no further than necessary."""
+    from jsonschema import Draft202012Validator, ValidationError  # slow to import, and rarely needed
     from jsonschema.validators import extend
 
     def fits(validator: Any, instance: object, branch: object) -> bool:
@@ -126,7 +125,7 @@ def _explainer() -> Any:
 
 
 def _violations(error: "ValidationError") -> Iterator[Violation]:
-    """What one error of the validator stands for: a violation for each field that is missing or unknown, else one."""
+    """One error of the validator as violations: one for each field that is missing or unknown, else a single one."""
     path, rule = tuple(error.absolute_path), str(error.validator)
     instance: Any = error.instance
     if rule == "required":

@@ -11,7 +11,7 @@ from mockserver.dialects.contracts import reachable
 def openapi_document(dialect: Dialect, edition: Edition = "documented") -> dict[str, Any]:
     """The complete document of one edition.
 
-    Paths at which the edition refuses whatever is asked are left out. An operation whose path fixes the other edition
+    Paths at which the edition refuses every request are left out. An operation whose path fixes the other edition
     brings that edition's schemas, under names that say so.
     """
     schemas: dict[str, Any] = {}
@@ -42,7 +42,7 @@ def _suffix(edition: Edition, main: Edition) -> str:
 
 
 def _renamed(schema: Any, suffix: str) -> Any:
-    """The schema with its references led to the names with the suffix."""
+    """The schema, with its references pointing to the names with the suffix."""
     if isinstance(schema, dict):
         return {
             key: value + suffix if key == "$ref" and isinstance(value, str) else _renamed(value, suffix)

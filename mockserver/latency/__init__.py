@@ -1,1 +1,1 @@
-"""How long things take: profiles of engines, and the pace they give to one generation."""
+"""Timing: profiles of engines, and the pace that they give to one generation."""

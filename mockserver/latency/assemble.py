@@ -1,4 +1,4 @@
-"""Reply and pace make a timeline: every frame gets the instant at which it is due."""
+"""Reply and pace become a timeline: every frame gets the instant at which it is due."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from mockserver.core.timeline import Frames, Lazy, Pace, Reply, Run, Timeline
 
 
 def assemble(reply: Reply, pace: Pace) -> Timeline:
-    """The reply with absolute due times, in seconds after the request arrived; they are made as lazily as it is."""
+    """The reply with absolute due times, in seconds after the request arrived, computed as lazily as its frames."""
     frames = reply.frames
     runs = tuple(_due(frames, pace)) if isinstance(frames, tuple) else Lazy(lambda: _due(frames, pace))
     return Timeline(reply.status, reply.headers, runs, reply.streamed)

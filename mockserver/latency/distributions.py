@@ -1,7 +1,7 @@
-"""Distributions of durations, read through their quantiles.
+"""Distributions of durations, given by their quantile functions.
 
-A distribution is a function from a probability (0 to 1) to seconds. Long series of draws are slices of a shuffled grid
-of quantiles, made once per distribution: a stream of a thousand gaps costs one slice, not a thousand draws, and its
+A quantile function maps a probability (0 to 1) to seconds. A long series of draws is a slice of a shuffled grid of
+quantiles, made once per distribution: a stream of a thousand gaps costs one slice instead of a thousand draws, and its
 gaps follow the distribution more closely than independent draws would.
 """
 
@@ -18,7 +18,7 @@ _INFINITE = float("inf")
 
 
 class Distribution(Protocol):
-    """Anything that tells how many seconds lie at a share (0 to 1) of it; equal values are equal distributions."""
+    """Anything with a quantile function. Distributions that are equal as values are the same distribution."""
 
     def quantile(self, share: float) -> float:
         """Seconds at that share of the distribution."""
@@ -51,7 +51,7 @@ class Uniform:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """Around `mean` seconds with a standard deviation of `deviation`, clipped to `least` and `most`."""
+    """A normal distribution around `mean` seconds with this standard deviation, clipped to `least` and `most`."""
 
     mean: float
     deviation: float
@@ -65,7 +65,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Lognormal:
-    """Most often near `median` seconds, now and then much more; `sigma` is the spread, `most` the bound."""
+    """Mostly near `median` seconds, now and then much more; `sigma` is the spread, `most` the upper bound."""
 
     median: float
     sigma: float
@@ -78,9 +78,9 @@ class Lognormal:
 
 @dataclass(frozen=True, slots=True)
 class Gamma:
-    """A gamma distribution of the given shape and scale (in seconds); `most` is the bound.
+    """A gamma distribution of the given shape and scale (in seconds); `most` is the upper bound.
 
-    Its quantiles are Wilson and Hilferty's approximation, good to some percent for shapes from 0.5 on.
+    Its quantiles are Wilson and Hilferty's approximation, accurate to a few percent for shapes of 0.5 and more.
     """
 
     shape: float
@@ -96,13 +96,13 @@ class Gamma:
 
 @dataclass(frozen=True, slots=True)
 class Empirical:
-    """As measured: every one of the given durations, in seconds, is equally likely. Their order does not matter."""
+    """As measured: each of the given durations, in seconds, is equally likely. Their order does not matter."""
 
     seconds: tuple[float, ...]
     _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # There may be very many, and a distribution is looked up and drawn from at every request.
+        # There may be very many, and every request hashes and draws from its distributions.
         object.__setattr__(self, "seconds", tuple(sorted(self.seconds)))
         object.__setattr__(self, "_hash", hash(self.seconds))
 
@@ -116,7 +116,7 @@ class Empirical:
 
 @dataclass(frozen=True, slots=True)
 class Stalling:
-    """Mostly like `usual`; with the probability `share` a stall comes on top."""
+    """Distributed as `usual`, plus a stall with the probability `share`."""
 
     usual: Distribution
     share: float
@@ -145,7 +145,7 @@ def series(distribution: Distribution, count: int, draws: Draws) -> Sequence[flo
 
 @cache
 def _inverse() -> Callable[[float], float]:
-    # Loaded with the first draw: where latency is off there is none, and a server starts the sooner.
+    # Imported with the first draw: a server whose latency is off never needs it, and starts sooner.
     from statistics import NormalDist
 
     return NormalDist().inv_cdf

@@ -1,4 +1,4 @@
-"""Durations in words: `180ms`, `1.5s`, `.5s`, `2 min`."""
+"""The notation of durations: `180ms`, `1.5s`, `.5s`, `2 min`."""
 
 import re
 
@@ -8,7 +8,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(us|µs|ms|s|min)")
 
 
 def seconds_of(text: str) -> float | None:
-    """A duration in seconds; None where the text is none."""
+    """The duration that a text states, in seconds; None if it states none."""
     matched = _DURATION.fullmatch(text)
     if matched:
         return float(matched[1]) * UNITS[matched[2]]

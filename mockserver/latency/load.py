@@ -1,8 +1,8 @@
-"""The load model: an engine has so many slots, and whoever comes when they are taken waits, or is slowed, or both.
+"""The load model: an engine has a number of slots, and a request that finds them taken waits, or is slowed, or both.
 
-A request is planned when it arrives, against the plans of those that are still running, and what has been planned
-stays planned: requests are served in the order of their arrival, a newcomer is slowed by those before it, never they by
-the newcomer. All instants are in seconds on one clock of the caller's.
+A request is planned when it arrives, against the plans of those still running, and a plan never changes: requests are
+served in the order of their arrival, and a newcomer is slowed by those before it, never the other way round. All
+instants are in seconds on one clock of the caller's.
 """
 
 from bisect import bisect_right, insort
@@ -15,7 +15,7 @@ from mockserver.latency.profiles import Profile
 
 
 class Span(NamedTuple):
-    """When a planned request ends, when the engine takes it, and when its first token comes."""
+    """When a planned request ends, when the engine starts on it, and when its first token comes."""
 
     end: float
     start: float
@@ -23,7 +23,7 @@ class Span(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """What a newcomer finds: how many seconds it waits for a slot, and its place in the queue (0: a slot is free)."""
+    """How many seconds a newcomer waits for a slot, and its place in the queue (0: a slot is free)."""
 
     wait: float = 0.0
     position: int = 0
@@ -33,9 +33,9 @@ FREE = Turn()
 
 
 def turn(profile: Profile, running: Sequence[Span], now: float) -> Turn | None:
-    """The turn of a request that arrives now, or None where the engine is full and its queue too.
+    """The turn of a request that arrives now, or None if both the engine and its queue are full.
 
-    `running` are the spans of all earlier requests, in any order; those that have ended do not matter.
+    `running` are the spans of all earlier requests, in any order; those that have ended do not count.
     """
     if profile.slots is None:
         return FREE
@@ -50,7 +50,7 @@ def turn(profile: Profile, running: Sequence[Span], now: float) -> Turn | None:
 
 def loaded(pace: Pace, profile: Profile, running: Sequence[Span], now: float, wait: float) -> Pace:
     """The pace of a request that arrives now, waits, and then shares the engine: its queue is longer by the wait, and
-    its gaps are stretched while others are busy. Where latency is off it stays as it is."""
+    its gaps are stretched while others are busy. If latency is off it is unchanged."""
     if not pace.schedule:
         return pace
     first = pace.schedule[0] + wait
@@ -70,7 +70,7 @@ def span(pace: Pace, now: float) -> Span:
 
 
 class Engine:
-    """One engine's slots: who runs, who waits, and for how long; its methods are told what time it is."""
+    """The slots of one engine: which requests run, which wait, and for how long. Its methods take the current time."""
 
     def __init__(self) -> None:
         self._running: list[Span] = []
@@ -81,7 +81,7 @@ class Engine:
         return turn(profile, self._running, now)
 
     def take(self, pace: Pace, profile: Profile, now: float, turn: Turn) -> tuple[Pace, Span]:
-        """Take a request in at its turn: its loaded pace, and the span by which it can leave early."""
+        """Accept a request at its turn: its pace under load, and the span with which it can leave early."""
         made = loaded(pace, profile, self._running, now, turn.wait)
         taken = span(made, now)
         if profile.slots is not None and taken.end > now:
@@ -89,8 +89,8 @@ class Engine:
         return made, taken
 
     def leave(self, taken: Span) -> None:
-        """Give the slot of a request back before its time, as when its client has gone; the plans of those that wait
-        stay as they are."""
+        """Free the slot of a request before its time, as when its client has left; the plans of those that wait do not
+        change."""
         if taken in self._running:
             self._running.remove(taken)
 
@@ -105,7 +105,7 @@ class Engine:
 
 
 class _Stretch(NamedTuple):
-    """From an instant on (seconds after the first token), each second of work takes so many."""
+    """From an instant on (in seconds after the first token), each second of work takes so many seconds."""
 
     begins: float
     slowness: float

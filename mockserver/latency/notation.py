@@ -1,10 +1,10 @@
-"""Latency in words: durations, rates, distributions and whole profiles, as people write them.
+"""The notation of latencies: durations, rates, distributions and whole profiles, as users write them.
 
     180ms    1800 tok/s    lognormal(180ms, 0.35, max=2s)    slow, rate=50 tok/s, jitter=0.2    realistic, speed=10
     ttft=empirical(file=traces/ttft.csv, column=ttft, unit=ms)
 
-A profile is the name of a preset, or settings parted by commas, or a preset with settings that change it. A mistake
-raises `NotationError`, which names its column.
+A profile is the name of a preset, or settings separated by commas, or a preset followed by settings that change it. A
+mistake raises `NotationError`, which names its column.
 """
 
 import re
@@ -19,18 +19,18 @@ from mockserver.latency.presets import OFF, REALISTIC, presets
 from mockserver.latency.profiles import NOTHING, Profile
 from mockserver.latency.traces import NO_TRACES, Recording, TraceError, Tracing
 
-# With a greater sigma a lognormal distribution has no numbers any more that a clock could show.
+# With a greater sigma, a lognormal distribution has values that no clock could show.
 _WIDEST = 10
 FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
-# Tokens per second are meant, whatever a number is said to be: `50 tok/s`, `50 tokens/s`, `50/s`, `50 tps`, `50`.
+# All of these mean tokens per second: `50 tok/s`, `50 tokens/s`, `50/s`, `50 tps`, `50`.
 _RATE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(?:(?:t|tok|toks|token|tokens)?\s*/\s*s|tps)?")
 
 
 class NotationError(ValueError):
-    """A latency that cannot be read; the text names the column and what would have been valid."""
+    """A latency that cannot be read; the message names the column and what would have been valid."""
 
 
 class _Part(NamedTuple):
@@ -41,7 +41,7 @@ class _Part(NamedTuple):
     traces: Tracing
 
     def cut(self, start: int, end: int | None = None) -> "_Part":
-        """What lies between two places of the part, without the blanks around it."""
+        """The part between two positions, without the whitespace around it."""
         text = self.text[start:end]
         return _Part(text.strip(), self.column + start + len(text) - len(text.lstrip()), self.traces)
 
@@ -51,8 +51,8 @@ class _Part(NamedTuple):
 
 
 def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_TRACES) -> Profile:
-    """A profile from its text; `realistic` names the preset that goes by this word, `traces` gives what was recorded.
-    Raises NotationError."""
+    """Read a profile; `realistic` names the preset that this word stands for, `traces` gives recorded times. Raises
+    NotationError."""
     profile, given, whole = Profile(), set[str](), _Part(text, 1, traces)
     for number, part in enumerate(_split(whole)):
         key, equals, _ = part.text.partition("=")
@@ -75,11 +75,12 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
 
 
 def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES) -> str:
-    """A latency as settings keep it, from its text or a table of settings. Raises NotationError, which quotes it."""
+    """Read a latency, given as a text or a table of settings, into the text that settings keep. Raises NotationError,
+    which quotes it."""
     text = value if isinstance(value, str) else ", ".join(f"{key}={item}" for key, item in value.items())
     if text not in (OFF, REALISTIC):
         try:
-            # Whichever preset is realistic, what can be said is the same.
+            # The preset only stands in: which latencies are valid does not depend on it.
             read_profile(text, "fast", traces)
         except NotationError as error:
             raise NotationError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
@@ -88,12 +89,12 @@ def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES)
 
 @cache
 def preset_profile(name: str) -> Profile:
-    """The profile of the preset of that name; KeyError when there is none."""
+    """The profile of the preset of that name; KeyError if there is none."""
     return read_profile(presets()[name].latency)
 
 
 def read_distribution(text: str) -> Distribution:
-    """A distribution of durations from its text: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
+    """Read a distribution of durations: `180ms`, `normal(1s, 200ms)`. Raises NotationError."""
     return _distribution(_Part(text, 1, NO_TRACES).cut(0), _duration)
 
 
@@ -120,7 +121,7 @@ def _distribution(part: _Part, amount: Callable[[_Part], float]) -> Distribution
 
 
 class _Arguments:
-    """The arguments of a distribution: by place, then by name."""
+    """The arguments of a distribution: positional ones, then named ones."""
 
     def __init__(self, whole: _Part, parts: list[_Part], amount: Callable[[_Part], float]) -> None:
         self._whole = whole
@@ -136,7 +137,7 @@ class _Arguments:
             self._named[key.strip()] = part.cut(len(key) + 1)
 
     def take(self, name: str, read: Callable[[_Part], float], default: float | None = None) -> float:
-        """The next argument by place, or the one of that name."""
+        """The next positional argument, or the one of that name."""
         part = self._named.pop(name, None) or (self._placed.pop(0) if self._placed else None)
         if part is not None:
             return read(part)
@@ -145,11 +146,11 @@ class _Arguments:
         return default
 
     def amount(self, name: str, default: float | None = None) -> float:
-        """The next argument that is what the distribution is of: a duration, mostly."""
+        """The next argument of the kind that the distribution yields, mostly a duration."""
         return self.take(name, self._amount, default)
 
     def word(self, name: str) -> _Part | None:
-        """The argument of that name, which stands at no place, if it is there."""
+        """The argument of that name, if given; it is never positional."""
         return self._named.pop(name, None)
 
     def fault(self, what: str) -> NotationError:
@@ -157,12 +158,12 @@ class _Arguments:
         return self._whole.fault(f"{what} in {self._whole.text!r}")
 
     def amounts(self) -> list[float]:
-        """All arguments by place that are left."""
+        """All remaining positional arguments."""
         left, self._placed = self._placed, []
         return [self._amount(part) for part in left]
 
     def recorded(self, file: _Part) -> tuple[float, ...]:
-        """All that was recorded in a file."""
+        """The times that a file records."""
         column, unit = self.word("column"), self.word("unit")
         if unit is not None and unit.text not in UNITS:
             raise unit.fault(unknown("unit", unit.text, UNITS))
@@ -176,7 +177,7 @@ class _Arguments:
         return found
 
     def end(self) -> None:
-        """Complain of arguments that nobody took."""
+        """Raise NotationError for arguments that have not been taken."""
         for part in (*self._placed, *self._named.values()):
             raise part.fault(f"{part.text!r} is one argument too many")
 
@@ -297,7 +298,7 @@ def _speed(part: _Part) -> float:
 
 
 def _bound(part: _Part) -> int | None:
-    """A number of requests, or no bound at all."""
+    """A number of requests, or None for no bound."""
     if part.text == "unlimited":
         return None
     if not re.fullmatch(r"\d{1,9}", part.text):
@@ -334,7 +335,7 @@ def _positive(part: _Part) -> float:
 
 
 def _split(part: _Part) -> list[_Part]:
-    """The parts between the commas that stand outside of brackets."""
+    """The parts between commas outside of brackets."""
     parts, depth, start = [], 0, 0
     for index, character in enumerate(f"{part.text},"):
         depth += (character == "(") - (character == ")")

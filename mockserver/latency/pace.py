@@ -8,22 +8,22 @@ from mockserver.core.timeline import Pace
 from mockserver.latency.distributions import Distribution, Lognormal, Stalling, draw, series
 from mockserver.latency.profiles import ONE, Profile
 
-# What an engine that keeps nobody waiting states about itself: small, but no zero, since clients divide by it.
+# The times that an engine states if latency is off: small, but not zero, since clients divide by them.
 _INSTANT_QUEUE = 0.000_01
 _INSTANT_PREFILL = 0.000_05
 _INSTANT_STEP = 0.000_002
 
 
 def instant(steps: int) -> Pace:
-    """The pace with latency off: nothing waits, and the stated times are a few microseconds."""
+    """The pace if latency is off: nothing waits, and the stated times are a few microseconds."""
     return Pace(_INSTANT_QUEUE, _INSTANT_PREFILL, _INSTANT_STEP * steps)
 
 
 def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thinking: int = 0) -> Pace:
-    """The pace at which `steps` tokens come after a prompt of `prompt_tokens`; `key` decides what is random.
+    """The pace at which `steps` tokens follow a prompt of `prompt_tokens`; `key` determines what is random.
 
-    So many tokens of `thinking` come first and are not shown, unless the profile says when the first one is. Without a
-    profile, or with one that never waits, latency is off.
+    So many tokens of `thinking` are decoded first and not shown; they delay the first token, unless the profile states
+    its time (`ttft`). Without a profile, or with one that never waits, latency is off.
     """
     if profile is None:
         return instant(steps)
@@ -47,9 +47,9 @@ def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thin
 
 
 def delayed(pace: Pace, delays: Sequence[float | None], steps: int, *, apart: bool) -> Pace:
-    """The pace with so many seconds of silence before each step, or the engine's own gap where a delay is None.
+    """The pace with the given seconds of silence before each step, or the engine's own gap where a delay is None.
 
-    Where the steps do not leave `apart` all the silence comes before the first of them.
+    Unless the steps are sent `apart`, all the silence comes before the first of them.
     """
     if all(delay is None for delay in delays):
         return pace
@@ -85,7 +85,7 @@ def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
 
 
 def _chunked(schedule: tuple[float, ...], chunk: Distribution, draws: Draws) -> tuple[float, ...]:
-    """The steps in groups, each of which comes whole with its first step, so that a shorter answer is a prefix."""
+    """The steps in groups, each due as a whole with its first step, so that a shorter answer is a prefix."""
     if chunk == ONE:
         return schedule
     grouped: list[float] = []

@@ -12,9 +12,9 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _BARS = 30
 _ANSWERS = 512
 _STEPS = 4096
-# The picture shows all but the outermost of so many parts at either end.
+# The picture leaves out the outermost of so many parts at either end.
 _OUTERMOST = 200
-# For whom the first token is drawn: a prompt of a paragraph.
+# The prompt for which the time to the first token is drawn: a paragraph.
 PROMPT_TOKENS = 100
 
 
@@ -42,7 +42,7 @@ def _line(name: str, values: Sequence[float]) -> str:
 
 
 def _bars(ordered: Sequence[float]) -> str:
-    """A histogram of values in their order; empty bars are blank."""
+    """A histogram of sorted values; empty bars are blank."""
     least = max(ordered[0], ordered[-1] / 1e6, 1e-9)
     width = log(ordered[-1] / least) / _BARS
     counts = [0] * _BARS

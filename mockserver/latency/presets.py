@@ -1,4 +1,4 @@
-"""The latencies that have a name: those of any engine, and those that the installed dialects bring."""
+"""Latencies that have a name: those of any engine, and those of the installed dialects."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 from mockserver.core.dialects import Preset
 from mockserver.core.installed import load_dialects
 
-# What is said instead of a latency: nothing waits, or each dialect is as slow as its vendor.
+# Words that stand for a latency: nothing waits, or each dialect is as fast as its vendor.
 OFF = "off"
 REALISTIC = "realistic"
 
@@ -28,6 +28,6 @@ _ANY = {
 
 @cache
 def presets() -> Mapping[str, Preset]:
-    """Every preset by its name, the dialects' first; what goes for any engine keeps its name."""
+    """Every preset by its name, the dialects' first; a name of any engine's cannot be overridden."""
     theirs = {name: preset for dialect in load_dialects().values() for name, preset in dialect.presets.items()}
     return theirs | _ANY

@@ -11,15 +11,15 @@ ONE = Constant(1.0)
 class Profile(NamedTuple):
     """An engine's timing, in seconds.
 
-    `network` is added before the first byte, `queue` before the engine takes the request, `prefill` before the first
-    token, plus `prefill_per_token` for each token of the prompt; `ttft`, when given, says all of these at once. `gap`
-    lies between one token and the next, varied by `jitter` (the sigma of a lognormal factor around 1); with the
-    probability `stall_share` a gap is longer by a `stall`. `chunk` tokens (rounded, at least one) come together, and as
-    many gaps later the next ones. All times are divided by `speed`.
+    `network` passes before the first byte, `queue` before the engine starts on the request, `prefill` before the first
+    token, plus `prefill_per_token` for each token of the prompt; `ttft`, if given, replaces all of these. `gap` is the
+    inter-token latency, varied by `jitter` (the sigma of a lognormal factor around 1); with the probability
+    `stall_share` a gap is longer by a `stall`. `chunk` tokens (rounded, at least one) come together, the next ones as
+    many gaps later. All times are divided by `speed`.
 
-    Under load (see `load`): the engine serves `slots` requests at once, no end of them when None; `waiting` others may
-    queue, no end of them when None; gaps are `slowdown` times as long when all slots are busy; while another request
-    is in its prefill, decoding loses the share `interference` of the time.
+    Under load (see `load`) the engine serves `slots` requests at once and `waiting` others may queue, any number of
+    them if None; gaps are `slowdown` times as long when all slots are busy; while another request is in its prefill,
+    decoding loses the share `interference` of the time.
     """
 
     queue: Distribution = NOTHING

@@ -1,15 +1,15 @@
-"""Recorded traces: times that were measured, as files hold them.
+"""Recorded traces: files of measured times.
 
-The name's ending says what a file is:
+The extension of its name tells the format of a file:
 
     .csv              a row of names, then values; `column` is the name of theirs
-    .jsonl, .ndjson   a JSON value to a line; in objects `column` leads to it, as `timing.ttft` does, and of a list
+    .jsonl, .ndjson   a JSON value per line; in objects `column` leads to it, as `timing.ttft` does, and of a list
                       each item counts
-    any other         a value to a line; what begins with # is a remark
+    any other         a value per line; lines that begin with # are comments
 
-A value is a duration with its unit (`180ms`) or a plain number, in seconds unless another `unit` is said. Where there
-is none (an empty cell, null, a key that is missing), nothing was measured. A mistake raises `TraceError`, which names
-the file and the line. Nothing here opens files: whoever reads settings hands in what is in them.
+A value is a duration with its unit (`180ms`) or a plain number, in seconds unless another `unit` is given. A missing
+value (an empty cell, null, an absent key) means that nothing was measured. A mistake raises `TraceError`, which names
+the file and the line. Nothing here opens files: the readers of settings pass in their contents.
 """
 
 import json
@@ -23,17 +23,17 @@ from mockserver.core.naming import unknown
 from mockserver.latency.durations import UNITS, seconds_of
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?")
-# Nobody has waited longer than this for an answer, in seconds.
+# No measured time is longer than this, in seconds.
 _LONGEST = 1_000_000_000
 _MOST_VALUES = 100_000
 
 
 class TraceError(ValueError):
-    """A trace that cannot be had; the text names the file, and the line where one is to blame."""
+    """A trace that cannot be read; the message names the file, and the line if one is to blame."""
 
 
 class Recording(NamedTuple):
-    """Which times are meant: those in a file, by the name that it is given; or those in one column of it."""
+    """The times in a file, by the name that it is given, or those in one column of it."""
 
     file: str
     column: str | None = None
@@ -46,15 +46,15 @@ Tracing = Callable[[Recording], tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traces:
-    """The recordings that have been read, in seconds; there are no others to be had.
+    """The recordings that have been read, in seconds; no others are available.
 
-    No two are equal, even with the same times, so that what is made of one may be remembered by it.
+    Instances are compared by identity, even if they hold the same times, so that caches can use them as keys.
     """
 
     known: Mapping[Recording, tuple[float, ...]] = field(default_factory=dict)
 
     def __call__(self, recording: Recording) -> tuple[float, ...]:
-        """The times of a recording. Raises TraceError when it was not read."""
+        """The times of a recording. Raises TraceError if it has not been read."""
         found = self.known.get(recording)
         if found is None:
             raise TraceError(
@@ -65,7 +65,7 @@ class Traces:
         return found
 
     def over(self, older: "Traces") -> "Traces":
-        """These, and of older ones those that are not among them."""
+        """These recordings, and those of older ones that are not among them."""
         if not self.known:
             return older
         return self if older.known.keys() <= self.known.keys() else Traces({**older.known, **self.known})
@@ -91,7 +91,7 @@ def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
     return tuple(values)
 
 
-# What there is to read: values as they stand there, each with its line.
+# The values of a file before they are read, each with its line.
 _Cells = Iterator[tuple[int, object]]
 
 
@@ -104,7 +104,7 @@ def _plain_lines(recording: Recording, text: str) -> _Cells:
 
 
 def _table_cells(recording: Recording, text: str) -> _Cells:
-    # Imported with the first recording that is a table: most servers have none.
+    # Imported with the first recording that is a table; most servers have none.
     import csv
 
     rows = csv.reader(text.splitlines(keepends=True), strict=True)

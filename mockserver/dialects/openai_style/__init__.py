@@ -1,1 +1,1 @@
-"""What the dialects share, since all of them descend from one API: functions, none of which knows a vendor."""
+"""What the dialects share, all of which descend from OpenAI's API: functions, none of which knows a vendor."""

@@ -1,4 +1,4 @@
-"""Replies of one body, and what stands in most of them."""
+"""Replies that are one body, and the members that most of them have."""
 
 from email.utils import formatdate
 from functools import lru_cache

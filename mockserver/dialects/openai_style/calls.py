@@ -15,8 +15,8 @@ def call_frames(
 ) -> Iterator[Frames]:
     """The fragments of all calls of a choice, after its thoughts and its text.
 
-    `begin` writes the event that opens the call in a place of the choice, `go_on` what stands around each piece of
-    its arguments, and `written` has these pieces as they stand there.
+    `begin` writes the event that opens the call at a place of the choice, `go_on` gives the template of the events with
+    its arguments, and `written` encodes each piece of these.
     """
     step = len(choice.thoughts) + len(choice.texts)
     for place, call in enumerate(choice.calls):

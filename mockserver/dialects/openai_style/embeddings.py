@@ -1,4 +1,4 @@
-"""Embeddings as the one shape has them: texts or token ids in, a row of numbers for each of them out."""
+"""Embeddings in OpenAI's format: texts or token ids in, a vector for each of them out."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class EmbeddingForm(NamedTuple):
-    """What embeddings are wanted: those of a `space`, which several models may share, of `size` dimensions.
+    """Which embeddings are wanted: those of a `space`, which several models may share, of `size` dimensions.
 
-    So many `dimensions` of them are told, None for all, as numbers or in base64.
+    The answer has the first `dimensions` of them (None for all), as numbers or in base64.
     """
 
     space: str
@@ -31,23 +31,23 @@ class EmbeddingForm(NamedTuple):
 def embedding_request(
     model: str, texts: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]], context: int, form: EmbeddingForm
 ) -> GenerationRequest:
-    """What asks for embeddings, as a request to a model that says nothing."""
+    """A request for embeddings: to a model that only reads."""
     return GenerationRequest(model, text_prompts(texts), limits=Limits(context=context), n=0, wishes=form)
 
 
 def read_usage(generation: Generation) -> dict[str, int]:
-    """The usage of what is read, and not answered in words."""
+    """The usage of a request to a model that only reads."""
     count = generation.usage.prompt_tokens
     return {"prompt_tokens": count, "total_tokens": count}
 
 
 def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
-    """An embedding for each text, as JSON: its numbers, or in base64 these in single precision, the lowest byte first.
+    """An embedding for each text, as JSON: its numbers, or base64 of them in single precision, little-endian.
 
-    No seed changes them: what one server has put into an index, another one finds there. Each is written for itself:
-    to write a thousand at once would hold up every thread.
+    They depend on no seed, so that what one server has put into an index is found by another. They are encoded one by
+    one: to encode a thousand at once would block every thread.
     """
-    # Most servers are never asked for one.
+    # Imported on first use: most servers never embed anything.
     from mockserver.generation.embeddings import embed, shortened
 
     form: Any = generation.request.wishes
@@ -59,7 +59,7 @@ def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
 
 
 def _text(prompt: Prompt) -> str:
-    """What is embedded of a prompt: tokens of another vocabulary than ours stand there as their numbers."""
+    """The text to embed of a prompt: tokens of a vocabulary other than ours are represented by their ids."""
     strange = [token for token in prompt.ids if not 0 <= token < tokens.VOCABULARY_SIZE]
     return " ".join([prompt.text, *map(str, strange)])
 

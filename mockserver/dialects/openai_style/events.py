@@ -1,4 +1,4 @@
-"""Streams of server-sent events: an event per token, around the one text that changes."""
+"""Streams of server-sent events: one event per token, alike but for the token's text."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import merge
@@ -16,18 +16,18 @@ DONE = b"data: [DONE]\n\n"
 
 
 class Template(NamedTuple):
-    """A chunk of a stream around the one text that changes from token to token."""
+    """A chunk of a stream, without the one text that changes from token to token: what comes before and after it."""
 
     before: bytes
     after: bytes
 
 
-# Longer texts come from stubs, and hardly ever again.
+# Longer texts come from stubs, and rarely twice.
 _LONGEST_TOKEN = 64
 
 
 class JsonTexts(dict[str, bytes]):
-    """Texts as JSON strings, those of tokens written once each; begins anew when it is full, since a prompt may hold
+    """A cache of texts as JSON strings, mostly those of tokens; it is emptied when it is full, since a prompt may hold
     any text."""
 
     def __init__(self, write: Callable[[str], bytes]) -> None:
@@ -44,7 +44,7 @@ class JsonTexts(dict[str, bytes]):
 
 
 json_texts = JsonTexts(orjson.dumps)
-# Stands for the text in the chunk that a template is made of: a byte that no UTF-8 text has.
+# Marks the place of the text in the chunk that a template is made of: a byte that no UTF-8 text has.
 _SLOT = b"\xff"
 SLOT: Any = orjson.Fragment(_SLOT)
 
@@ -55,7 +55,7 @@ def event(value: object) -> bytes:
 
 
 def template(make: Mapping[str, Any]) -> Template:
-    """The template of an event in which the value SLOT stands for the text."""
+    """The template of an event in which SLOT marks the place of the text."""
     before, _, after = event(make).partition(_SLOT)
     return Template(before, after)
 
@@ -79,9 +79,9 @@ def choice_frames(
 def token_frames(
     texts: Sequence[str], around: Template, step: int = 0, written: Mapping[str, bytes] = json_texts
 ) -> Iterator[Frames]:
-    """One event per token; the first leaves with a decoding step, the others with those after it.
+    """One event per token; the first is sent after the given decoding step, the others after the following ones.
 
-    `written` has the texts as they stand in the events: as JSON strings, unless the vendor writes these in its own way.
+    `written` encodes the texts for the events: as JSON strings, unless the vendor has a way of its own.
     """
     write = written.__getitem__
     for start in range(0, len(texts), RUN_LENGTH):
@@ -91,14 +91,14 @@ def token_frames(
 
 
 def at_step(step: int, events: Sequence[bytes]) -> Frames:
-    """Events that carry no token and leave with a decoding step."""
+    """Events that carry no token, sent after a decoding step."""
     return Frames(tuple(events), (step,) * len(events), (0,) * len(events))
 
 
 def weave(choices: Sequence[Iterable[Frames]], most: int = RUN_LENGTH) -> Iterator[Frames]:
-    """The frames of several choices as one stream: step after step, within a step choice after choice.
+    """The frames of several choices as one stream: step by step, and within a step choice by choice.
 
-    Runs have `most` frames, which is less where each of them takes long to write.
+    Runs have at most `most` frames: fewer than usual if each of them takes long to write.
     """
     if len(choices) == 1:
         yield from choices[0]

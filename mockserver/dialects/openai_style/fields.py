@@ -1,4 +1,4 @@
-"""The fields of requests and their credentials, as every API that descends from the one shape has them."""
+"""The fields and credentials of requests in OpenAI's format, as all APIs that descend from it have them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from mockserver.generation.readings import token_count
 
 
 def json_object(body: bytes) -> dict[str, Any] | Rejection:
-    """The body as a JSON object, or why it is none; what nests absurdly deep counts as no JSON."""
+    """The body as a JSON object, or why it is none; what nests absurdly deep counts as malformed."""
     try:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -27,7 +27,7 @@ def json_object(body: bytes) -> dict[str, Any] | Rejection:
 
 
 def bearer(call: Call) -> str | None:
-    """The key of an `Authorization: Bearer` header, None when there is none."""
+    """The key of an `Authorization: Bearer` header, None if there is none."""
     scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
     return key.strip() or None if scheme.lower() == "bearer" else None
 
@@ -40,12 +40,12 @@ def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
 
 
 def whole(value: float | None) -> int | None:
-    """A whole number as such: to JSON Schema 3.0 is an integer too."""
+    """An integer as an int: JSON Schema accepts 3.0 as one too."""
     return None if value is None else int(value)
 
 
 def token_biases(value: Mapping[str, float] | None) -> tuple[tuple[int, float], ...]:
-    """A `logit_bias` field as (token, bias); a key that is no token's id says nothing."""
+    """A `logit_bias` field as (token, bias); keys that are no token's id are ignored."""
     return tuple((int(key), float(bias)) for key, bias in (value or {}).items() if _is_token(key))
 
 

@@ -1,4 +1,4 @@
-"""Log-probabilities in the two shapes that completions and chats have for them."""
+"""Log-probabilities in the two formats of completions and of chats."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -7,7 +7,7 @@ from typing import Any
 from mockserver.core.generation import Choice, Position
 from mockserver.generation import tokens
 
-# How many ranks a chat looks for a token in, and the log-probability that it states of one which is in none of them.
+# Chats state the log-probabilities of tokens in so many first ranks, and this one for all others.
 _RANKS = 20
 _UNLIKELY = -9999.0
 
@@ -15,7 +15,7 @@ _UNLIKELY = -9999.0
 def legacy_logprobs(
     texts: Sequence[str], positions: Sequence[Position], offset: int, *, with_top: bool = True
 ) -> dict[str, Any]:
-    """Log-probabilities as completions have them: four lists side by side; offsets count characters from `offset`."""
+    """Log-probabilities as completions have them: four parallel lists; offsets count characters from `offset`."""
     rows: dict[str, Any] = {
         "text_offset": list(accumulate(map(len, texts), initial=offset))[: len(texts)],
         "token_logprobs": [position.logprob for position in positions],
@@ -30,7 +30,7 @@ def legacy_logprobs(
 
 
 def chat_logprobs(choice: Choice, start: int = 0, stop: int | None = None) -> list[dict[str, Any]]:
-    """Log-probabilities as chats have them: one object per token of a stretch, with its bytes and rivals."""
+    """Log-probabilities as chats have them: one object per token, with its bytes and its alternatives."""
     kept = slice(start, stop)
     return [
         {**_chat_logprob(token, text, _stated(position)), "top_logprobs": [_chat_logprob(*row) for row in position.top]}

@@ -1,4 +1,4 @@
-"""Conversations: the messages of a chat as one prompt."""
+"""Conversations: the messages of a chat become one prompt."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -9,15 +9,15 @@ from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import fingerprint
 from mockserver.generation.readings import token_count
 
-# What a chat template adds to each message, and to open the answer, in tokens.
+# The tokens that a chat template adds to each message, and in front of the answer.
 _MESSAGE_OVERHEAD = 4
 _ANSWER_OVERHEAD = 3
 
 
 def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
-    """A conversation as a prompt. Its topic is the last user message, else the last message at all.
+    """A conversation as a prompt. Its topic is the last user message, or without one the last message.
 
-    The `tools` on offer count the tokens of their JSON.
+    The `tools` on offer count as many tokens as their JSON has.
     """
     history = list(_history(messages))
     texts = [_text_of(sent, message.text) for sent, message in zip(messages, history, strict=True)]
@@ -31,12 +31,12 @@ def chat_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
 
 
 def with_images(prompt: Prompt, messages: Sequence[Mapping[str, Any]], tokens_each: int) -> Prompt:
-    """The prompt of a conversation with its images: each counts its tokens and, by its address, changes the answer."""
+    """The prompt of a conversation with its images, each of which counts tokens and, by its URL, changes the answer."""
     return with_media(prompt, [("image", url, tokens_each) for url in image_urls(messages)])
 
 
 def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:
-    """The same with whatever can be seen and heard in it: its kind, its address, and how many tokens it counts."""
+    """The same with media of any kind: for each its kind, its URL, and how many tokens it counts."""
     if not media:
         return prompt
     seen = "\n".join(f"{kind}: {fingerprint(url.encode())}" for kind, url, _ in media)
@@ -45,23 +45,23 @@ def with_media(prompt: Prompt, media: Sequence[tuple[str, str, int]]) -> Prompt:
 
 
 def parts(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The parts of a message; one of plain text has none."""
+    """The content parts of a message; plain text has none."""
     content = message.get("content")
     return content if isinstance(content, list) else ()
 
 
 def image_urls(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The addresses of all images, in their order."""
+    """The URLs of all images, in order."""
     return [url for message in messages for part in parts(message) if (url := image_of(part)) is not None]
 
 
 def image_of(part: Mapping[str, Any]) -> str | None:
-    """The address of the image that a part shows, None where it shows none."""
+    """The URL of the image that a part shows, None if it shows none."""
     return str(part["image_url"]["url"]) if part.get("type") == "image_url" else None
 
 
 def _history(messages: Sequence[Mapping[str, Any]]) -> Iterator[Message]:
-    """The conversation in neutral words; a tool's result names the tool by the call that it answers."""
+    """The conversation in neutral form; a tool's result names its tool, found by the call that it answers."""
     names: dict[str, str] = {}
     for message in messages:
         calls = called(message)
@@ -82,7 +82,7 @@ def called(message: Mapping[str, Any]) -> Sequence[tuple[str, str]]:
 
 
 def _call_rows(message: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
-    """The calls of a message with their ids: what is called, and with what. Most messages make none."""
+    """The calls of a message with their ids: names and arguments. Most messages have none."""
     found, older = message.get("tool_calls"), message.get("function_call")
     if not found and older is None:
         return ()
@@ -98,7 +98,7 @@ def _call_text(call: Mapping[str, Any]) -> str:
 
 
 def _content_text(content: object) -> str:
-    """What a message says in words: its text, or the texts of its parts."""
+    """The text of a message's content, or the texts of its parts."""
     if isinstance(content, list):
         return "".join(filter(None, map(_part_text, content)))
     return content if isinstance(content, str) else ""
@@ -110,9 +110,9 @@ def _part_text(part: Any) -> str | None:
 
 
 def _text_of(message: Mapping[str, Any], words: str) -> str:
-    """All that a message says: its words, the tools and functions it calls, its refusal.
+    """Everything that a message says: its text, the tools and functions that it calls, its refusal.
 
-    The ids of calls are nothing that a model reads, and the order of their keys is not either.
+    Neither the ids of calls nor the order of their keys is part of it: the model does not read these.
     """
     calls = "".join([f"{call.get('name')}({_call_text(call)})" for _, call in _call_rows(message)])
     refusal = message.get("refusal")
