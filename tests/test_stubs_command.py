@@ -52,7 +52,7 @@ ASKED: list[tuple[str, str, Any]] = [
     ("POST", "/ovms/v3/embeddings", {"model": "bge-large", "input": [[3, 4], [5]], "encoding_format": "base64"}),
     ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "Why?", "documents": ["Because.", "Who knows"]}),
     ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "How?", "documents": ["Because.", "Who knows"]}),
-    ("POST", "/yandex/v1/embeddings", {"model": "emb://f/text-search-doc/latest", "input": ["The tides", "x"]}),
+    ("POST", "/yandex/v1/embeddings", {"model": "emb://f/text-search-doc/latest", "input": ["The tides"]}),
     ("GET", "/cerebras/v1/models", None),
 ]
 

@@ -69,7 +69,7 @@ class Contract:
         return Draft202012Validator(self._document()).is_valid
 
     def violations(self, value: object) -> tuple[Violation, ...]:
-        """The violations of the contract, some hundred at most, in the order of the fields; empty if the value conforms."""
+        """The violations of the contract, a hundred at most in the order of the fields; empty if the value conforms."""
         if self.accepts(value):
             return ()
         errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)

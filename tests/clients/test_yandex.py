@@ -7,6 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import httpx
@@ -485,15 +486,17 @@ def test_the_studio_embeds_documents_and_questions_into_one_space(studio: AIStud
     assert near.usage.prompt_tokens > 3
 
 
-def test_openai_embeds_texts_as_floats_and_is_told_that_base64_will_not_do(documented: OpenAI) -> None:
-    made = documented.embeddings.create(
-        model=f"emb://{FOLDER}/text-embeddings-v2-doc/latest",
-        input=["Harbour", "Harbour", "Boat"],
-        encoding_format="float",
-        dimensions=512,
+def test_openai_embeds_a_text_as_floats_and_is_told_that_neither_base64_nor_several_will_do(
+    documented: OpenAI,
+) -> None:
+    embed = partial(documented.embeddings.create, model=f"emb://{FOLDER}/text-embeddings-v2-doc/latest")
+    first, again, other = (
+        embed(input=text, encoding_format="float", dimensions=512).data[0].embedding
+        for text in ("Harbour", ["Harbour"], "Boat")
     )
-    first, again, other = (row.embedding for row in made.data)
     assert len(first) == 512
     assert first == again != other
     with pytest.raises(openai.BadRequestError, match="encoding_format"):
-        documented.embeddings.create(model=f"emb://{FOLDER}/text-search-doc/latest", input="Harbour")
+        embed(input="Harbour")
+    with pytest.raises(openai.BadRequestError, match="Array input must contain exactly one string"):
+        embed(input=["Harbour", "Boat"], encoding_format="float")

@@ -28,10 +28,14 @@ def rows(dialect: str, texts: object, **more: Any) -> list[list[float]]:
 
 
 @every_embedder
-def test_each_text_has_its_embedding_in_order(dialect: str) -> None:
-    one, other = rows(dialect, ["Tides", "Cats"])
-    assert (one, other) == (*rows(dialect, "Tides"), *rows(dialect, "Cats"))
-    assert [row["index"] for row in embed(dialect, ["Tides", "Cats"]).json()["data"]] == [0, 1]
+def test_a_list_of_one_text_is_that_text(dialect: str) -> None:
+    assert rows(dialect, ["Tides"]) == rows(dialect, "Tides") != rows(dialect, "Cats")
+
+
+def test_each_text_has_its_embedding_in_order() -> None:
+    one, other = rows("ovms", ["Tides", "Cats"])
+    assert (one, other) == (*rows("ovms", "Tides"), *rows("ovms", "Cats"))
+    assert [row["index"] for row in embed("ovms", ["Tides", "Cats"]).json()["data"]] == [0, 1]
 
 
 @every_embedder
@@ -40,8 +44,8 @@ def test_embeddings_do_not_depend_on_the_seed(dialect: str) -> None:
 
 
 @every_embedder
-def test_the_texts_alone_are_billed(dialect: str) -> None:
-    usage = embed(dialect, ["Tides", "Cats and dogs"]).json()["usage"]
+def test_the_text_alone_is_billed(dialect: str) -> None:
+    usage = embed(dialect, ["Cats and dogs"]).json()["usage"]
     assert usage["prompt_tokens"] == usage["total_tokens"] > 2
 
 
@@ -80,14 +84,28 @@ def test_yandex_second_models_have_dimensions_to_choose_from(dimensions: dict[st
         ({"model": "gpt://folder/yandexgpt/latest"}, "invalid model_uri"),
         ({"encoding_format": "base64"}, "'encoding_format' must be one of 'float'"),
         ({"dimensions": 512}, "'dimensions' must be one of 256"),
-        ({"input": "word " * 3000}, "number of input tokens must be no more than 2048, got 3001"),
-        ({"input": None}, "'input' is not valid"),
+        ({"input": None}, "'input' is required"),
+        ({"input": ""}, "'input' must not be empty"),
+        ({"input": [""]}, "'input' must not be empty"),
+        ({"input": ["Tides", "Cats"]}, "Array input must contain exactly one string"),
+        ({"input": []}, "Array input must contain exactly one string"),
+        ({"input": [7, 8]}, "Failed to parse request JSON"),
+        ({"input": [[7, 8]]}, "Failed to parse request JSON"),
     ],
 )
-def test_yandex_refuses_in_its_own_words(more: dict[str, object], message: str) -> None:
-    refused = ask("yandex", {"model": EMBEDDERS["yandex"], "input": "Tides", **more}, path="/v1/embeddings")
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_yandex_refuses_in_its_own_words(more: dict[str, object], message: str, edition: Edition) -> None:
+    body = {"model": EMBEDDERS["yandex"], "input": "Tides", **more}
+    refused = ask("yandex", body, path="/v1/embeddings", edition=edition)
     assert refused.status == 400
-    assert refused.json()["error"]["message"].startswith(message)
+    assert refused.json() == {"error": {"message": message, "type": "invalid_request_error"}}
+
+
+def test_yandex_refuses_a_long_text_in_its_session() -> None:
+    body = {"model": EMBEDDERS["yandex"], "input": "word " * 3000}
+    message = ask("yandex", body, path="/v1/embeddings").json()["error"]["message"]
+    assert message.startswith("Error in session internal_id=")
+    assert message.endswith("&folder_id=folder: number of input tokens must be no more than 2048, got 3001")
 
 
 # --- OpenVINO Model Server ---------------------------------------------------------------------------------------

@@ -775,4 +775,4 @@ def test_deeply_nested_schemas_are_refused_and_deep_enough_ones_taken() -> None:
 
     assert chat(response_format=nested(60)).status == 200
     for depth in (120, 400, 900):
-        assert message_of(chat(response_format=nested(depth))) == "The request body is not valid JSON"
+        assert message_of(chat(response_format=nested(depth))) == "Failed to parse request JSON"

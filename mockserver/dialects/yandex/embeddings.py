@@ -1,4 +1,6 @@
-"""`POST /v1/embeddings` (vendor note A1: the recorded answer, and what the page says of its fields)."""
+"""`POST /v1/embeddings` (vendor note A1: the recorded answer, and what the page says of its fields).
+
+A request embeds one text: "embeddings for single strings"."""
 
 from functools import reduce
 from typing import Any
@@ -15,6 +17,7 @@ from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered
 from mockserver.dialects.yandex.schemas import CONTRACT
+from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import parse_uri
 
 _REQUEST = by_edition(CONTRACT, "EmbeddingRequest")
@@ -32,12 +35,26 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     if isinstance(body, Rejection):
         return body
     contract = _REQUEST[site.edition]
-    if not contract.accepts(body):
-        return explain(contract.violations(body), _FIELDS)
-    return _request({name: value for name, value in body.items() if value is not None}, site)
+    if contract.accepts(body):
+        return _request({name: value for name, value in body.items() if value is not None}, call, site)
+    told = explain(contract.violations(body), _FIELDS)
+    return _input_fault(body.get("input")) if told.param == "input" else told
 
 
-def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
+def _input_fault(given: object) -> Rejection:
+    """Why this is nothing to embed, in the recorded words where there are any."""
+    texts = given if isinstance(given, list) else [given]
+    if given is None:
+        return fault("input", "is required")
+    if not all(isinstance(text, str) for text in texts):
+        # So token ids were refused, which OpenAI's clients send for long texts.
+        return Rejection(FailureKind.MALFORMED_JSON, param="input")
+    if len(texts) != 1:
+        return Rejection(FailureKind.INVALID_REQUEST, "Array input must contain exactly one string", "input")
+    return fault("input", "must not be empty")
+
+
+def _request(body: dict[str, Any], call: Call, site: Site) -> GenerationRequest | Rejection:
     if "://" not in body["model"]:
         return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
     uri = parse_uri(body["model"])
@@ -51,11 +68,10 @@ def _request(body: dict[str, Any], site: Site) -> GenerationRequest | Rejection:
     if dimensions not in sizes:
         return fault("dimensions", f"must be one of {', '.join(map(str, sizes))}")
     request = embedding_request(str(uri), body["input"], EMBEDDING_CONTEXT, EmbeddingForm(space, sizes[-1], dimensions))
-    longest = max(prompt.token_count for prompt in request.prompts)
-    if longest <= EMBEDDING_CONTEXT:
+    if request.prompt_tokens <= EMBEDDING_CONTEXT:
         return request
-    message = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {longest}"
-    return Rejection(FailureKind.CONTEXT_LENGTH, message)
+    message = f"number of input tokens must be no more than {EMBEDDING_CONTEXT}, got {request.prompt_tokens}"
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
 
 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:

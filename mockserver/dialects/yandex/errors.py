@@ -18,8 +18,9 @@ class _Row(NamedTuple):
 
 
 _ROWS: dict[FailureKind, _Row] = {
-    FailureKind.MALFORMED_JSON: _Row(400, "invalid_request_error", "The request body is not valid JSON"),
-    FailureKind.NOT_AN_OBJECT: _Row(400, "invalid_request_error", "The request body must be a JSON object"),
+    # Recorded of an `input` in another form than the service knows.
+    FailureKind.MALFORMED_JSON: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
+    FailureKind.NOT_AN_OBJECT: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
     FailureKind.INVALID_REQUEST: _Row(400, "invalid_request_error", "The request is not valid"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _Row(415, "invalid_request_error", "The content type is not supported"),
     FailureKind.BODY_TOO_LARGE: _Row(413, "invalid_request_error", "The request body is too large"),

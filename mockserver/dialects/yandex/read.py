@@ -4,16 +4,15 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling
-from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import json_object, token_biases
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
-from mockserver.dialects.yandex.headers import request_id
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
 from mockserver.dialects.yandex.models import context_window, is_offered
 from mockserver.dialects.yandex.schemas import REQUEST, request_fields
+from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.tools import Body, read_tools
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
@@ -28,7 +27,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         return uri
     wrong = messages_fault(body["messages"])
     if wrong is not None:
-        return _in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
     offer = _conflict(body) or read_tools(body, parallel=_is_parallel(body, uri))
     if isinstance(offer, Rejection):
         return offer
@@ -37,7 +36,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     if count <= limit:
         return request
     message = f"number of input tokens must be no more than {limit}, got {count}"
-    return _in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
 
 
 def _checked_body(call: Call, site: Site) -> Body | Rejection:
@@ -70,15 +69,6 @@ def _conflict(body: Body) -> Rejection | None:
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
     return history_fault(body["messages"]) or format_fault(body.get("response_format"))
-
-
-def _in_session(kind: FailureKind, message: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
-    """A refusal by the model's own server, which says whose session it was."""
-    words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
-    request = request_id(site)
-    client = call.headers.get("x-client-request-id") or request
-    session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
-    return Rejection(kind, f"Error in session {session}: {message}")
 
 
 def _request(body: Body, uri: ModelUri, offer: Offer) -> GenerationRequest:

@@ -42,7 +42,7 @@ EMBEDDINGS = Operation(
     read=_embeddings.read,
     write=_embeddings.write,
     speaks=False,
-    summary="Embed texts",
+    summary="Embed a text",
 )
 LIST_MODELS = Operation(
     "models", "GET", ("/v1/models",), Schemas(response="ModelList"), answer=list_models, summary="The models on offer"
