@@ -388,6 +388,37 @@ def test_null_is_as_good_as_nothing_where_openais_client_may_send_it() -> None:
     assert said(**nothing) == said()
 
 
+@EACH_EDITION
+@MODELS
+@pytest.mark.parametrize("legacy", [False, True])
+def test_the_parameters_of_the_vendors_own_example_name_types_as_python_does(
+    legacy: bool, model: str, edition: Edition
+) -> None:
+    properties = {
+        "a": {"type": "int", "description": "First number"},
+        "b": {"type": "list", "items": {"type": "float"}},
+        "type": {"type": "str", "enum": ["int"]},
+    }
+    function = {
+        "name": "calculator",
+        "parameters": {"type": "dict", "properties": properties, "required": [*properties]},
+    }
+    offer = {"functions": [function]} if legacy else {"tools": [{"type": "function", "function": function}]}
+    choice = {"function_call": {"name": "calculator"}} if legacy else {"tool_choice": "required"}
+    message = chat(model, edition=edition, **offer, **choice).json()["choices"][0]["message"]
+    call = message["function_call"] if legacy else message["tool_calls"][0]["function"]
+    arguments = json.loads(call["arguments"])
+    assert [type(arguments[name]) for name in properties] == [int, list, str]
+    assert arguments["type"] == "int"
+
+
+def test_a_type_that_nobody_knows_is_no_schema() -> None:
+    tool = {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "natural"}}}}
+    refused = ask("yandex", {"model": D1, "messages": [USER], "tools": [{"type": "function", "function": tool}]})
+    assert refused.status == 400
+    assert message_of(refused).startswith("'tools[0].function.parameters' is no schema")
+
+
 def test_the_vendors_own_sdk_may_describe_a_tool_with_null() -> None:
     tool = {"type": "function", "function": {"name": "f", "description": None, "parameters": {}, "strict": None}}
     assert requested(tools=[tool]).tools == (Tool("f", parameters={}),)

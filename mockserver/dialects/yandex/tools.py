@@ -19,6 +19,15 @@ class _Choice(NamedTuple):
 
 
 _MODES = {"none": _Choice("none"), "auto": _Choice("auto"), "required": _Choice("required")}
+# The vendor's own example of function calling has parameters `{"type": "int"}`, which JSON Schema does not know.
+_ABBREVIATED = {
+    "int": "integer",
+    "float": "number",
+    "str": "string",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+}
 
 
 def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
@@ -46,7 +55,7 @@ def _tools_fault(body: Body) -> Rejection | None:
 
 def _parameters_fault(field: str, item: Body) -> Rejection | None:
     """Parameters have to be a schema of an object that can be satisfied."""
-    reason = parameters_fault(item)
+    reason = parameters_fault(_spelled_out(item))
     return fault(f"{field}.parameters", reason) if reason else None
 
 
@@ -76,7 +85,7 @@ def _tools(body: Body) -> tuple[Tool, ...]:
     """The tools that may be called; `functions` count where there are no `tools`."""
     if body.get("tools"):
         return tuple(map(_tool, body["tools"]))
-    return tuple(map(function_tool, body.get("functions", ())))
+    return tuple(map(_function, body.get("functions", ())))
 
 
 def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Rejection:
@@ -95,9 +104,28 @@ def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolCh
     return ToolChoice(mode if allowed else "none", tuple(name for _, name in named or ()), parallel, legacy)
 
 
+def _function(item: Body) -> Tool:
+    return function_tool(_spelled_out(item))
+
+
+def _spelled_out(item: Body) -> Body:
+    """A function whose parameters name their types as JSON Schema does."""
+    return {**item, "parameters": _with_known_types(item["parameters"])} if item.get("parameters") else item
+
+
+def _with_known_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_with_known_types(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    told = {name: _with_known_types(value) for name, value in schema.items()}
+    named = told.get("type")
+    return told | {"type": _ABBREVIATED[named]} if isinstance(named, str) and named in _ABBREVIATED else told
+
+
 def _tool(item: Body) -> Tool:
     if item["type"] == "function":
-        return function_tool(item["function"])
+        return _function(item["function"])
     custom = item["custom"]
     form = _grammar(custom)
     constraint = Constraint("regex", form["definition"]) if form else None
