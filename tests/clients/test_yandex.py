@@ -375,6 +375,33 @@ def test_the_asynchronous_client_gets_the_same_words_at_any_concurrency(server: 
     assert asyncio.run(ask()) == ([whole] * 4, whole)
 
 
+def test_thoughts_are_beside_the_content_today_alone(server: Server) -> None:
+    model = f"gpt://{FOLDER}/gpt-oss-120b/latest"
+    documented, observed = (connected(server, edition) for edition in ("documented", "observed"))
+    message = observed.chat.completions.create(model=model, messages=MESSAGES).choices[0].message
+    chunks = told(observed, model)
+    thoughts = [(choice.delta.model_extra or {}).get("reasoning_content") for it in chunks for choice in it.choices]
+    assert message.model_extra == {"reasoning_content": "".join(filter(None, thoughts))} != {"reasoning_content": ""}
+    assert (message.content, text_of(chunks)) == (said(documented, model),) * 2
+    assert not documented.chat.completions.create(model=model, messages=MESSAGES).choices[0].message.model_extra
+
+
+def test_a_call_of_alice_comes_whole_and_unfinished_today(server: Server) -> None:
+    model = f"gpt://{FOLDER}/aliceai-llm/latest"
+    reasons = {}
+    for edition in ("documented", "observed"):
+        client = connected(server, edition)
+        with client.chat.completions.create(model=model, messages=WEATHER, tools=[FORECAST], stream=True) as stream:
+            choices = [choice for chunk in stream for choice in chunk.choices]
+        calls = choices[0].delta.tool_calls
+        assert calls
+        (call,) = calls
+        assert call.function
+        assert json.loads(call.function.arguments or "") == {"town": "Oslo", "days": 3}
+        reasons[edition] = [choice.finish_reason for choice in choices]
+    assert reasons == {"documented": [None, "tool_calls"], "observed": [None]}
+
+
 # Yandex' own SDK. It knows no headers, so it sees the server's default edition.
 
 

@@ -22,6 +22,8 @@ from tests.support.conformity import faults
 D1 = "gpt://b1gfolder/yandexgpt/latest"
 D2 = "gpt://b1gfolder/qwen3-235b-a22b-fp8/latest"
 D2_STATED = "gpt://qwen3-235b-a22b-fp8/latest"
+ALICE = "gpt://b1gfolder/aliceai-llm/latest"
+THINKERS = ("gpt-oss-120b", "gpt-oss-20b", "qwen3.6-35b-a3b", "deepseek-v4-flash")
 MODELS = pytest.mark.parametrize("model", [D1, D2])
 EACH_EDITION = pytest.mark.parametrize("edition", EDITIONS)
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -199,11 +201,16 @@ def test_a_shorter_answer_of_yandexgpt_is_cut_into_the_same_chunks() -> None:
     assert whole[len(part) - 1].startswith(part[-1])
 
 
-@MODELS
-def test_each_event_says_how_many_tokens_it_carries_and_leaves_with_the_last_of_them(model: str) -> None:
+@pytest.mark.parametrize("model", [D1, D2, ALICE, *(f"gpt://b1gfolder/{name}" for name in THINKERS)])
+@pytest.mark.parametrize("fields", [{}, {"tools": [CLOCK], "tool_choice": "required"}, {"logprobs": True}])
+@EACH_EDITION
+def test_each_event_says_how_many_tokens_it_carries_and_leaves_with_the_last_of_them(
+    model: str, fields: dict[str, Any], edition: Edition
+) -> None:
     answer = ask(
         "yandex",
-        {"model": model, "messages": [USER], "stream": True},
+        {"model": model, "messages": [USER], "stream": True, **fields},
+        edition=edition,
         settings=Settings(created=FROZEN, latency="fast"),
     )
     generation = answer.plan.generation
@@ -219,6 +226,111 @@ def test_each_event_says_how_many_tokens_it_carries_and_leaves_with_the_last_of_
         if count:
             # The preset "fast": 0.05 s, then 200 tokens a second.
             assert instant == pytest.approx(0.05 + 0.005 * (reached - 1))
+
+
+@EACH_EDITION
+def test_alice_streams_a_token_a_chunk_the_role_with_the_first_and_usage_unasked(edition: Edition) -> None:
+    answer = chat(ALICE, edition=edition, stream=True, max_tokens=4)
+    plain = chat(ALICE, edition=edition, max_tokens=4).json()
+    events = answer.events()
+    head = {"id": events[0]["id"], "object": "chat.completion.chunk", "created": int(FROZEN), "model": ALICE}
+    texts = [event["choices"][0]["delta"]["content"] for event in events[:4]]
+    expected = [
+        {**head, "choices": [{"index": 0, "delta": {"role": "assistant", "content": texts[0]}}]},
+        *({**head, "choices": [{"index": 0, "delta": {"content": text}}]} for text in texts[1:]),
+        {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]},
+        {**head, "choices": [], "usage": plain["usage"]},
+    ]
+    assert raw_events(answer) == [*(f"data: {dumped(event)}" for event in expected), "data: [DONE]"]
+    assert "".join(texts) == plain["choices"][0]["message"]["content"]
+    assert re.fullmatch(f"chatcmpl-{UUID}", plain["id"])
+
+
+def test_alice_tells_the_role_with_the_log_probabilities_of_the_first_token() -> None:
+    first, second, *_ = chat(ALICE, stream=True, logprobs=True, max_tokens=3).events()
+    assert [*first["choices"][0]["delta"]] == ["role", "content"]
+    assert [*second["choices"][0]["delta"]] == ["content"]
+    for event in (first, second):
+        (row,) = event["choices"][0]["logprobs"]["content"]
+        assert row["token"] == event["choices"][0]["delta"]["content"]
+
+
+# What comes between the chunk of the calls and that of the usage: recorded in September 2026 (observed).
+ALICE_ENDINGS: list[tuple[Edition, Any, list[dict[str, Any]]]] = [
+    ("documented", "auto", [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]),
+    ("documented", "required", [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]),
+    ("observed", "auto", []),
+    *(
+        (
+            "observed",
+            forced,
+            [
+                {
+                    "index": 0,
+                    "delta": {"role": "assistant", "content": "[TOOL_CALL_END]"},
+                    "finish_reason": "tool_calls",
+                }
+            ],
+        )
+        for forced in ("required", {"type": "function", "function": {"name": "clock"}})
+    ),
+]
+
+
+@pytest.mark.parametrize("edition, choice, ending", ALICE_ENDINGS)
+def test_alice_streams_calls_whole_and_ends_them_badly_today(
+    edition: Edition, choice: Any, ending: list[dict[str, Any]]
+) -> None:
+    asked = {"role": "user", "content": "Call clock: what is the time?"}
+    fields = {"messages": [asked], "tools": [CLOCK], "tool_choice": choice}
+    events = chat(ALICE, edition=edition, stream=True, **fields).events()
+    plain = chat(ALICE, edition=edition, **fields).json()
+    (call,) = plain["choices"][0]["message"]["tool_calls"]
+    assert call == {
+        "index": 0,
+        "id": "clock",
+        "type": "function",
+        "function": {"name": "clock", "arguments": call["function"]["arguments"]},
+    }
+    assert plain["choices"][0]["finish_reason"] == "tool_calls"
+    *told, usage, done = events
+    assert [event["choices"] for event in told] == [
+        [{"index": 0, "delta": {"role": "assistant", "tool_calls": [call]}}],
+        *([choice] for choice in ending),
+    ]
+    assert (usage["choices"], usage["usage"], done) == ([], plain["usage"], "[DONE]")
+
+
+def test_alice_ends_what_calls_nothing_as_it_should() -> None:
+    choices = [
+        event["choices"][0]
+        for event in chat(ALICE, edition="observed", stream=True, tools=[CLOCK], tool_choice="none").events()[:-2]
+    ]
+    assert choices[-1] == {"index": 0, "delta": {}, "finish_reason": "stop"}
+
+
+@EACH_EDITION
+def test_alice_ends_calls_of_the_older_kind_and_those_cut_short_as_it_should(edition: Edition) -> None:
+    text = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+    function = {"name": "note", "parameters": text}
+    tool = {"type": "function", "function": function}
+    older = chat(ALICE, edition=edition, stream=True, functions=[function], function_call={"name": "note"}).events()
+    cut = chat(ALICE, edition=edition, stream=True, tools=[tool], tool_choice="required", max_tokens=2).events()
+    assert older[-3]["choices"] == [{"index": 0, "delta": {}, "finish_reason": "function_call"}]
+    assert cut[-3]["choices"] == [{"index": 0, "delta": {}, "finish_reason": "length"}]
+
+
+@EACH_EDITION
+def test_deepseek_streams_calls_whole(edition: Edition) -> None:
+    model = "gpt://b1gfolder/deepseek-v4-flash/latest"
+    fields = {"tools": [CLOCK], "tool_choice": "required", "reasoning_effort": "none"}
+    role, call, ending, usage, done = chat(model, edition=edition, stream=True, **fields).events()
+    (told,) = chat(model, edition=edition, **fields).json()["choices"][0]["message"]["tool_calls"]
+    (streamed,) = call["choices"][0]["delta"]["tool_calls"]
+    assert role["choices"][0]["delta"] == {"role": "assistant"}
+    assert streamed == {"index": 0, "id": streamed["id"], "type": "function", "function": told["function"]}
+    assert ending["choices"] == [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]
+    assert (usage["choices"], done) == ([], "[DONE]")
 
 
 def test_vllm_opens_every_choice_before_any_token_and_takes_turns() -> None:
@@ -506,7 +618,7 @@ def test_an_image_counts_256_prompt_tokens_and_decides_the_answer() -> None:
     "name, limit",
     [
         ("yandexgpt", 32_768),
-        ("aliceai-llm-flash", 32_768),
+        ("aliceai-llm-flash", 65_536),
         ("llama-lite", 8_192),
         ("gpt-oss-20b", 131_072),
         ("deepseek", 131_072),
@@ -765,12 +877,85 @@ def test_what_is_no_model_uri_is_none(text: str) -> None:
     assert parse_uri(text) is None
 
 
+# --- thoughts ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", THINKERS)
+def test_models_that_think_tell_their_thoughts_today(name: str) -> None:
+    model = f"gpt://b1gfolder/{name}/latest"
+    plain = chat(model, edition="observed").json()
+    message, usage = plain["choices"][0]["message"], plain["usage"]
+    assert [*message] == ["role", "content", "reasoning_content"]
+    assert 0 < usage["completion_tokens_details"]["reasoning_tokens"] < usage["completion_tokens"]
+    events = chat(model, edition="observed", stream=True).events()
+    deltas = [event["choices"][0]["delta"] for event in events[:-2]]
+    kinds = [[*delta] for delta in deltas]
+    thought = kinds.count(["reasoning_content"])
+    assert thought == usage["completion_tokens_details"]["reasoning_tokens"]
+    assert kinds == [["role"], *[["reasoning_content"]] * thought, *[["content"]] * (len(kinds) - thought - 2), []]
+    for field in ("reasoning_content", "content"):
+        assert "".join(delta.get(field, "") for delta in deltas) == message[field]
+    assert events[-2]["usage"] == usage
+
+
+@pytest.mark.parametrize("model", [D1, D2, ALICE, "gpt://b1gfolder/gemma-3-27b-it/latest"])
+def test_other_models_tell_no_thoughts(model: str) -> None:
+    assert (
+        "reasoning_content"
+        not in chat(model, edition="observed", reasoning_effort="low").json()["choices"][0]["message"]
+    )
+
+
+@pytest.mark.parametrize("name", THINKERS)
+def test_the_page_knows_no_thoughts(name: str) -> None:
+    body = chat(f"gpt://b1gfolder/{name}/latest").json()
+    assert [*body["choices"][0]["message"]] == ["role", "content"]
+    assert "completion_tokens_details" not in body["usage"]
+
+
+def test_an_effort_of_none_leaves_no_thoughts() -> None:
+    body = chat(f"gpt://b1gfolder/{THINKERS[2]}", edition="observed", reasoning_effort="none").json()
+    assert [*body["choices"][0]["message"]] == ["role", "content"]
+    assert body["usage"]["completion_tokens_details"]["reasoning_tokens"] == 0
+
+
+def test_thoughts_that_use_up_the_limit_leave_nothing_to_say() -> None:
+    body = chat(f"gpt://b1gfolder/{THINKERS[0]}", edition="observed", max_tokens=20).json()
+    (choice,) = body["choices"]
+    assert choice["message"]["content"] == ""
+    assert choice["message"]["reasoning_content"]
+    assert choice["finish_reason"] == "length"
+    assert body["usage"]["completion_tokens"] == 20
+
+
+def test_calls_and_log_probabilities_come_behind_thoughts() -> None:
+    model, fields = f"gpt://b1gfolder/{THINKERS[0]}", {"tools": [CLOCK], "tool_choice": "required"}
+    plain = chat(model, edition="observed", **fields).json()["choices"][0]["message"]
+    events = chat(model, edition="observed", stream=True, **fields).events()[:-2]
+    assert [*plain] == ["role", "content", "tool_calls", "reasoning_content"]
+    kinds = [next(iter(event["choices"][0]["delta"]), "") for event in events]
+    assert sorted(set(kinds), key=kinds.index) == ["role", "reasoning_content", "tool_calls", ""]
+    scored = chat(model, edition="observed", stream=True, logprobs=True).events()[:-2]
+    assert [[*event["choices"][0]["delta"]] for event in scored if "logprobs" in event["choices"][0]] == [
+        ["content"] for event in scored if "content" in event["choices"][0]["delta"]
+    ]
+
+
+def test_thoughts_in_the_history_are_taken() -> None:
+    history = [USER, {"role": "assistant", "content": "Yes.", "reasoning_content": "They ask of harbours."}, USER]
+    assert chat(f"gpt://b1gfolder/{THINKERS[0]}", edition="observed", messages=history).status == 200
+
+
 # --- the contract and the error table ------------------------------------------------------------------------------
 
 
-def test_the_editions_differ_only_in_the_fragments_of_a_tool_call() -> None:
+def test_the_editions_differ_only_in_the_fragments_of_a_tool_call_and_in_thoughts() -> None:
     documented, observed = (dict(CONTRACT[edition]()["schemas"]) for edition in EDITIONS)
     assert documented.pop("ToolCallFragment") != observed.pop("ToolCallFragment")
+    differing = {name for name, schema in observed.items() if schema != documented[name]}
+    for name in differing:
+        observed[name]["properties"].pop("reasoning_content")
+    assert len(differing) == 2
     assert documented == observed
 
 

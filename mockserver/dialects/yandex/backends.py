@@ -1,5 +1,11 @@
-"""The two engines behind the one API, which differ on the wire (vendor note A3 and A4): a row each."""
+"""The engines behind the one API, which differ on the wire (vendor note A3 and A4): a row each.
 
+What is said of Alice AI, of DeepSeek and of thoughts is of August and September 2026: streams that a user recorded, and
+notes of users who tried each model.
+"""
+
+import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from mockserver.core.timeline import RawHeaders
@@ -11,8 +17,11 @@ class Backend(NamedTuple):
     `id_prefix` stands before the UUID of an answer. `names_folder`: the model is stated with the caller's folder.
     `traced`: answers carry `x-request-id`, and the caller's own `x-client-request-id` again. `one_call` means that
     `parallel_tool_calls: false` is obeyed. `named_calls`: a call's id is the name of its tool; `indexed_calls`: its
-    number stands in plain answers too; `compact_calls`: its JSON has no blanks. `context` is the window, in tokens, of
-    a model that no table knows.
+    number stands in plain answers too; `compact_calls`: its JSON has no blanks; `whole_calls`: a stream tells all calls
+    in one chunk. `unfinished_calls`: today's streams of calls lack what should end them.
+
+    In a stream, `large_chunks` have several tokens, and `role_apart` is in a chunk of its own. `context` is the window,
+    in tokens, of a model that no table knows.
     """
 
     id_prefix: str
@@ -22,6 +31,10 @@ class Backend(NamedTuple):
     named_calls: bool
     indexed_calls: bool
     compact_calls: bool
+    whole_calls: bool
+    unfinished_calls: bool
+    large_chunks: bool
+    role_apart: bool
     usage_in_stream: bool
     stream_headers: RawHeaders
     context: int
@@ -40,6 +53,10 @@ D1 = Backend(
     indexed_calls=True,
     # Recorded: {"numbers":[5,4,1]} here, {"expression": " there.
     compact_calls=True,
+    whole_calls=True,
+    unfinished_calls=False,
+    large_chunks=True,
+    role_apart=False,
     # "no usage at all in the stream"
     usage_in_stream=False,
     stream_headers=_STREAM,
@@ -53,16 +70,33 @@ D2 = Backend(
     named_calls=False,
     indexed_calls=False,
     compact_calls=False,
+    whole_calls=False,
+    unfinished_calls=False,
+    large_chunks=False,
+    role_apart=True,
     # "a usage chunk with `choices: []` without being asked"
     usage_in_stream=True,
     stream_headers=(*_STREAM, (b"access-control-allow-origin", b"*")),
     context=131_072,
 )
 
-# Yandex' own models and its llamas; every other name is served by vLLM.
-_FIRST_FAMILIES = ("yandexgpt", "aliceai", "llama")
+# Alice AI: calls as D1 has them, in the chunks of vLLM, under its ids and with its usage.
+ALICE = D1._replace(id_prefix="chatcmpl-", unfinished_calls=True, large_chunks=False, usage_in_stream=True)
+# DeepSeek on vLLM: "arguments in one piece", where Qwen and gpt-oss tell them token by token.
+_DEEPSEEK = D2._replace(whole_calls=True)
+
+# The first whose beginning a model's name has; every other name is served by vLLM.
+_FAMILIES = {"yandexgpt": D1, "aliceai": ALICE, "llama": D1, "deepseek": _DEEPSEEK}
+# Seen to tell what they think: gpt-oss-120b and -20b, qwen3.6-35b-a3b, deepseek-v4-flash.
+_THINKERS = re.compile(r"gpt-oss|qwen-?3\.[5-9]|deepseek-(?:v[4-9]|r)")
 
 
+@lru_cache(maxsize=256)
 def backend_of(name: str) -> Backend:
     """The engine that serves a model, by the model's name inside its URI."""
-    return D1 if name.startswith(_FIRST_FAMILIES) else D2
+    return next((backend for family, backend in _FAMILIES.items() if name.startswith(family)), D2)
+
+
+def thinks(name: str) -> bool:
+    """Whether a model of that name thinks before it speaks, unless it is told not to."""
+    return _THINKERS.match(name) is not None

@@ -23,7 +23,8 @@ class CallForm(NamedTuple):
     """How a model's engine writes its calls.
 
     With `repeats` the later fragments of a call repeat the keys of its first as empty texts; with `typeless` the first
-    has an empty type as well. `legacy` is the older form.
+    has an empty type as well. `legacy` is the older form. Calls that are `unended` lack their finish reason in a stream
+    if nobody has asked for them, and `leak` a token of the model's own beside it if somebody has.
     """
 
     backend: Backend
@@ -31,14 +32,25 @@ class CallForm(NamedTuple):
     repeats: bool
     typeless: bool
     legacy: bool
+    unended: bool
+    leak: bool
 
 
 def call_form(generation: Generation, uri: ModelUri, backend: Backend, site: Site) -> CallForm:
     """The form for a model in an edition: what vLLM repeats is only told in the observed one."""
     # "(gemma: `type` is `""` even in the first fragment.)"
     observed = site.edition == "observed"
-    legacy = generation.request.tool_choice.legacy
-    return CallForm(backend, site.identity, observed, observed and uri.name.startswith("gemma"), legacy)
+    choice = generation.request.tool_choice
+    broken = observed and backend.unfinished_calls and not choice.legacy
+    return CallForm(
+        backend,
+        site.identity,
+        repeats=observed,
+        typeless=observed and uri.name.startswith("gemma"),
+        legacy=choice.legacy,
+        unended=broken and choice.mode == "auto",
+        leak=broken and choice.mode == "required",
+    )
 
 
 def message_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
@@ -48,7 +60,7 @@ def message_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
 
 def delta_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
     """The same in a chunk, where every call is a function's: "one single chunk: [...] whole call"."""
-    return _calls(choice, form, _function_item)
+    return _calls(choice, form, _indexed_item)
 
 
 def first_fragment(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
@@ -70,6 +82,13 @@ def next_fragment(place: int, form: CallForm) -> dict[str, Any]:
     return {"tool_calls": [{"index": place, "function": {"arguments": SLOT}}]}
 
 
+def last_delta(choice: Choice, form: CallForm) -> dict[str, Any] | None:
+    """The delta beside the finish reason of a stream whose chunks have a token each; None where neither comes."""
+    if choice.finish_reason != "tool_calls" or not (form.unended or form.leak):
+        return {}
+    return {"role": "assistant", "content": "[TOOL_CALL_END]"} if form.leak else None
+
+
 def _calls(choice: Choice, form: CallForm, item: _Item) -> dict[str, Any]:
     if not choice.calls:
         return {}
@@ -84,6 +103,11 @@ def _item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
     if call.kind == "function":
         return _function_item(choice, place, form)
     return {**_head(choice, place, form, "custom"), "custom": {"name": call.name, "input": call.arguments}}
+
+
+def _indexed_item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
+    """A call in a chunk, which always says its place."""
+    return {"index": place, **_function_item(choice, place, form)}
 
 
 def _function_item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
 from mockserver.dialects.openai_style.calls import call_frames
 from mockserver.dialects.openai_style.events import SLOT, Template, at_step, event, template, token_frames
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
-from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, next_fragment
+from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, last_delta, next_fragment
 
 # Puts the choices of a chunk into the chunk.
 Envelope = Callable[[list[Any]], dict[str, Any]]
@@ -43,15 +43,25 @@ def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
 
 def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
     """Chunks as vLLM has them: "role chunk, one token per chunk, empty delta with finish_reason"."""
-    yield at_step(OPENING, (event(_chunk(choice, envelope, {"role": "assistant"})),))
-    around = template(_text_chunk(choice, envelope))
-    yield from _detailed_tokens(choice, envelope) if detailed else token_frames(choice.texts, around)
-    yield from call_frames(
-        choice,
-        lambda place, _: event(_chunk(choice, envelope, first_fragment(choice, place, form))),
-        lambda place: template(_chunk(choice, envelope, next_fragment(place, form))),
-    )
-    yield at_step(choice.last_step, (event(_chunk(choice, envelope, {}, finish_reason=choice.finish_reason)),))
+    apart = form.backend.role_apart
+    if apart or not choice.said:
+        opening = {"role": "assistant"} if apart else {"role": "assistant", _said_in(choice): ""}
+        yield at_step(OPENING, (event(_chunk(choice, envelope, opening)),))
+    yield from token_frames(choice.thoughts, template(_chunk(choice, envelope, {"reasoning_content": SLOT})))
+    yield from _text_tokens(choice, envelope, 0 if apart else 1, detailed)
+    if choice.calls and form.backend.whole_calls:
+        role = {} if apart or choice.texts else {"role": "assistant"}
+        data = event(_chunk(choice, envelope, {**role, **delta_calls(choice, form)}))
+        yield Frames((data,), (choice.last_step,), (sum(call.steps for call in choice.calls),))
+    else:
+        yield from call_frames(
+            choice,
+            lambda place, _: event(_chunk(choice, envelope, first_fragment(choice, place, form))),
+            lambda place: template(_chunk(choice, envelope, next_fragment(place, form))),
+        )
+    ending = last_delta(choice, form)
+    if ending is not None:
+        yield at_step(choice.last_step, (event(_chunk(choice, envelope, ending, finish_reason=choice.finish_reason)),))
 
 
 def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
@@ -109,11 +119,15 @@ def _large_calls(choice: Choice, envelope: Envelope, form: CallForm) -> Frames:
     return Frames((data,), (choice.last_step,), (choice.steps - len(choice.texts),))
 
 
-def _detailed_tokens(choice: Choice, envelope: Envelope) -> Iterator[Frames]:
-    for step, text in enumerate(choice.texts):
-        rows = _logprobs(choice, range(step, step + 1))
-        data = event(_chunk(choice, envelope, {_said_in(choice): text}, logprobs=rows))
-        yield Frames((data,), (step,), (1,))
+def _text_tokens(choice: Choice, envelope: Envelope, first: int, detailed: bool) -> Iterator[Frames]:
+    """A chunk for each token of the text; the `first` of them, if any, tell the role as well."""
+    before, single = len(choice.thoughts), len(choice.texts) if detailed else first
+    for place, text in enumerate(choice.texts[:single]):
+        role = {"role": "assistant"} if place < first else {}
+        more = {"logprobs": _logprobs(choice, range(place, place + 1))} if detailed else {}
+        data = event(_chunk(choice, envelope, {**role, _said_in(choice): text}, **more))
+        yield Frames((data,), (before + place,), (1,))
+    yield from token_frames(choice.texts[single:], template(_text_chunk(choice, envelope)), before + single)
 
 
 def _logprobs(choice: Choice, group: range) -> dict[str, Any]:

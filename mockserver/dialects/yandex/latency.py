@@ -1,7 +1,7 @@
 """How fast the two engines are (vendor note, part A)."""
 
 from mockserver.core.dialects import Preset
-from mockserver.dialects.yandex.backends import D1, backend_of
+from mockserver.dialects.yandex.backends import backend_of
 from mockserver.dialects.yandex.uri import parse_uri
 
 PRESETS = {
@@ -25,4 +25,4 @@ def preset_of(model: str) -> str:
     uri = parse_uri(model)
     if uri is not None and uri.scheme == "emb":
         return "yandex-embeddings"
-    return "yandex-d1" if uri is not None and backend_of(uri.name) is D1 else "yandex"
+    return "yandex-d1" if uri is not None and backend_of(uri.name).large_chunks else "yandex"

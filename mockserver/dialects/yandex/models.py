@@ -14,13 +14,17 @@ FOLDER = "b1gmockfolder"
 
 # Context windows in tokens, by name. The llamas are of an older table and no longer listed.
 _CONTEXTS = {
-    "aliceai-llm": 32_768,
+    "aliceai-llm": 131_072,
+    "aliceai-llm-flash": 65_536,
+    "deepseek-v4-flash": 1_048_576,
+    "deepseek-v4.1-flash": 1_048_576,
     "yandexgpt": 32_768,
     "yandexgpt-lite": 32_768,
     "gpt-oss-120b": 131_072,
     "gpt-oss-20b": 131_072,
     "gemma-3-27b-it": 131_072,
     "qwen3-235b-a22b-fp8": 262_144,
+    "qwen3.6-35b-a3b": 262_144,
     "llama": 8_192,
     "llama-lite": 8_192,
 }

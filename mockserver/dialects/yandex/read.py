@@ -3,10 +3,10 @@
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Sampling
 from mockserver.dialects.openai_style.fields import json_object, token_biases
 from mockserver.dialects.openai_style.tools import Offer
-from mockserver.dialects.yandex.backends import Backend, backend_of
+from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
@@ -31,7 +31,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     offer = _conflict(body) or read_tools(body, parallel=_is_parallel(body, uri))
     if isinstance(offer, Rejection):
         return offer
-    request = _request(body, uri, offer)
+    request = _request(body, uri, offer, site)
     limit, count = request.limits.context, request.prompt_tokens
     if count <= limit:
         return request
@@ -71,19 +71,20 @@ def _conflict(body: Body) -> Rejection | None:
     return history_fault(body["messages"]) or format_fault(body.get("response_format"))
 
 
-def _request(body: Body, uri: ModelUri, offer: Offer) -> GenerationRequest:
+def _request(body: Body, uri: ModelUri, offer: Offer, site: Site) -> GenerationRequest:
+    effort, told = _thinking(body, uri, site)
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
     return GenerationRequest(
         model=str(uri),
         prompts=(read_prompt(body["messages"], body.get("tools") or body.get("functions")),),
-        output=_output(body, backend_of(uri.name)),
+        output=_output(body, backend_of(uri.name), told),
         limits=Limits(_max_tokens(body), context=context_window(uri.name)),
         sampling=_sampling(body),
         constraint=read_format(body.get("response_format")),
         tools=offer.tools,
         tool_choice=offer.choice,
         n=int(body.get("n", 1)),
-        effort=body.get("reasoning_effort"),
+        effort=effort,
         prediction=_prediction(body.get("prediction")),
     )
 
@@ -92,9 +93,20 @@ def _is_parallel(body: Body, uri: ModelUri) -> bool:
     return body.get("parallel_tool_calls", True) or not backend_of(uri.name).one_call
 
 
-def _output(body: Body, backend: Backend) -> Output:
-    logprobs = int(body.get("top_logprobs", 0)) if body.get("logprobs") else None
-    return Output(stream=body.get("stream", False), include_usage=backend.usage_in_stream, logprobs=logprobs)
+def _thinking(body: Body, uri: ModelUri, site: Site) -> tuple[Effort | None, bool]:
+    """How hard the model thinks, and whether it tells its thoughts: the page knows none, today's answers tell them."""
+    asked: Effort | None = body.get("reasoning_effort")
+    told = site.edition == "observed" and thinks(uri.name)
+    return (asked or "medium") if told else asked, told
+
+
+def _output(body: Body, backend: Backend, told: bool) -> Output:
+    return Output(
+        stream=body.get("stream", False),
+        include_usage=backend.usage_in_stream,
+        logprobs=int(body.get("top_logprobs", 0)) if body.get("logprobs") else None,
+        reasoning=told,
+    )
 
 
 def _prediction(predicted: Body | None) -> str | None:

@@ -13,13 +13,11 @@ from mockserver.core.seeding import uuid4_text
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.events import DONE, at_step, event, stream_reply, weave
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
-from mockserver.dialects.yandex.backends import D1, D2, Backend, backend_of
+from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.calls import CallForm, call_form, message_calls
 from mockserver.dialects.yandex.chunks import DETAILED_RUN, Chunks, large_chunks, token_chunks
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
-
-_CHUNKS: dict[Backend, Chunks] = {D1: large_chunks, D2: token_chunks}
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
@@ -53,7 +51,7 @@ def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str,
     content = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
     written: dict[str, Any] = {
         "index": choice.index,
-        "message": {"role": "assistant", **content, **message_calls(choice, form)},
+        "message": {"role": "assistant", **content, **message_calls(choice, form), **_thoughts(choice)},
     }
     # Log-probabilities are those of the message's own tokens; calls have none.
     if generation.request.output.logprobs is not None and not (choice.calls and not choice.texts):
@@ -61,6 +59,11 @@ def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str,
         # The page has `refusal` beside `content`; what is absent is left out.
         written["logprobs"] = {"content": [], "refusal": rows} if choice.refusal else {"content": rows}
     return written | {"finish_reason": choice.finish_reason}
+
+
+def _thoughts(choice: Choice) -> dict[str, str]:
+    """What a model thought, behind the rest as vLLM has it; nothing where thoughts are not told."""
+    return {"reasoning_content": "".join(choice.thoughts)} if choice.thoughts else {}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -84,7 +87,8 @@ def _details(unseen: Unseen) -> dict[str, int]:
 
 def _frames(generation: Generation, form: CallForm, envelope: "partial[dict[str, Any]]") -> Iterator[Frames]:
     output = generation.request.output
-    chunks, detailed = _CHUNKS[form.backend], output.logprobs is not None
+    chunks: Chunks = large_chunks if form.backend.large_chunks else token_chunks
+    detailed = output.logprobs is not None
     streams = [chunks(choice, envelope, form, detailed) for choice in generation.choices]
     yield from weave(streams, DETAILED_RUN) if detailed else weave(streams)
     usage = event(envelope([]) | {"usage": _usage(generation.usage)}) if output.include_usage else b""
