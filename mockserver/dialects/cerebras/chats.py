@@ -69,8 +69,20 @@ def _two_limits(body: Body, family: Family) -> Rejection | None:
     return _exclusive("max_tokens", "max_completion_tokens", both)
 
 
+# Recorded of qwen-3-235b-a22b-instruct-2507 in March 2026, in the layout of pydantic.
+_NO_EFFORT = (
+    "1 validation error for ChatCompletionServerRequest\nreasoning_effort\n"
+    "  Input should be 'low', 'medium' or 'high' [type=enum, input_value='none', input_type=str]\n"
+    "    For further information visit https://errors.pydantic.dev/2.8/v/enum"
+)
+
+
 def _thoughtless(body: Body, family: Family) -> Rejection | None:
-    if family.stops_thinking or body.get("reasoning_effort") != "none":
+    if body.get("reasoning_effort") != "none":
+        return None
+    if not family.efforts and family.era == "documented":
+        return refused(_NO_EFFORT, "validation_error")
+    if family.stops_thinking:
         return None
     return refused("reasoning_effort=none is not supported by this model.", "reasoning_effort")
 
