@@ -8,12 +8,16 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.filling import filled
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.sketches import like_text, named_keys, sketched_object
 from mockserver.generation.subject import brief
+from mockserver.generation.terms import terms
 
 # How much of a text becomes tokens at a time, in characters.
 _PIECE = 1000
+# Longer instances are left alone.
+_LONGEST_FILLED = 4000
 # How much of a prompt is searched for what its object should look like, and how many of its braces are tried.
 _SEARCHED = 20_000
 _TRIED = 8
@@ -37,15 +41,16 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 
 
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An instance of a schema, in the language of the prompt."""
+    """An instance of a schema, in the language of the prompt, that holds what the prompt names."""
     about = brief(prompt.topic)
-    return _then_blanks(write_instance(schema, key, about.language, about.subject))
+    return _then_blanks(_holding(write_instance(schema, key, about.language, about.subject), schema, prompt))
 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """The same with every property that the schema names, as far as it may have them all."""
     about = brief(prompt.topic)
-    return _then_blanks(write_instance(schema, key, about.language, about.subject, complete=True))
+    text = write_instance(schema, key, about.language, about.subject, complete=True)
+    return _then_blanks(_holding(text, schema, prompt))
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -63,8 +68,25 @@ def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | N
 def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, as models write JSON for people."""
     about = brief(prompt.topic)
-    text = write_instance(schema, key, about.language, about.subject)
+    text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt)
     return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
+
+
+def _holding(text: str, schema: Any, prompt: Prompt) -> str:
+    """An instance of a schema with what the prompt names in its place.
+
+    A question names what it is about and not its answer; examples and schemas within a prompt name nothing.
+    """
+    topic = prompt.topic[:_SEARCHED].rstrip()
+    start, end = topic.find("{"), topic.rfind("}")
+    if 0 <= start < end:
+        topic = f"{topic[:start]} {topic[end + 1 :]}".rstrip()
+    if len(text) > _LONGEST_FILLED or not text.startswith("{") or topic.endswith(("?", "？")):
+        return text
+    instance = json.loads(text)
+    about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
+    held = filled(instance, schema, topic, about, guessing=False)
+    return text if held == instance else json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 
 def _then_blanks(text: str) -> Iterator[Phrase | None]:

@@ -39,14 +39,21 @@ _ENDING = re.compile("['\u2019][a-zçğıöşü]{1,5}$")
 _DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "昨天", "昨日", "오늘", "내일", "지금"])
 # Orders that begin a sentence, and so a name, with a capital; and what only follows an order: "Invent a person".
 _ORDERS = frozenset((
-    "analyse", "analyze", "classify", "consider", "extract", "given", "identify", "imagine", "introduce", "invent",
-    "meet", "parse", "read", "recognise", "recognize", "register", "save", "store",
+    "add", "analyse", "analyze", "classify", "collect", "compose", "consider", "convert", "create", "describe",
+    "design", "draft", "extract", "fill", "generate", "given", "identify", "imagine", "introduce", "invent", "list",
+    "make", "meet", "parse", "plan", "prepare", "produce", "provide", "read", "recognise", "recognize", "register",
+    "save", "schedule", "store", "suggest", "summarise", "summarize", "translate", "write",
 ))  # fmt: skip
 _ORDERED = re.compile(
     r"[ ](?:an?|some|any|me|us|my|our|your|ein(?:en?|er|em)?|mir|uns|une?|una|uno|uma?|des)[ ]", re.IGNORECASE
 )
-# Forms of an answer, which name nothing that it is about.
-_FORMATS = frozenset(("JSON", "YAML", "XML", "CSV", "HTML", "Markdown"))
+# What is said of whom a sentence begins with, where no order could go on so.
+_SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b")
+# Forms of an answer and days, which name nothing that it is about.
+_NOBODY = frozenset((
+    "JSON", "YAML", "XML", "CSV", "HTML", "Markdown",
+    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
+))  # fmt: skip
 # The unit of an age.
 _YEARS = frozenset(
     map(stem, ("year", "jahre", "jahren", "ans", "años", "anni", "anos", "лет", "год", "года", "років", "рік", "роки"))
@@ -89,9 +96,11 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
         name
         for each in found
         if (name := _without_lead(each, stretch, stopwords) if _opens(stretch, each.start) else each)
-        and name.text not in _FORMATS
+        and name.text not in _NOBODY
         and not terms(name.text) & about
     ]
+    # What a colon follows is a label ("Task: ..."), unless there is nothing else.
+    found = [name for name in found if stretch[name.end : name.end + 1] != ":"] or found
     if not found:
         dense = (Name(m[1] or m[2], m.start(), m.end()) for m in _DENSE_NAME.finditer(stretch))
         found = [name for name in dense if name.text not in _DAYS and not terms(name.text) & about]
@@ -182,9 +191,11 @@ def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Single words that begin a sentence last: the first word of one is capital anyway."""
+    """Single words that begin a sentence last, as the first word of one is capital anyway; unless it is spoken of."""
     found = names(topic, about)
-    inner = [name for name in found if " " in name.text or not _opens(topic, name.start)]
+    inner = [
+        name for name in found if " " in name.text or not _opens(topic, name.start) or _SPOKEN_OF.match(topic, name.end)
+    ]
     return (name.text for name in (*inner, *(name for name in found if name not in inner)))
 
 
@@ -239,7 +250,7 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         _meaning(
             "city cities town towns location locations place places country countries region area destination capital "
             "where name names person people user customer company companies symbol ticker product artist author team "
-            "recipient timezone zone город города страна место"
+            "recipient participants attendees members guests timezone zone город города страна место"
         ),
         _named,
     ),

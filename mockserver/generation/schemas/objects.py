@@ -126,7 +126,9 @@ class Objects:
         for index, name in enumerate(optional):
             left = len(optional) - index
             needed = len(chosen) + left <= least
-            wanted = needed or self._all or (not self._search.frugal and self._draws.below(8) > 0)
+            # Of an object in which nothing has to be, something mostly is.
+            last = not chosen and left == 1
+            wanted = needed or self._all or (not self._search.frugal and (self._draws.below(8) > 0 or last))
             added = self._closure([name]) - chosen
             fits = (most is None or len(chosen) + len(added) <= most) and not added & self._dropped
             if wanted and fits and all(map(self._may_be, added)):

@@ -1,0 +1,239 @@
+"""What a prompt plainly names, in its place: a city, a number of days, a word of an enumeration, whom it speaks of.
+
+An instance of a schema keeps its properties, in which each then takes what the prompt offers for it, as long as the
+schema still accepts the whole. Objects within it are filled alike. A list of objects has one for each name of which
+one of their properties says what it is, filled with what stands between that name and the next.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.generation.mentions import is_clear, names, number_for, numbers, texts_for
+from mockserver.generation.schemas.documents import Document
+
+Schema = Mapping[str, Any]
+
+_TRIED = 4
+_STRETCH = 1200
+_LONGEST_INPUT = 400
+_LONGEST_NUMBER = 15
+_DEEPEST = 3
+_MOST_ROWS = 8
+_MOST_STEPS = 4
+
+
+class _Filling(NamedTuple):
+    """What is filled from: the schema's root, the prompt's topic, and the terms that are nobody's name."""
+
+    root: Schema
+    topic: str
+    about: frozenset[str]
+    guessing: bool
+
+
+def filled(
+    base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str], *, guessing: bool
+) -> dict[str, Any]:
+    """The instance of a schema with what the prompt offers for each property; words that are `about` name nothing.
+
+    Who is `guessing` gives a text of which nothing says what it is the only name that there is.
+    """
+    filling = _Filling(schema, topic, about, guessing)
+    return _filled(base, _plain(schema, schema), filling, accepting(schema), 0)
+
+
+def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    """What the prompt offers for a text; one that nothing says more of takes the only name that there is."""
+    if _says_what(name, own) or "format" in own:
+        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _described(own))
+        return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
+    only = {found.text for found in names(topic, about)}
+    return list(only) if len(only) == 1 else []
+
+
+def properties(schema: Schema, root: Schema) -> Iterator[tuple[str, Schema]]:
+    """The properties of an object by name, references followed, and the one choice beside null made."""
+    own = schema.get("properties")
+    if isinstance(own, Mapping):
+        yield from ((name, _plain(part, root)) for name, part in own.items() if isinstance(part, Mapping))
+
+
+def type_of(own: Schema) -> str:
+    """The type of a value beside null; empty where the schema says none."""
+    kind = own.get("type")
+    if isinstance(kind, list):
+        return next((name for name in kind if name != "null"), "")
+    return kind if isinstance(kind, str) else ""
+
+
+def in_order(value: Mapping[str, Any], schema: Schema, root: Schema) -> dict[str, Any]:
+    """An object with its properties in the order of the schema."""
+    order = [name for name, _ in properties(schema, root) if name in value]
+    return {name: value[name] for name in (*order, *(name for name in value if name not in order))}
+
+
+def accepting(schema: Schema) -> Callable[[object], bool]:
+    """Whether the schema accepts a value, formats included."""
+    document = _document(orjson.dumps(schema))
+    return lambda value: document.accepts(value) and document.accepts_formats(value)
+
+
+def _filled(
+    base: Mapping[str, Any], schema: Schema, filling: _Filling, accepts: Callable[[object], bool], depth: int
+) -> dict[str, Any]:
+    parts = list(properties(schema, filling.root))
+    keys = {name.lower() for name, _ in parts}
+    made = _counted(base, parts, filling.topic, accepts)
+    taken: list[Any] = []
+    for name, own in sorted(parts, key=lambda each: _is_vague(*each)):
+        vague = _is_vague(name, own)
+        for offer in _offers(name, own, filling) if filling.guessing or not vague else ():
+            # Who names the keys of an object means no values.
+            key = isinstance(offer, str) and offer.lower() in keys and "enum" not in own
+            changed = {**made, name: offer}
+            if not key and not (vague and offer in taken) and accepts(changed):
+                made = changed
+                taken.append(offer)
+                break
+    if depth < _DEEPEST:
+        filling = filling._replace(guessing=False)
+        for name, own in parts:
+            if name in made:
+                made = {**made, name: _within(name, made, own, filling, accepts, depth)}
+    return in_order(made, schema, filling.root)
+
+
+def _within(
+    name: str,
+    made: Mapping[str, Any],
+    own: Schema,
+    filling: _Filling,
+    accepts: Callable[[object], bool],
+    depth: int,
+) -> Any:
+    """The value of a property with what is named within it, where it is an object or a list of them."""
+
+    def stands(value: object) -> bool:
+        return accepts({**made, name: value})
+
+    value = made[name]
+    if isinstance(value, dict):
+        return _filled(value, own, filling, stands, depth + 1)
+    items = own.get("items")
+    if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
+        return value
+    rows = _rows(value, _plain(items, filling.root), filling, depth)
+    return rows if rows and stands(rows) else value
+
+
+def _rows(base: Sequence[dict[str, Any]], item: Schema, filling: _Filling, depth: int) -> list[Any]:
+    """An object for each name that stands in one; where nothing else is said of the only one, the others stay."""
+    found = names(filling.topic, filling.about)
+    rows = []
+    for place, (name, following) in enumerate(zip(found[:_MOST_ROWS], (*found[1:], None), strict=False)):
+        said = filling.topic[name.start : following.start if following else None]
+        blank = base[place % len(base)]
+        row = _filled(blank, item, filling._replace(topic=said), lambda _: True, depth + 1)
+        changed = [key for key in row if key not in blank or row[key] != blank[key]]
+        if name.text in row.values():
+            rows.append((row, len(changed)))
+    if len(rows) == 1 and rows[0][1] == 1:
+        return [rows[0][0], *base[1:]]
+    return [row for row, _ in rows]
+
+
+def _is_vague(name: str, own: Schema) -> bool:
+    """Whether a property holds a text of which nothing says what it is: others go before it."""
+    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
+
+
+def _says_what(name: str, own: Schema) -> bool:
+    return is_clear(f"{name} {own.get('format', '')}", _described(own))
+
+
+def _described(own: Schema) -> str:
+    return own["description"] if isinstance(own.get("description"), str) else ""
+
+
+def _counted(
+    base: Mapping[str, Any], parts: Sequence[tuple[str, Schema]], topic: str, accepts: Callable[[object], bool]
+) -> dict[str, Any]:
+    """The instance with the prompt's numbers in order, where it has as many as there are properties for them."""
+    wanted = [name for name, own in parts if type_of(own) in ("integer", "number") and "enum" not in own]
+    found = [_number(text) for text in numbers(topic) if len(text) <= _LONGEST_NUMBER]
+    counted = {**base, **dict(zip(wanted, found, strict=False))}
+    return counted if len(found) == len(wanted) > 1 and accepts(counted) else dict(base)
+
+
+def _number(text: str) -> float:
+    return float(text) if "." in text else int(text)
+
+
+def _offers(name: str, own: Schema, filling: _Filling) -> list[Any]:
+    """What the prompt offers for a property, best first."""
+    if "const" in own:
+        return []
+    if isinstance(own.get("enum"), list):
+        return _mentioned(own["enum"], filling.topic)
+    offer = _OFFERS.get(type_of(own))
+    return offer(name, own, filling.topic, filling.about)[:_TRIED] if offer else []
+
+
+def _wholes(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    return [int(text) for text in number_for(name, topic) if "." not in text and len(text) <= _LONGEST_NUMBER]
+
+
+def _numbers(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    return [_number(text) for text in number_for(name, topic) if len(text) <= _LONGEST_NUMBER]
+
+
+def _lists(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    """All names at once, for a list of texts."""
+    items = own.get("items")
+    if not isinstance(items, Mapping) or type_of(items) != "string" or "enum" in items:
+        return []
+    texts = texts_of(name, items, topic, about)
+    return [texts] if texts else []
+
+
+_OFFERS: dict[str, Callable[[str, Schema, str, frozenset[str]], list[Any]]] = {
+    "string": texts_of,
+    "integer": _wholes,
+    "number": _numbers,
+    "array": _lists,
+}
+
+
+def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
+    """The texts of an enumeration that the prompt mentions."""
+    texts = (value for value in values if isinstance(value, str) and value)
+    stretch = topic[:_STRETCH]
+    found = ((re.search(rf"(?<!\w){re.escape(text)}(?!\w)", stretch, re.IGNORECASE), text) for text in texts)
+    return [text for _, text in sorted((match.start(), text) for match, text in found if match)]
+
+
+def _plain(own: Schema, root: Schema) -> Schema:
+    """A schema without its references, of choices the first beside null; as far as such steps lead somewhere."""
+    for _ in range(_MOST_STEPS):
+        if isinstance(own.get("$ref"), str):
+            document = _document(orjson.dumps(root))
+            found = document.resolve(own["$ref"], document.base)
+            own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
+            continue
+        choices = own.get("anyOf")
+        listed = choices if isinstance(choices, list) else []
+        chosen = (each for each in listed if isinstance(each, Mapping) and each.get("type") != "null")
+        choice = next(chosen, None)
+        if choice is None:
+            break
+        own = choice
+    return own
+
+
+@lru_cache(maxsize=64)
+def _document(schema: bytes) -> Document:
+    return Document(orjson.loads(schema))

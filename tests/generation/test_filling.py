@@ -1,0 +1,130 @@
+"""What a prompt names, in structured output: in objects, in objects within them, and in lists of objects."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.generation import Message, Prompt
+from mockserver.generation.forms import WRITERS
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+PERSON: Schema = {
+    "title": "Person",
+    "type": "object",
+    "properties": {"name": TEXT, "age": {"type": "integer"}},
+    "required": ["name", "age"],
+}
+GROUP: Schema = {
+    "type": "object",
+    "$defs": {"Person": PERSON},
+    "properties": {"people": {"type": "array", "items": {"$ref": "#/$defs/Person"}}},
+    "required": ["people"],
+}
+ACCOUNT: Schema = {
+    "type": "object",
+    "$defs": {"Person": PERSON},
+    "properties": {"user": {"anyOf": [{"$ref": "#/$defs/Person"}, {"type": "null"}]}},
+    "required": ["user"],
+}
+EVENT: Schema = {
+    "type": "object",
+    "properties": {"participants": {"type": "array", "items": TEXT}},
+    "required": ["participants"],
+}
+STOPS: Schema = {
+    "type": "object",
+    "properties": {"stops": {"type": "array", "items": {"type": "object", "properties": {"city": TEXT}}}},
+    "required": ["stops"],
+}
+
+
+def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
+    asked = Prompt(prompt, prompt, 10, chat=True, messages=(Message("user", prompt),))
+    text = ""
+    for phrase in WRITERS[kind](asked, key, schema):
+        if phrase is None:
+            break
+        text += "".join(phrase.texts)
+    return json.loads(text)
+
+
+@pytest.mark.parametrize(
+    "prompt, schema, expected",
+    [
+        ("Jason is 25 years old", PERSON, {"name": "Jason", "age": 25}),
+        ("Extract the person: Jason Liu, age 25.", PERSON, {"name": "Jason Liu", "age": 25}),
+        ("Name: Jason\nAge: 25", PERSON, {"name": "Jason", "age": 25}),
+        (
+            'Keep to this JSON schema: {"title": "User", "example": "Ann is 31"}\n\nTask: Jason is 25 years old',
+            PERSON,
+            {"name": "Jason", "age": 25},
+        ),
+        ("Jason is 25 years old and moved to Oslo", PERSON, {"name": "Jason", "age": 25}),
+        ("Jason is 25 years old", ACCOUNT, {"user": {"name": "Jason", "age": 25}}),
+        ("Jason is 25 years old", GROUP, {"people": [{"name": "Jason", "age": 25}]}),
+        (
+            "Jason is 25 years old, Anna is 31",
+            GROUP,
+            {"people": [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]},
+        ),
+        ("Alice and Bob meet on Friday.", EVENT, {"participants": ["Alice", "Bob"]}),
+        ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
+    ],
+)
+@pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
+def test_structured_output_holds_what_the_prompt_names(
+    kind: str, prompt: str, schema: Schema, expected: Schema
+) -> None:
+    assert written(kind, prompt, schema) == expected
+
+
+def test_an_object_in_words_alone_holds_what_the_prompt_names() -> None:
+    asked = "Jason is 25 years old. Answer in JSON with the keys name and age."
+    assert written("json_object", asked, None) == {"name": "Jason", "age": 25}
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Invent a person",
+        "Who is the author of Faust?",  # names what it asks about, and not its answer
+        'Write an example like {"name": "Jason", "age": 25}',
+        'Use the keys "name" and "age"',
+    ],
+)
+def test_what_names_no_value_changes_nothing(prompt: str) -> None:
+    held = written("json_schema", prompt, PERSON)
+    assert held["name"] not in ("Jason", "Faust", "name", "age", "Invent", "Who", "Write", "Use")
+    assert 18 <= held["age"] <= 79
+
+
+def test_a_text_of_which_nothing_says_what_it_is_stays_prose() -> None:
+    schema = {"type": "object", "properties": {"summary": TEXT, "city": TEXT}, "required": ["summary", "city"]}
+    held = written("json_schema", "Describe the harbour of Antalya.", schema)
+    assert held["city"] == "Antalya"
+    assert len(held["summary"]) > len("Antalya")
+
+
+def test_what_the_schema_does_not_accept_is_not_taken() -> None:
+    schema = {**PERSON, "properties": {"name": {"enum": ["Ann", "Bo"]}, "age": {"type": "integer", "maximum": 20}}}
+    held = written("json_schema", "Jason is 25 years old", schema)
+    assert held["name"] in ("Ann", "Bo")
+    assert held["age"] <= 20
+
+
+def test_a_schema_that_leads_in_a_circle_is_left_alone() -> None:
+    schema = {
+        "type": "object",
+        "$defs": {"A": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/A"}]}},
+        "properties": {"name": {"$ref": "#/$defs/A"}},
+        "required": ["name"],
+    }
+    assert isinstance(written("json_schema", "Jason is here", schema)["name"], str)
+
+
+def test_an_object_in_which_nothing_has_to_be_is_not_empty() -> None:
+    schema = {"type": "object", "properties": {"tasks": {"type": "array", "items": TEXT}}}
+    assert all("tasks" in written("json_schema", "Write a plan", schema, key) for key in range(40))
