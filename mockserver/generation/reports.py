@@ -1,10 +1,11 @@
 """Answers to what tools have found: in the prompt's language, with the gist of the results."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.generation import Message
+from mockserver.core.generation import Message, Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
@@ -14,16 +15,45 @@ _MOST_RESULTS = 4
 _MOST_VALUES = 6
 _MOST_CHARACTERS = 160
 
+# How smolagents writes out what was called, and what came of it.
+_CALLING = "Calling tools:"
+_CALLED = r"'function': \{'name': '([^']+)'"
+_OBSERVED = "Observation:"
+
 
 def results(messages: Sequence[Message]) -> list[Message]:
-    """What tools have answered since the user spoke last, in order."""
+    """What tools have answered since the user spoke last, in order; some agents tell it in the user's name."""
     found: list[Message] = []
-    for message in reversed(messages):
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
         if message.answers is not None:
             found.append(message)
         elif message.role == "user":
-            break
+            told = _told(messages, place)
+            if not told:
+                break
+            found += told
     return found[::-1]
+
+
+def asked(prompt: Prompt) -> str:
+    """What the user asked last: the topic, unless a result stands there in the user's name."""
+    messages = prompt.messages
+    users = [place for place, message in enumerate(messages) if message.role == "user"]
+    if not users or not _told(messages, users[-1]):
+        return prompt.topic
+    return next((messages[place].text for place in reversed(users) if not _told(messages, place)), prompt.topic)
+
+
+def _told(messages: Sequence[Message], place: int) -> list[Message]:
+    """The results in a user's message, as smolagents writes them out behind the calls; none in any other."""
+    told, before = messages[place], messages[place - 1] if place else None
+    if before is None or before.role != "assistant" or not told.text.startswith(_OBSERVED):
+        return []
+    called = re.findall(_CALLED, before.text.partition(_CALLING)[2])
+    text = told.text[len(_OBSERVED) :].strip()
+    # All of them stand in one message, which the first one tells.
+    return [Message("tool", "" if number else text, name) for number, name in enumerate(called)][::-1]
 
 
 def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[Phrase]:

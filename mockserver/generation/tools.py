@@ -6,8 +6,8 @@ description, or the names of its parameters. A term of the name counts 3, a conc
 1; a tool needs 2. What every tool says of itself ("get", "data", "user") counts nothing. A tool that the prompt names
 outright is called. The result of a tool ends the matter: with `auto` nothing is called until the user speaks again.
 Where a call is required nevertheless, it is of a tool that has not answered yet, at last of the one that is offered
-last: there agents put the tool that takes their final answer. One that is called as Pydantic AI calls it takes the
-place of words with `auto` too, since some models cannot be required to call anything.
+last: there agents put the tool that takes their final answer. One that is called as Pydantic AI or smolagents calls it
+takes the place of words with `auto` too, since some models cannot be required to call anything.
 
 Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
 several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
@@ -16,22 +16,35 @@ What is called, and with what, depends on the choice's key and the tool; not on 
 allowed, so that a smaller allowance gives a beginning of the same calls.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockserver.core.generation import FinishReason, GenerationRequest, Prompt, Stops, Tool, ToolCall, first_steps
+from mockserver.core.generation import (
+    FinishReason,
+    GenerationRequest,
+    Message,
+    Prompt,
+    Stops,
+    Tool,
+    ToolCall,
+    first_steps,
+)
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
-from mockserver.generation.arguments import write_arguments, write_input
+from mockserver.generation.arguments import object_schema, write_arguments, write_input
+from mockserver.generation.filling import accepting
 from mockserver.generation.mentions import listed, names
-from mockserver.generation.reports import results
+from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import is_concept, terms
 
+# How agents call the tools by which they are told their final answer: Pydantic AI, smolagents.
+_FINAL = ("final_result", "final_answer")
 _NEEDED = 2
 _MOST_CALLS = 8
 _STRETCH = 1200
@@ -82,13 +95,15 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     choice = request.tool_choice
     tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
     # What has answered but is not on offer belongs to another agent, who has handed over to this one.
-    answered = {message.answers for message in results(prompt.messages)} & {tool.name for tool in request.tools}
+    found = results(prompt.messages)
+    answered = {message.answers for message in found} & {tool.name for tool in request.tools}
     if choice.mode == "auto" and answered:
         tools = [tool for tool in tools if _takes_the_end(tool)]
     if not tools or choice.mode == "none":
         return ()
     if answered:
         tools = [tool for tool in tools if tool.name not in answered] or tools[-1:]
+    prompt = prompt._replace(topic=asked(prompt)) if found else prompt
     called = _relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
@@ -96,14 +111,24 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
         called = [tool for tool in tools if _takes_the_end(tool)][:1]
     # Who names one tool wants one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
-    calls = [call for tool in called for call in _calls(tool, prompt, key)]
+    calls = [call for tool in called for call in _end(tool, found) or _calls(tool, prompt, key)]
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
 
 
 def _takes_the_end(tool: Tool) -> bool:
     """Whether an agent reads its final answer from calls of a tool."""
-    return tool.name.startswith("final_result")
+    return tool.name.startswith(_FINAL)
+
+
+def _end(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
+    """The call by which an agent is told in a single text what its tools have found; none of any other tool."""
+    texts = [text for message in found if (text := gist(message.text))]
+    if not (texts and _takes_the_end(tool) and _parameter_names(tool) == ("answer",)):
+        return []
+    told = {"answer": "; ".join(texts)}
+    fits = accepting(object_schema(tool.parameters))(told)
+    return [_call(tool, json.dumps(told, ensure_ascii=False))] if fits else []
 
 
 def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:

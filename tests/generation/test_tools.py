@@ -195,6 +195,25 @@ def test_the_tool_that_takes_an_agents_final_answer_is_called_where_words_would_
     assert names(chat("Jason is 25 years old.", tools=(final,), mode="none")) == []
 
 
+def test_results_that_an_agent_tells_in_the_users_name_come_to_the_tool_that_takes_its_answer() -> None:
+    final = Tool("final_answer", "Provides a final answer to the given problem.", properties("answer", answer=TEXT))
+    forecast = Tool("get_weather", "The weather in a city", properties("city", city=TEXT))
+    tools = (forecast, CLOCK, final)
+    made = "\nCalling tools:\n[{'id': '1', 'type': 'function', 'function': {'name': '%s', 'arguments': {}}}]"
+    weather = (Message("assistant", made % "get_weather"), Message("user", "Observation:\nrain in Oslo"))
+    clock = (Message("assistant", made % "get_time"), Message("user", "Observation:\n12:30"))
+    task = Message("user", "New task:\nWhat's the weather in Oslo?")
+    assert called(chat(task, tools=tools, mode="required")) == [("get_weather", {"city": "Oslo"})]
+    assert called(chat(task, *weather, tools=tools, mode="required")) == [("final_answer", {"answer": "rain in Oslo"})]
+    both = Message("user", "New task:\nWhat are the weather and the time in Oslo?")
+    assert called(chat(both, *weather, tools=tools, mode="required")) == [("get_time", {"place": "Oslo"})]
+    told = [("final_answer", {"answer": "rain in Oslo; 12:30"})]
+    assert called(chat(both, *weather, *clock, tools=tools, mode="required")) == told
+    # Whoever writes so without having called anything is a user.
+    said = (Message("assistant", "Hello"), Message("user", "Observation:\nwhat's the weather in Rome?"))
+    assert called(chat(task, *said, tools=(forecast,))) == [("get_weather", {"city": "Rome"})]
+
+
 def test_an_agent_to_whom_another_has_handed_over_calls_its_own_tools_until_one_of_them_has_answered() -> None:
     handed_over = (
         Message("user", "What's the weather in Oslo?"),
