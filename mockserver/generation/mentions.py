@@ -20,7 +20,8 @@ _NAME = re.compile(
     rf"(?<![^\W_]){_CAPITAL}[\w'\u2019.-]*\w(?:[ ](?:(?:de|del|di|da|do|la|of|am|на)[ ])?{_CAPITAL}[\w'\u2019-]*\w)*"
     r"(?:,[ ][A-Z]{2}\b)?"
 )
-_QUOTED = re.compile(r"[\"“„«`]([^\"“”„«»`]{1,200})[\"”“»`]|(?<!\w)'([^'\n]{2,200})'(?!\w)")
+# Three backticks quote nothing, but fence code.
+_QUOTED = re.compile(r"(?:[\"“„«]|(?<!`)`)([^\"“”„«»`]{1,200})(?:[\"”“»]|`(?!`))|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?![\w]|[.,-]\d)(?:[ \u00a0-]?([^\W\d_]+))?")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)

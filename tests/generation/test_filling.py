@@ -63,6 +63,7 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             {"name": "Jason", "age": 25},
         ),
         ("Jason is 25 years old and moved to Oslo", PERSON, {"name": "Jason", "age": 25}),
+        ("Task: Jason is 25 years old\n\nDo not write ```json or ``` around it", PERSON, {"name": "Jason", "age": 25}),
         ("Jason is 25 years old", ACCOUNT, {"user": {"name": "Jason", "age": 25}}),
         ("Jason is 25 years old", GROUP, {"people": [{"name": "Jason", "age": 25}]}),
         (
