@@ -84,10 +84,11 @@ class Constraint(NamedTuple):
     root rule of a grammar.
 
     A `json_complete` answer conforms to a JSON Schema and has all the properties that it names, optional ones too. A
-    `json_object` or a `json_array` has the content that the prompt describes.
+    `json_object` or a `json_array` has the content that the prompt describes. `sections` are the values of an object,
+    each under its name.
     """
 
-    kind: Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar"]
+    kind: Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections"]
     schema: object = None
 
 

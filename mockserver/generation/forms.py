@@ -8,6 +8,7 @@ from mockserver.generation.corpus import Phrase
 from mockserver.generation.grammars import write_grammar
 from mockserver.generation.json_answers import write_array, write_complete, write_object, write_schema
 from mockserver.generation.patterns import tell_match
+from mockserver.generation.sections import write_sections
 
 Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
 
@@ -23,4 +24,5 @@ WRITERS: Mapping[str, Writer] = {
     "json_complete": write_complete,
     "regex": _write_match,
     "grammar": write_grammar,
+    "sections": write_sections,
 }

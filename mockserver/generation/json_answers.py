@@ -10,6 +10,7 @@ from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.filling import filled
 from mockserver.generation.schemas import schema_fault, write_instance
+from mockserver.generation.sections import without_headings
 from mockserver.generation.sketches import like_text, named_keys, sketched_object
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import terms
@@ -67,7 +68,7 @@ def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | N
 
 def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, as models write JSON for people."""
-    about = brief(prompt.topic)
+    about = brief(without_headings(prompt.topic))
     text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt)
     return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
@@ -77,7 +78,7 @@ def _holding(text: str, schema: Any, prompt: Prompt) -> str:
 
     A question names what it is about and not its answer; examples and schemas within a prompt name nothing.
     """
-    topic = prompt.topic[:_SEARCHED].rstrip()
+    topic = without_headings(prompt.topic[:_SEARCHED]).rstrip()
     start, end = topic.find("{"), topic.rfind("}")
     if 0 <= start < end:
         topic = f"{topic[:start]} {topic[end + 1 :]}".rstrip()

@@ -1,4 +1,4 @@
-"""JSON that is asked for in words, where the request demands no form: `Answer only with valid JSON`."""
+"""Forms that are asked for in words, where the request demands none: `Answer only with valid JSON`, DSPy's sections."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,14 @@ _OTHER_MATTERS = (
 
 
 def ordered_json(prompt: Prompt) -> Constraint | None:
-    """The form that a prompt orders: an object, or an array of them; None where it orders no JSON."""
+    """The form that a prompt orders: an object, an array of them, or sections; None where it orders none."""
+    if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
+        # Hardly anybody asks for sections: who reads such prompts is loaded with the first.
+        from mockserver.generation.sections import ordered_sections
+
+        sections = ordered_sections(prompt)
+        if sections is not None:
+            return sections
     for text in _orders(prompt):
         # Hardly any speaks of it.
         if "json" not in text.lower():

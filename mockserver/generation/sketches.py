@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from mockserver.generation.sections import field_schema
+
 # How long a sketch may be, in characters and in levels; how many keys are taken from a list, from how long a line, and
 # after how many words that announce one.
 _LENGTH = 4000
@@ -82,7 +84,11 @@ def sketched_object(text: str, place: int) -> dict[str, Any] | None:
 
 
 def like_text(text: str) -> dict[str, Any]:
-    """The schema of a text in an example: a type where it names one, one of several that stand between bars."""
+    """The schema of a text in an example: a type where it names one, one of several that stand between bars, or what
+    DSPy says of it."""
+    field = field_schema(text)
+    if field is not None:
+        return field
     if _TYPE_NAMES.fullmatch(text):
         return _typed(text)
     if _CHOICES.fullmatch(text):

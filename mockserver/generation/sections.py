@@ -1,0 +1,111 @@
+"""Answers in sections, each under its heading, as DSPy asks for them: `[[ ## answer ## ]]`.
+
+Its messages end by naming the sections that an answer must have; what stands in one is said in a note beside its name,
+in its JSON form too.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockserver.core.generation import Constraint, Prompt
+from mockserver.core.seeding import derive
+from mockserver.generation import tokens
+from mockserver.generation.corpus import Phrase
+from mockserver.generation.filling import filled
+from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.subject import brief
+
+_HEADING = r"\[\[ ## (\w+) ## \]\]"
+_ORDER = "Respond with the corresponding output fields, starting with the field `[[ ## "
+_NOTE = r"(?: +# note: the value you produce (?P<note>[^\n]+))?"
+_FIELD = re.compile(rf"\{{(?P<name>\w+)\}}{_NOTE}")
+_TYPES: Mapping[str, Mapping[str, Any]] = {
+    "must be a single int value": {"type": "integer"},
+    "must be a single float value": {"type": "number"},
+    "must be True or False": {"type": "boolean"},
+}
+_ONE_OF = re.compile(r"must (?:be|exactly match \(no extra characters\)) one of: (.+)")
+_SCHEMA = "must adhere to the JSON schema: "
+_DEEPEST = 12
+
+
+def ordered_sections(prompt: Prompt) -> Constraint | None:
+    """The sections that a prompt ends by asking for, with what may stand in each; mostly none."""
+    order = prompt.topic.rfind(_ORDER)
+    if order < 0:
+        return None
+    wanted = re.findall(_HEADING, prompt.topic[order:])[:-1]
+    notes = {found["name"]: found["note"] for found in _FIELD.finditer(prompt.text)}
+    parts = {name: _noted(notes.get(name)) for name in wanted}
+    return Constraint("sections", {"type": "object", "properties": parts, "required": list(parts)})
+
+
+def field_schema(text: str) -> dict[str, Any] | None:
+    """The schema of a value for which DSPy's example of an object has a name in braces; None of any other text."""
+    found = _FIELD.fullmatch(text)
+    return _noted(found["note"]) if found else None
+
+
+def without_headings(topic: str) -> str:
+    """What a prompt in sections says, without their headings and what it says of the answer's form."""
+    if "[[ ## " not in topic:
+        return topic
+    said = topic.rpartition("\n\nRespond with ")[0] or topic
+    return re.sub(_HEADING, "", said).strip()
+
+
+def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]:
+    """An answer in sections, which hold what the prompt names."""
+    topic = without_headings(prompt.topic)
+    about = brief(topic)
+    values = json.loads(write_instance(schema, derive(key, "sections"), about.language, about.subject))
+    if not topic.endswith(("?", "？")):
+        values = filled(values, schema, topic, frozenset(), guessing=False)
+    sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
+    ids = tuple(tokens.encode("\n\n".join([*sections, "[[ ## completed ## ]]"])))
+    yield Phrase(ids, tuple(tokens.texts(ids)))
+    yield None
+
+
+def _written(value: Any) -> str:
+    """A value as Python writes words and truth, and JSON all else."""
+    return str(value) if isinstance(value, str | bool) else json.dumps(value, ensure_ascii=False)
+
+
+def _noted(note: str | None) -> dict[str, Any]:
+    """The schema of which a note speaks; a text where it says nothing that could be kept to."""
+    note = (note or "").strip()
+    if note in _TYPES:
+        return dict(_TYPES[note])
+    choices = _ONE_OF.fullmatch(note)
+    if choices:
+        return {"enum": [choice.strip() for choice in choices[1].split(";")]}
+    if note.startswith(_SCHEMA):
+        return _given(note[len(_SCHEMA) :]) or {"type": "string"}
+    return {"type": "string"}
+
+
+def _given(text: str) -> dict[str, Any] | None:
+    """A schema in a note, complete in itself; None where it is none, or leads back to itself."""
+    try:
+        root, _ = json.JSONDecoder().raw_decode(text)
+        schema = _complete(root, root.get("$defs", {}), 0) if isinstance(root, dict) else None
+        check_schema(schema)
+    except (ValueError, LookupError, RecursionError, UnsatisfiableSchemaError):
+        return None
+    return schema if isinstance(schema, dict) else None
+
+
+def _complete(part: Any, defined: Mapping[str, Any], depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise RecursionError
+    if isinstance(part, Sequence) and not isinstance(part, str):
+        return [_complete(each, defined, depth + 1) for each in part]
+    if not isinstance(part, dict):
+        return part
+    reference = part.get("$ref")
+    if isinstance(reference, str):
+        return _complete(defined[reference.removeprefix("#/$defs/")], defined, depth + 1)
+    return {name: _complete(own, defined, depth + 1) for name, own in part.items() if name != "$defs"}

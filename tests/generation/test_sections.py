@@ -1,0 +1,113 @@
+"""Answers in sections, and objects whose keys are noted alike, as DSPy asks for both."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.core.generation import GenerationRequest, Message, Prompt
+from mockserver.generation.generate import generate
+from mockserver.generation.json_orders import ordered_json
+
+PEOPLE = {
+    "type": "array",
+    "$defs": {
+        "P": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
+            "required": ["name", "age"],
+        }
+    },
+    "items": {"$ref": "#/$defs/P"},
+}
+TREE = {"$defs": {"T": {"type": "array", "items": {"$ref": "#/$defs/T"}}}, "$ref": "#/$defs/T"}
+NOTE = "        # note: the value you produce "
+TEXT = "Jason is 25 years old and likes it. Anna is 31."
+
+
+def in_sections(text: str = TEXT, **notes: str) -> Prompt:
+    """The messages of a signature whose fields have these notes."""
+    fields = "\n\n".join(f"[[ ## {name} ## ]]\n{{{name}}}{NOTE + note if note else ''}" for name, note in notes.items())
+    system = f"[[ ## text ## ]]\n{{text}}\n\n{fields}\n\n[[ ## completed ## ]]\nYour objective is: extract."
+    wanted = ", then ".join(f"`[[ ## {name} ## ]]` (must be formatted as a valid Python thing)" for name in notes)
+    user = (
+        f"[[ ## text ## ]]\n{text}\n\nRespond with the corresponding output fields, starting with the field {wanted}, "
+        "and then ending with the marker for `[[ ## completed ## ]]`."
+    )
+    return asked(system, user)
+
+
+def asked(system: str, user: str) -> Prompt:
+    messages = (Message("system", system), Message("user", user))
+    return Prompt(f"{system}\n{user}", user, 1, chat=True, messages=messages)
+
+
+def said(prompt: Prompt, seed: int = 1) -> str:
+    return generate(GenerationRequest("m", (prompt,)), seed).choices[0].text
+
+
+def sections(answer: str) -> dict[str, str]:
+    parts = answer.split("[[ ## ")[1:]
+    return {name: text.strip() for name, _, text in (part.partition(" ## ]]") for part in parts)}
+
+
+def test_every_section_is_told_in_its_order_and_the_end_is_marked() -> None:
+    answer = said(in_sections(reasoning="", answer=""))
+    assert list(sections(answer)) == ["reasoning", "answer", "completed"]
+    assert answer.endswith("\n\n[[ ## completed ## ]]")
+    assert all(len(text) > 10 for name, text in sections(answer).items() if name != "completed")
+
+
+@pytest.mark.parametrize(
+    "note, values",
+    [
+        ("must be a single int value", range(-1_000_000, 1_000_000)),
+        ("must be True or False", ("True", "False")),
+        ("must be one of: red; dark blue", ("red", "dark blue")),
+        ("must exactly match (no extra characters) one of: positive; negative", ("positive", "negative")),
+    ],
+)
+def test_a_section_holds_what_its_note_says(note: str, values: Any) -> None:
+    held = {sections(said(in_sections(answer=note), seed))["answer"] for seed in range(1, 9)}
+    assert all((int(text) if isinstance(values, range) else text) in values for text in held)
+    assert len(held) > 1
+
+
+def test_a_number_with_a_fraction_is_one() -> None:
+    assert isinstance(float(sections(said(in_sections(score="must be a single float value")))["score"]), float)
+
+
+def test_a_section_keeps_to_its_schema_and_holds_what_the_prompt_names() -> None:
+    prompt = in_sections(people=f"must adhere to the JSON schema: {json.dumps(PEOPLE)}")
+    people = json.loads(sections(said(prompt))["people"])
+    assert people == [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]
+
+
+@pytest.mark.parametrize("schema", [json.dumps(TREE), "{", '{"type": "nothing"}', '{"$ref": "#/$defs/gone"}', "[1]"])
+def test_a_section_of_whose_schema_nothing_can_be_made_is_a_text(schema: str) -> None:
+    assert sections(said(in_sections(answer=f"must adhere to the JSON schema: {schema}")))["answer"]
+
+
+def test_an_object_whose_values_are_noted_holds_such_values() -> None:
+    example = {
+        "reasoning": "{reasoning}",
+        "sentiment": f"{{sentiment}}{NOTE}must exactly match (no extra characters) one of: good; bad",
+        "happy": f"{{happy}}{NOTE}must be True or False",
+        "people": f"{{people}}{NOTE}must adhere to the JSON schema: {json.dumps(PEOPLE)}",
+    }
+    system = f"Outputs will be a JSON object with the following fields.\n\n{json.dumps(example, indent=2)}\nExtract."
+    user = f"[[ ## text ## ]]\n{TEXT}\n\nRespond with a JSON object in the following order of fields: `reasoning`."
+    answer = json.loads(said(asked(system, user)))
+    assert list(answer) == list(example)
+    assert answer["sentiment"] in ("good", "bad")
+    assert isinstance(answer["happy"], bool)
+    assert answer["people"] == [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]
+    assert "text" not in answer["reasoning"].split()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What does [[ ## completed ## ]] mean?", "Respond with the corresponding output fields.", "[[ ## answer ## ]]"],
+)
+def test_whoever_speaks_of_sections_is_answered_in_prose(text: str) -> None:
+    assert ordered_json(asked("Be brief.", text)) is None
