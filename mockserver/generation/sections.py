@@ -6,7 +6,7 @@ in its JSON form too.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.generation import Constraint, Prompt
@@ -14,7 +14,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.filling import filled
-from mockserver.generation.schemas import UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.subject import brief
 
 _HEADING = r"\[\[ ## (\w+) ## \]\]"
@@ -28,7 +28,9 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 _ONE_OF = re.compile(r"must (?:be|exactly match \(no extra characters\)) one of: (.+)")
 _SCHEMA = "must adhere to the JSON schema: "
+# Notes with schemas that nest deeper, or have more parts once complete, stand for texts.
 _DEEPEST = 12
+_MOST_PARTS = 2_000
 
 
 def ordered_sections(prompt: Prompt) -> Constraint | None:
@@ -91,21 +93,21 @@ def _given(text: str) -> dict[str, Any] | None:
     """A schema in a note, complete in itself; None where it is none, or leads back to itself."""
     try:
         root, _ = json.JSONDecoder().raw_decode(text)
-        schema = _complete(root, root.get("$defs", {}), 0) if isinstance(root, dict) else None
-        check_schema(schema)
-    except (ValueError, LookupError, RecursionError, UnsatisfiableSchemaError):
+        schema = _complete(root, root.get("$defs", {}), 0, iter(range(_MOST_PARTS))) if isinstance(root, dict) else None
+    except (ValueError, LookupError, RecursionError):
         return None
-    return schema if isinstance(schema, dict) else None
+    return schema if isinstance(schema, dict) and schema_fault(schema) is None else None
 
 
-def _complete(part: Any, defined: Mapping[str, Any], depth: int) -> Any:
-    if depth > _DEEPEST:
+def _complete(part: Any, defined: Mapping[str, Any], depth: int, left: Iterator[int]) -> Any:
+    """A part of a schema with what it refers to in the place of each reference, as long as parts are left to make."""
+    if depth > _DEEPEST or next(left, None) is None:
         raise RecursionError
-    if isinstance(part, Sequence) and not isinstance(part, str):
-        return [_complete(each, defined, depth + 1) for each in part]
+    if isinstance(part, list):
+        return [_complete(each, defined, depth + 1, left) for each in part]
     if not isinstance(part, dict):
         return part
     reference = part.get("$ref")
     if isinstance(reference, str):
-        return _complete(defined[reference.removeprefix("#/$defs/")], defined, depth + 1)
-    return {name: _complete(own, defined, depth + 1) for name, own in part.items() if name != "$defs"}
+        return _complete(defined[reference.removeprefix("#/$defs/")], defined, depth + 1, left)
+    return {name: _complete(own, defined, depth + 1, left) for name, own in part.items() if name != "$defs"}

@@ -83,7 +83,16 @@ def test_a_section_keeps_to_its_schema_and_holds_what_the_prompt_names() -> None
     assert people == [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]
 
 
-@pytest.mark.parametrize("schema", [json.dumps(TREE), "{", '{"type": "nothing"}', '{"$ref": "#/$defs/gone"}', "[1]"])
+# Complete, it would have 40 to the power of 8 parts.
+HUGE = {
+    "$defs": {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 40} for n in range(8)} | {"d8": {"type": "string"}},
+    "$ref": "#/$defs/d0",
+}
+
+
+@pytest.mark.parametrize(
+    "schema", [json.dumps(TREE), json.dumps(HUGE), "{", '{"type": "nothing"}', '{"$ref": "#/$defs/gone"}', "[1]"]
+)
 def test_a_section_of_whose_schema_nothing_can_be_made_is_a_text(schema: str) -> None:
     assert sections(said(in_sections(answer=f"must adhere to the JSON schema: {schema}")))["answer"]
 
