@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 import struct
+from itertools import accumulate
 from typing import Any
 
 import msgpack
@@ -170,11 +171,10 @@ def test_a_stream_tells_a_role_thoughts_a_text_and_the_usage_with_its_ending(edi
     plain, stream = chat(OSS, edition=edition, **LOW), chat(OSS, edition=edition, stream=True, **LOW)
     body, events = plain.json(), stream.events()
     envelope = {"created": int(FROZEN), "model": OSS, "system_fingerprint": body["system_fingerprint"]}
-    deltas: list[dict[str, str]] = [
-        {"role": "assistant"},
-        *({"reasoning": part["delta"]["reasoning"]} for part in parts(stream) if "reasoning" in part["delta"]),
-        *({"content": part["delta"]["content"]} for part in parts(stream) if "content" in part["delta"]),
-    ]
+    told = [part["delta"] for part in parts(stream)][1:-1]
+    fields = [*dict.fromkeys(tuple(delta) for delta in told)]
+    assert fields == [("reasoning",), ("content", "reasoning"), ("content",)][:: 2 if edition == "documented" else 1]
+    deltas: list[dict[str, str]] = [{"role": "assistant"}, *told]
     made: list[dict[str, Any]] = [{"delta": delta, "index": 0} for delta in deltas]
     made.append({"delta": {}, "finish_reason": "stop", "index": 0})
     chunks = [
@@ -184,8 +184,71 @@ def test_a_stream_tells_a_role_thoughts_a_text_and_the_usage_with_its_ending(edi
     assert stream.body == b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
     assert joined(stream, "reasoning") == message(plain)["reasoning"] != ""
     assert joined(stream, "content") == message(plain)["content"] != ""
-    assert len(made) == body["usage"]["completion_tokens"] + 2
+    if edition == "documented":
+        assert len(made) == body["usage"]["completion_tokens"] + 2
     assert events[-2]["time_info"].keys() == body["time_info"].keys()
+
+
+def sizes_of(texts: list[str]) -> list[int]:
+    return [len(tokens.encode(text)) for text in texts]
+
+
+@pytest.mark.parametrize("model", [OSS, GEMMA, GLM, "qwen-3.8-27b", "my-own-model"])
+def test_chunks_of_today_have_a_token_and_then_several(model: str) -> None:
+    answer = chat(model, edition="observed", stream=True, max_tokens=90, reasoning_format="parsed")
+    texts = ["".join(part["delta"].get(name, "") for name in ("reasoning", "content")) for part in parts(answer)]
+    sizes = sizes_of(texts[1:-1])
+    assert sizes[0] == 1
+    assert set(sizes[1:-1]) == {4, 5, 6, 7, 8}
+    assert 1 <= sizes[-1] <= 8
+    assert sum(sizes) == answer.events()[-2]["usage"]["completion_tokens"]
+
+
+@pytest.mark.parametrize(
+    "model, edition, fields",
+    [
+        (OSS, "documented", {}),
+        (LLAMA, "observed", {}),
+        (OSS, "observed", {"logprobs": True}),
+        (OSS, "observed", {"headers": {"x-mockserver-reply": "One two three four five six seven eight."}}),
+    ],
+    ids=["the page's edition", "a model of 2025", "log-probabilities", "a stub"],
+)
+def test_other_chunks_have_one_token(model: str, edition: Edition, fields: dict[str, Any]) -> None:
+    answer = chat(model, edition=edition, stream=True, max_tokens=60, **LOW, **fields)
+    said = [part["delta"] for part in parts(answer)][1:-1]
+    assert len(said) > 7
+    assert set(sizes_of([text for delta in said for text in delta.values()])) == {1}
+
+
+def test_arguments_of_today_come_several_tokens_at_a_time() -> None:
+    said = {f"field_{number}": {"type": "string"} for number in range(6)}
+    form = {**CITY, "properties": said, "required": [*said]}
+    tools = [{"type": "function", "function": {"name": "note", "parameters": form}}]
+    asked: dict[str, Any] = {"tools": tools, "tool_choice": "required", "stream": True, **LOW}
+    then, today = (
+        [
+            part["delta"]["tool_calls"][0]["function"]["arguments"]
+            for part in parts(answer)
+            if "tool_calls" in part["delta"]
+        ]
+        for answer in (chat(OSS, edition=edition, **asked) for edition in EDITIONS)
+    )
+    assert "".join(then) == "".join(today)
+    assert then[0] == today[0] == ""
+    pieces = iter(then[1:])
+    sizes = [next(count for count, grown in enumerate(accumulate(pieces), 1) if grown == text) for text in today[1:]]
+    assert len(sizes) > 4
+    assert set(sizes[:-1]) <= {4, 5, 6, 7, 8}
+    assert 1 <= sizes[-1] <= 8
+
+
+def test_raw_thoughts_of_today_end_with_their_tag_in_the_content() -> None:
+    fields = {"reasoning_format": "raw", "reasoning_effort": "low"}
+    plain, stream = (chat(GLM, edition="observed", stream=stream, **fields) for stream in (False, True))
+    assert joined(stream, "content") == message(plain)["content"]
+    assert "</think>" in joined(stream, "content")
+    assert all("reasoning" not in part["delta"] for part in parts(stream))
 
 
 @pytest.mark.parametrize(

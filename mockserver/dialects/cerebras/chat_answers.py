@@ -29,7 +29,10 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
     request, id = generation.request, answer_id(site)
     wishes = request.wishes if isinstance(request.wishes, ChatWishes) else ChatWishes()
     family = family_of(request.model)
-    style = Style(family, wishes.shown, family.era or site.edition, site.identity)
+    era = family.era or site.edition
+    # What a stub says keeps to the stub's pieces.
+    joins = era == site.edition == "observed" and not generation.prepared
+    style = Style(family, wishes.shown, era, site.identity, joins)
     closing = {"usage": _usage(generation, style, wishes), "time_info": _times(pace, style, site)}
     envelope = partial(enveloped, id=id, generation=generation, site=site)
     if request.output.stream:

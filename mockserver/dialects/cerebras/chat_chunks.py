@@ -1,6 +1,8 @@
 """Streams of chats (recorded, vendor note A3): a role, thoughts, a text, calls, and an ending that tells the usage."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Choice, Generation
@@ -8,11 +10,24 @@ from mockserver.core.timeline import OPENING, Frames
 from mockserver.dialects.cerebras.logprobs import Stretch, text_rows, thought_rows, thoughts_field
 from mockserver.dialects.cerebras.style import Style, next_fragment
 from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import DONE, SLOT, at_step, event, template, token_frames, weave
+from mockserver.dialects.openai_style.events import (
+    DONE,
+    SLOT,
+    Template,
+    at_step,
+    batches,
+    event,
+    group_frames,
+    template,
+    token_frames,
+    weave,
+)
 
 # Puts the choices of a chunk into the chunk.
 Envelope = Callable[[list[Any]], dict[str, Any]]
 
+# Recorded of today's service: 1 to 26 tokens a chunk, mostly so many.
+_SMALLEST, _LARGEST = 4, 8
 # With log-probabilities so many chunks are written at a time: each has those of a token, and of its rivals.
 _DETAILED_RUN = 8
 
@@ -28,6 +43,11 @@ class _Telling(NamedTuple):
     @property
     def detailed(self) -> bool:
         return self.generation.request.output.logprobs is not None
+
+    @property
+    def joined(self) -> bool:
+        """Whether a chunk has several tokens; with log-probabilities it has one."""
+        return self.style.joins and not self.detailed
 
     def chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
         """A chunk; the keys of its choice stand in alphabetical order."""
@@ -47,10 +67,13 @@ def _choice_frames(telling: _Telling, closing: dict[str, Any]) -> Iterator[Frame
     choice, style = telling.choice, telling.style
     before, behind = style.tags(choice)
     yield at_step(OPENING, _events(telling, {"role": "assistant"}, *([{"content": before}] if before else ())))
-    yield from _thought_frames(telling)
-    if behind:
-        yield at_step(len(choice.thoughts) - 1, _events(telling, {"content": behind}))
-    yield from _token_frames(telling, "content", choice.texts, len(choice.thoughts), "logprobs", text_rows)
+    if telling.joined:
+        yield from _joined_frames(telling, behind)
+    else:
+        yield from _thought_frames(telling)
+        if behind:
+            yield at_step(len(choice.thoughts) - 1, _events(telling, {"content": behind}))
+        yield from _token_frames(telling, "content", choice.texts, len(choice.thoughts), "logprobs", text_rows)
     yield from _call_frames(telling)
     ending = telling.chunk({}, finish_reason=choice.finish_reason) | closing
     yield at_step(choice.last_step, (event(ending),))
@@ -88,8 +111,29 @@ def _token_frames(
         yield Frames((data,), (step + place,), (1,))
 
 
+def _joined_frames(telling: _Telling, behind: str) -> Iterator[Frames]:
+    """Chunks of several tokens, the first of one; that in which the thoughts end may begin the text as well."""
+    choice = telling.choice
+    thoughts = [*choice.thoughts[:-1], choice.thoughts[-1] + behind] if behind else choice.thoughts
+    told = [*thoughts, *choice.texts]
+    border = 0 if telling.style.shown == "raw" else len(thoughts)
+    thought, text = (template(telling.chunk({name: SLOT})) for name in ("reasoning", "content"))
+
+    def write(group: range) -> bytes:
+        if group.start < border < group.stop:
+            both = {"content": "".join(told[border : group.stop]), "reasoning": "".join(told[group.start : border])}
+            return event(telling.chunk(both))
+        return thought.holding(told, group) if group.stop <= border else text.holding(told, group)
+
+    yield from group_frames(chain((range(1),) if told else (), _batches(telling, 1, len(told))), write)
+
+
+def _batches(telling: _Telling, start: int, stop: int) -> Iterator[range]:
+    return batches(start, stop, _SMALLEST, _LARGEST, telling.choice.seed)
+
+
 def _call_frames(telling: _Telling) -> Iterator[Frames]:
-    """The calls: a name and then its arguments token by token, or all of them in one chunk."""
+    """The calls: a name and then its arguments piece by piece, or all of them in one chunk."""
     choice, style = telling.choice, telling.style
     if choice.calls and style.whole_calls:
         whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
@@ -100,4 +144,9 @@ def _call_frames(telling: _Telling) -> Iterator[Frames]:
         choice,
         lambda place, _: event(telling.chunk({"tool_calls": [style.fragment(choice, place, "")]})),
         lambda place: template(telling.chunk({"tool_calls": [next_fragment(place, SLOT)]})),
+        partial(_joined_arguments, telling) if telling.joined else token_frames,
     )
+
+
+def _joined_arguments(telling: _Telling, texts: Sequence[str], around: Template, step: int) -> Iterator[Frames]:
+    return group_frames(_batches(telling, 0, len(texts)), partial(around.holding, texts), step)

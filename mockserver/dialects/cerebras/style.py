@@ -12,12 +12,14 @@ class Style(NamedTuple):
     """The family of the model, where its thoughts are told, the time of its answers, and the one whose calls it names.
 
     Until 2025 (documented) a stream told all calls at once, and calls, usage and times had another order (recorded).
+    Where it `joins`, a chunk of a stream has several tokens.
     """
 
     family: Family
     shown: Shown
     era: Edition
     identity: int
+    joins: bool = False
 
     @property
     def whole_calls(self) -> bool:

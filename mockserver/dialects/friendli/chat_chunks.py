@@ -104,7 +104,7 @@ def _called(choice: Choice, form: Form, role: dict[str, str]) -> Iterator[Frames
         return form.wire.event(form.part(choice, {**head, **first_fragment(choice, place, form.identity)}))
 
     go_on = partial(_piece, choice, form)
-    yield from call_frames(choice, begin, go_on, form.wire.texts)
+    yield from call_frames(choice, begin, go_on, partial(token_frames, written=form.wire.texts))
 
 
 def _piece(choice: Choice, form: Form, place: int) -> Template:

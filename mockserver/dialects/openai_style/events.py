@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.core.generation import Choice
+from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, RawHeaders, Reply, Wrapped
 
 EVENT_STREAM = b"text/event-stream"
@@ -20,6 +21,10 @@ class Template(NamedTuple):
 
     before: bytes
     after: bytes
+
+    def holding(self, texts: Sequence[str], group: range) -> bytes:
+        """The event that has the texts of a group of tokens."""
+        return self.before + orjson.dumps("".join(texts[group.start : group.stop])) + self.after
 
 
 # Longer texts come from stubs, and rarely twice.
@@ -88,6 +93,24 @@ def token_frames(
         pieces = [*map(write, texts[start : start + RUN_LENGTH])]
         data = Wrapped(around.before, pieces, around.after)
         yield Frames(data, range(step + start, step + start + len(pieces)), (1,) * len(pieces))
+
+
+def batches(start: int, stop: int, least: int, most: int, key: int) -> Iterator[range]:
+    """Which tokens share an event: from `least` to `most` at a time, as `key` decides.
+
+    Fewer tokens are parted in the same places.
+    """
+    draws = Draws(derive(key, "chunks"))
+    while start < stop:
+        end = min(start + least + draws.below(most - least + 1), stop)
+        yield range(start, end)
+        start = end
+
+
+def group_frames(groups: Iterator[range], write: Callable[[range], bytes], step: int = 0) -> Iterator[Frames]:
+    """One event per group of tokens, which leaves with the last of them; the first token has a decoding step."""
+    while run := tuple(islice(groups, RUN_LENGTH)):
+        yield Frames([*map(write, run)], [step + group.stop - 1 for group in run], [*map(len, run)])
 
 
 def at_step(step: int, events: Sequence[bytes]) -> Frames:

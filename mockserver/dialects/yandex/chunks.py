@@ -8,10 +8,9 @@ from typing import Any
 import orjson
 
 from mockserver.core.generation import Choice
-from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames
 from mockserver.dialects.openai_style.calls import call_frames
-from mockserver.dialects.openai_style.events import SLOT, Template, at_step, event, template, token_frames
+from mockserver.dialects.openai_style.events import SLOT, Template, at_step, batches, event, template, token_frames
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, last_delta, next_fragment
 
@@ -71,11 +70,7 @@ def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
     """
     start = _first_word(texts)
     yield range(start)
-    draws = Draws(derive(key, "chunks"))
-    while start < len(texts):
-        stop = min(start + _SMALLEST + draws.below(_LARGEST - _SMALLEST + 1), len(texts))
-        yield range(start, stop)
-        start = stop
+    yield from batches(start, len(texts), _SMALLEST, _LARGEST, key)
 
 
 def _first_word(texts: Sequence[str]) -> int:
