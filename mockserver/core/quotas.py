@@ -38,10 +38,14 @@ class Limit(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What one API key may ask of one model: limits, and how many generations may run at once (None: any number)."""
+    """What one API key may ask of one model: limits, and how many generations may run at once (None: any number).
+
+    Where an answer is charged up front, at most `answer` tokens of it are, however many are asked for (None: all).
+    """
 
     limits: tuple[Limit, ...] = ()
     concurrent: int | None = None
+    answer: int | None = None
 
 
 class Standing(NamedTuple):

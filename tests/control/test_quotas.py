@@ -219,9 +219,9 @@ def asked(max_tokens: int | None, prompts: int = 1, n: int = 1, context: int = 1
 @pytest.mark.parametrize(
     "request_, model, charge",
     [
-        (asked(40), Model("small"), Charge(50)),
+        (asked(40), Model("small"), Charge(50, answer=40)),
         (asked(0), Model("small"), Charge(10)),
-        (asked(40, prompts=2, n=3), Model("small"), Charge(20 + 240)),
+        (asked(40, prompts=2, n=3), Model("small"), Charge(20 + 240, answer=240)),
         (asked(None), Model("small", max_output=500), Charge(10, 500)),
         (asked(None, n=2), Model("small", max_output=500), Charge(10, 1_000)),
         (asked(None), Model("small"), Charge(10, 990)),
@@ -233,6 +233,22 @@ def test_up_front_a_request_costs_its_prompts_and_the_longest_answers(
 ) -> None:
     assert charge_of(request_, model, policy(up_front=True)) == charge
     assert charge_of(request_, model, policy(up_front=False)) == Charge(request_.prompt_tokens)
+
+
+@pytest.mark.parametrize(
+    "charge, spent",
+    [
+        (Charge(50, answer=40), 40),
+        (Charge(40, answer=30), 40),
+        (Charge(39, answer=29), 39),
+        (Charge(10), 10),
+        (Charge(10, assumed=5_000), 40),
+        (Charge(10, assumed=20), 30),
+    ],
+)
+def test_an_allowance_may_charge_an_answer_up_to_a_length(charge: Charge, spent: int) -> None:
+    verdict = QuotaDesk().admit(ME, Allowance((TOKENS,), answer=30), charge, 0.0)
+    assert [standing.spent for standing in verdict.standings] == [spent]
 
 
 def test_a_length_that_nobody_asked_for_makes_no_request_too_big_but_empties_the_bucket() -> None:

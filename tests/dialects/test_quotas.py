@@ -171,7 +171,8 @@ def test_an_hour_of_headers_and_refusals_is_that_of_an_exact_token_bucket(dialec
     refusals = 0
     for step in script(dialect, lengths):
         # Cerebras charges up front what might be generated; the others the prompt, and the answer when it is known.
-        mine, cost = tanks[step.key, step.model], prompt + (step.max_tokens if dialect == "cerebras" else 0)
+        answer = min(step.max_tokens, 16_384) if quota == "free-2026" else step.max_tokens
+        mine, cost = tanks[step.key, step.model], prompt + (answer if dialect == "cerebras" else 0)
         short = mine.short_of(cost, step.now)
         said = client.ask(body(step.max_tokens, models[step.model]), step.now, step.key)
         assert said.status == (429 if short else 200), (step, short)
@@ -260,6 +261,14 @@ def test_cerebras_charges_the_models_longest_answer_where_none_is_asked_for() ->
         100_000 - 65_536
     )
     assert client.ask(text(None, "llama-3.3-70b")).json()["error"]["code"] == "token_quota_exceeded"
+
+
+@pytest.mark.parametrize("max_tokens, charged", [(None, 16_384), (40_000, 16_384), (16_384, 16_384), (600, 600)])
+def test_cerebras_of_today_charges_an_answer_with_16384_tokens_at_most(max_tokens: int | None, charged: int) -> None:
+    client, counted = Client("cerebras", "free-2026", "observed"), "x-ratelimit-remaining-tokens-minute"
+    assert client.ask(text(max_tokens, "gpt-oss-120b", prompt="")).headers[counted] == str(30_000 - charged)
+    client = Client("cerebras", "free-2026, tokens=70k/min")
+    assert client.ask(text(max_tokens, "gpt-oss-120b", prompt="")).headers[counted] == str(70_000 - charged)
 
 
 CHAT = {f"x-ratelimit-{what}-{of}" for what in ("limit", "remaining", "reset") for of in ("requests", "tokens")}

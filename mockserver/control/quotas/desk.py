@@ -27,7 +27,7 @@ class Asker(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What a request takes when it comes: one request, and so many tokens.
+    """What a request takes when it comes: one request, and so many tokens, of which `answer` are asked for.
 
     `assumed` tokens come on top where the request does not say how long its answer may be. They are what the vendor
     assumes, and alone never make a request too big for an empty bucket.
@@ -35,6 +35,14 @@ class Charge(NamedTuple):
 
     tokens: int
     assumed: int = 0
+    answer: int = 0
+
+    def within(self, allowance: Allowance) -> "Charge":
+        """The charge to a key whose answers are charged up to a length."""
+        if allowance.answer is None:
+            return self
+        answer = min(self.answer, allowance.answer)
+        return Charge(self.tokens - self.answer + answer, min(self.assumed, allowance.answer), answer)
 
     def of(self, limit: Limit) -> int:
         """What a limit is charged."""
@@ -85,7 +93,8 @@ def charge_of(request: GenerationRequest, model: Model | None, policy: QuotaPoli
         return Charge(prompt)
     answers = max(request.n, request.best_of) * len(request.prompts)
     if request.limits.max_tokens is not None:
-        return Charge(prompt + request.limits.max_tokens * answers)
+        asked = request.limits.max_tokens * answers
+        return Charge(prompt + asked, answer=asked)
     longest = max((each.token_count for each in request.prompts), default=0)
     room = max(request.limits.context - longest, 0)
     most = model.max_output if model is not None else None
@@ -103,6 +112,7 @@ class QuotaDesk:
 
     def admit(self, asker: Asker, allowance: Allowance, charge: Charge, now: float) -> Admitted | Refused:
         """Let a request in and charge it, or refuse it for nothing; one that is let in runs until it leaves."""
+        charge = charge.within(allowance)
         account = asker[:2]
         running = self._running.get(account, ())
         if allowance.concurrent is not None and len(running) >= allowance.concurrent:

@@ -67,7 +67,7 @@ def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str
     base = _tier(rule.tier, dialect.quotas)
     limits = {(limit.measure, limit.window): limit for limit in (*base.limits, *rule.limits)}
     concurrent = base.concurrent if rule.concurrent is None else rule.concurrent
-    return Allowance(tuple(limits.values()), concurrent)
+    return Allowance(tuple(limits.values()), concurrent, base.answer)
 
 
 def _tier(name: str | None, policy: QuotaPolicy) -> Allowance:

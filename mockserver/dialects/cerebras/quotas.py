@@ -20,7 +20,8 @@ FREE = Allowance(
     )
 )
 DEVELOPER = Allowance((Limit("requests", _MINUTE, 1_000), Limit("tokens", _MINUTE, 1_000_000)))
-# What the headers of free answers said in the middle of 2026.
+# What the headers of free answers said in the middle of 2026. A user measured then that an answer is charged with
+# 16,384 tokens at most, and with as many where its length is not said.
 FREE_2026 = Allowance(
     (
         Limit("requests", _MINUTE, 5),
@@ -28,7 +29,8 @@ FREE_2026 = Allowance(
         Limit("requests", _DAY, 2_400),
         Limit("tokens", _MINUTE, 30_000),
         Limit("tokens", _DAY, 1_000_000),
-    )
+    ),
+    answer=16_384,
 )
 
 # The two limits whose resets the vendor documents; answers of today state limit and remaining of the others alone.
