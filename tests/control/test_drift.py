@@ -17,11 +17,10 @@ from mockserver.core.installed import load_dialects
 from tests.support.goldens import FIXTURES, golden
 
 SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIONS}
-# Nobody is served at these: preflights are no operation's.
+# Preflights are no operation's; and what a fault of Alice AI's leaves in the content counts as said by the model.
+LEFT_OUT = {"ovms/preflight-observed", "yandex/tools-stream-alice-forced-observed"}
 CASES = sorted(
-    f"{path.parent.parent.name}/{path.parent.name}"
-    for path in FIXTURES.glob("*/*/request.json")
-    if json.loads(path.read_text())["method"] != "OPTIONS"
+    {f"{path.parent.parent.name}/{path.parent.name}" for path in FIXTURES.glob("*/*/request.json")} - LEFT_OUT
 )
 
 
@@ -138,6 +137,14 @@ def test_each_way_in_which_a_stream_differs_is_told(
 def test_an_event_more_is_told_by_what_it_says() -> None:
     pinged = STREAM.answer.replace(b"data: [DONE]", b'data: {"ping": true}\n\ndata: [DONE]')
     assert drift(STREAM._replace(answer=pinged)) == [Difference("event before the last", "an event with ping", "")]
+
+
+def test_an_event_that_joins_what_others_say_is_no_drift() -> None:
+    thinking = golden("cerebras/chat-reasoning-stream-observed")
+    events = thinking.answer.split(b"\n\n")
+    parted = [event for event in events if not (b'"content"' in event and b'"reasoning":' in event)]
+    assert len(parted) == len(events) - 1
+    assert drift(thinking._replace(answer=b"\n\n".join(parted))) == []
 
 
 def test_how_many_tokens_come_in_how_many_events_is_no_drift() -> None:

@@ -4,7 +4,7 @@ A stream says the same kind of event again and again, and how often is the model
 alike counts as one.
 """
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple
 
@@ -26,7 +26,7 @@ class _Kind(NamedTuple):
     fields: tuple[str, ...]
     value: object
     shape: Shape
-    parts: Set[tuple[str, frozenset[str]]]
+    parts: frozenset[tuple[str, frozenset[str]]]
 
     def is_like(self, other: "_Kind") -> bool:
         same_text = not isinstance(self.value, str) or self.value == other.value
@@ -52,7 +52,9 @@ def stream_differences(recorded: Sequence[Event], answered: Sequence[Event]) -> 
     for mine, yours in _pairs(there, here):
         where = _place(mine, there) if mine is not None else _place(yours, here)
         if mine is None or yours is None:
-            yield Difference(where, _called(mine, there), _called(yours, here))
+            alone, others = (here[yours], there) if yours is not None else (there[mine or 0], here)
+            if not _is_told_by(alone, others):
+                yield Difference(where, _called(mine, there), _called(yours, here))
             continue
         one, other = there[mine], here[yours]
         if one.fields != other.fields:
@@ -69,7 +71,7 @@ def _kinds(events: Sequence[Event]) -> list[_Kind]:
     kinds: list[_Kind] = []
     for event in events:
         shape = shape_of(event.value)
-        parts = {(path, frozenset(types)) for path, types in shape.types.items()}
+        parts = frozenset((path, frozenset(types)) for path, types in shape.types.items())
         kind = _Kind(event.fields, event.value, shape, parts)
         if not kinds or not kind.is_like(kinds[-1]):
             kinds.append(kind)
@@ -97,6 +99,12 @@ def _pairs(there: Sequence[_Kind], here: Sequence[_Kind]) -> list[_Pair]:
         pairs.append(step)
         at = at[0] - (step[0] is not None), at[1] - (step[1] is not None)
     return pairs[::-1]
+
+
+def _is_told_by(kind: _Kind, others: Sequence[_Kind]) -> bool:
+    """Whether other events say among them all that an event says: where a server joins or parts them may be chance."""
+    parts = {part for other in others for part in other.parts}
+    return not isinstance(kind.value, str) and kind.parts <= parts
 
 
 def _place(place: int | None, kinds: Sequence[_Kind]) -> str:
