@@ -50,8 +50,11 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
 
 
 def _terms_of(text: str) -> frozenset[str]:
-    """What a text speaks of, without the words that every text has."""
-    stopwords = corpus.stopwords(brief(text).language)
+    """What a text speaks of, without the words that every text has, unless it has no others."""
+    return _terms_beside(text, corpus.stopwords(brief(text).language)) or _terms_beside(text, frozenset())
+
+
+def _terms_beside(text: str, stopwords: frozenset[str]) -> frozenset[str]:
     found: set[str] = set()
     for stretch in _stretches(text):
         found |= terms(stretch, stopwords)

@@ -40,6 +40,12 @@ def test_texts_of_the_same_terms_are_near_and_not_the_same() -> None:
     assert likeness(one, other) > 0.7
 
 
+def test_texts_of_nothing_but_common_words_are_told_apart_by_those() -> None:
+    asked = embed("hello", SIZE, key=7)
+    near = [likeness(asked, embed(text, SIZE, key=7)) for text in ("hello there", "How are you?", PASSAGES[1])]
+    assert near[0] > max(near[1:]) + 0.3
+
+
 def test_models_look_at_spaces_of_their_own() -> None:
     assert abs(likeness(embed(PASSAGES[0], SIZE, key=7), embed(PASSAGES[0], SIZE, key=8))) < 0.4
 
