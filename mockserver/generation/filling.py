@@ -46,6 +46,23 @@ def filled(
     return _filled(base, _plain(schema, schema), filling, accepting(schema), 0)
 
 
+def is_told(schema: Schema, topic: str) -> bool:
+    """Whether a prompt states, and does not ask, what every property takes that has to be there: a name, a number, a
+    word of an enumeration; of two properties at least."""
+    parts, required = dict(properties(schema, schema)), schema.get("required")
+    if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
+        return False
+    filling = _Filling(schema, topic, frozenset(), guessing=False)
+    named = {found.text for found in names(topic)}
+
+    def states(name: str) -> bool:
+        own = parts.get(name, {})
+        offers = [] if _is_vague(name, own) else _offers(name, own, filling)
+        return bool(offers) and (type_of(own) in ("integer", "number") or "enum" in own or offers[0] in named)
+
+    return all(map(states, required))
+
+
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
     """What the prompt offers for a text; one that nothing says more of takes the only name that there is."""
     if _says_what(name, own) or "format" in own:

@@ -9,6 +9,9 @@ Where a call is required nevertheless, it is of a tool that has not answered yet
 last: there agents put the tool that takes their final answer. One that is called as Pydantic AI or smolagents calls it
 takes the place of words with `auto` too, since some models cannot be required to call anything.
 
+So does one of which the prompt states all that has to be told, of two things at least: who says "Jason is 25 years old"
+wants a form of a name and an age to be filled.
+
 Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
 several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
 
@@ -36,7 +39,7 @@ from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
 from mockserver.generation.arguments import object_schema, write_arguments, write_input
-from mockserver.generation.filling import accepting
+from mockserver.generation.filling import accepting, is_told
 from mockserver.generation.mentions import listed, names
 from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
@@ -108,12 +111,17 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
     elif not called:
-        called = [tool for tool in tools if _takes_the_end(tool)][:1]
+        called = [tool for tool in tools if _takes_the_end(tool) or _is_told(tool, prompt.topic)][:1]
     # Who names one tool wants one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [call for tool in called for call in _end(tool, found) or _calls(tool, prompt, key)]
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
+
+
+def _is_told(tool: Tool, topic: str) -> bool:
+    """Whether a prompt that is about nothing else states all that a function wants to know."""
+    return tool.kind == "function" and isinstance(tool.parameters, Mapping) and is_told(tool.parameters, topic)
 
 
 def _takes_the_end(tool: Tool) -> bool:

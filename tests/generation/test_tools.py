@@ -195,6 +195,22 @@ def test_the_tool_that_takes_an_agents_final_answer_is_called_where_words_would_
     assert names(chat("Jason is 25 years old.", tools=(final,), mode="none")) == []
 
 
+@pytest.mark.parametrize(
+    "prompt, expected",
+    [
+        ("Jason is 25 years old", [("P", {"name": "Jason", "age": 25})]),
+        ("Is Jason 25 years old?", []),
+        ("Jason is tall", []),
+        ("It took 25 years", []),
+        ("Write a story", []),
+    ],
+)
+def test_a_form_is_filled_where_the_prompt_states_all_that_it_wants(prompt: str, expected: list[Any]) -> None:
+    person = Tool("P", "A person", properties("name", "age", name=TEXT, age={"type": "integer"}))
+    search = Tool("look", "Looks", properties("query", "topic", query=TEXT, topic=TEXT))
+    assert called(chat(prompt, tools=(search, person))) == expected
+
+
 def test_results_that_an_agent_tells_in_the_users_name_come_to_the_tool_that_takes_its_answer() -> None:
     final = Tool("final_answer", "Provides a final answer to the given problem.", properties("answer", answer=TEXT))
     forecast = Tool("get_weather", "The weather in a city", properties("city", city=TEXT))
