@@ -1,21 +1,24 @@
 """Answers in sections, each under its heading, as DSPy asks for them: `[[ ## answer ## ]]`.
 
 Its messages end by naming the sections that an answer must have; what stands in one is said in a note beside its name,
-in its JSON form too.
+in its JSON form too. Its agents are told their tools in words, and what came of their steps.
 """
 
 import json
 import re
+from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mockserver.core.generation import Constraint, Prompt
+from mockserver.core.generation import Constraint, GenerationRequest, Prompt, Tool
 from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.filling import filled
+from mockserver.generation.reports import gist
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.subject import brief
+from mockserver.generation.tools import decide
 
 _HEADING = r"\[\[ ## (\w+) ## \]\]"
 _ORDER = "Respond with the corresponding output fields, starting with the field `[[ ## "
@@ -31,6 +34,11 @@ _SCHEMA = "must adhere to the JSON schema: "
 # Notes with schemas that nest deeper, or have more parts once complete, stand for texts.
 _DEEPEST = 12
 _MOST_PARTS = 2_000
+# How an agent's steps are told, and its tools.
+_STEPS = "[[ ## trajectory ## ]]"
+_TOOL = re.compile(
+    r"^\(\d+\) (\w+)(?:, whose description is <desc>([^<]*)</desc>)?\. It takes arguments (\{[^\n]*\})\.$", re.MULTILINE
+)
 
 
 def ordered_sections(prompt: Prompt) -> Constraint | None:
@@ -65,10 +73,49 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
     values = json.loads(write_instance(schema, derive(key, "sections"), about.language, about.subject))
     if not topic.endswith(("?", "？")):
         values = filled(values, schema, topic, frozenset(), guessing=False)
+    values = {**values, **_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
+    # All of it is found before any is told: who is in haste breaks off here, and begins anew elsewhere.
     ids = tuple(tokens.encode("\n\n".join([*sections, "[[ ## completed ## ]]"])))
-    yield Phrase(ids, tuple(tokens.texts(ids)))
-    yield None
+    return iter((Phrase(ids, tuple(tokens.texts(ids))), None))
+
+
+def _step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
+    """What an agent has to say of its next step: the call that is left to be made, else the end; or, where its steps
+    are done, what they have found. Nothing for who is no agent."""
+    asked, _, steps = prompt.topic.partition(_STEPS)
+    if not steps:
+        return {}
+    if not parts.keys() >= {"next_tool_name", "next_tool_args"}:
+        found = [gist(text) for text in _step_parts(steps, "observation_")[:-1]]
+        return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
+    question = without_headings(asked)
+    request = GenerationRequest("", (Prompt(question, question, 0, chat=True),), tools=tuple(_tools(prompt.text)))
+    made = _step_parts(steps, "tool_name_")
+    for call in decide(request, request.prompts[0], key):
+        if call.name not in made:
+            return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
+        made.remove(call.name)
+    return {"next_tool_name": "finish", "next_tool_args": {}}
+
+
+def _step_parts(steps: str, name: str) -> list[str]:
+    """What stands in the sections of an agent's steps whose names begin so."""
+    _, *parts = re.split(_HEADING, steps.partition("\n\nRespond with ")[0])
+    sections = zip(parts[::2], parts[1::2], strict=True)
+    return [text.strip() for heading, text in sections if heading.startswith(name)]
+
+
+def _tools(text: str) -> Iterator[Tool]:
+    """The tools of which an agent is told in words, without the one that ends it."""
+    for name, description, arguments in _TOOL.findall(text):
+        try:
+            parts = literal_eval(arguments)
+            schema = {"type": "object", "properties": parts, "required": list(parts)}
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if name != "finish" and schema_fault(schema) is None:
+            yield Tool(name, description, schema)
 
 
 def _written(value: Any) -> str:

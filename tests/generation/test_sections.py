@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import GenerationRequest, Message, Prompt
+from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.generation.generate import generate
 from mockserver.generation.json_orders import ordered_json
 
@@ -120,3 +121,63 @@ def test_an_object_whose_values_are_noted_holds_such_values() -> None:
 )
 def test_whoever_speaks_of_sections_is_answered_in_prose(text: str) -> None:
     assert ordered_json(asked("Be brief.", text)) is None
+
+
+def test_who_is_in_haste_spoils_nothing_for_who_asks_again() -> None:
+    # A schema that nobody has seen takes time to read.
+    prompt = in_sections(never_seen_before="must be a single int value")
+    with pytest.raises(TakesLongError):
+        in_haste(lambda: said(prompt))
+    assert int(sections(said(prompt))["never_seen_before"])
+
+
+TOOLS = (
+    "(1) get_weather, whose description is <desc>Tells the weather in a town</desc>. "
+    "It takes arguments {'town': {'type': 'string'}}.\n"
+    "(2) get_time, whose description is <desc>Tells the time in a place</desc>. "
+    "It takes arguments {'place': {'type': 'string'}}.\n"
+    "(3) broken. It takes arguments {'place': {'type': 'no such'}}.\n"
+    "(4) finish, whose description is <desc>Marks the task as complete.</desc>. It takes arguments {}."
+)
+STEP = {
+    "next_thought": "",
+    "next_tool_name": "must exactly match (no extra characters) one of: get_weather; get_time; broken; finish",
+    "next_tool_args": 'must adhere to the JSON schema: {"type": "object", "additionalProperties": true}',
+}
+
+
+def after(question: str, *steps: tuple[str, str], **notes: str) -> dict[str, str]:
+    """What an agent is told to do next, after steps of a tool and what came of it."""
+    told = "\n\n".join(
+        f"[[ ## thought_{n} ## ]]\nHm.\n\n[[ ## tool_name_{n} ## ]]\n{tool}\n\n[[ ## tool_args_{n} ## ]]\n{{}}\n\n"
+        f"[[ ## observation_{n} ## ]]\n{found}"
+        for n, (tool, found) in enumerate(steps)
+    )
+    prompt = in_sections(f"{question}\n\n[[ ## trajectory ## ]]\n{told}", **notes)
+    return sections(said(prompt._replace(text=f"{TOOLS}\n{prompt.text}")))
+
+
+def step(question: str, *steps: tuple[str, str]) -> tuple[str, Any]:
+    answer = after(question, *steps, **STEP)
+    assert answer["next_thought"]
+    return answer["next_tool_name"], json.loads(answer["next_tool_args"])
+
+
+def test_an_agent_calls_the_tools_that_it_is_told_of_and_comes_to_an_end() -> None:
+    asked = "What are the weather and the time in Oslo?"
+    weather, clock = ("get_weather", "rain in Oslo"), ("get_time", "12:30")
+    assert step(asked) == ("get_weather", {"town": "Oslo"})
+    assert step(asked, weather) == ("get_time", {"place": "Oslo"})
+    assert step(asked, weather, clock) == ("finish", {})
+    assert step("Write a poem") == ("finish", {})
+
+
+def test_an_agent_calls_a_tool_for_each_thing() -> None:
+    asked = "What's the weather in Oslo and Rome?"
+    assert step(asked, ("get_weather", "rain")) == ("get_weather", {"town": "Rome"})
+    assert step(asked, ("get_weather", "rain"), ("get_weather", "sun")) == ("finish", {})
+
+
+def test_an_agent_answers_what_it_has_found() -> None:
+    found = after("What's the weather in Oslo?", ("get_weather", "rain in Oslo"), ("finish", "Completed."), answer="")
+    assert found["answer"] == "rain in Oslo"
