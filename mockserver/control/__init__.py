@@ -1,1 +1,1 @@
-"""What decides an answer: settings, routes, and the plan that is made of them."""
+"""What determines an answer: settings, routes, stubs, quotas, faults, and the plan made from them."""

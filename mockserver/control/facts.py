@@ -1,4 +1,4 @@
-"""What is known of a request: what criteria look at, and what functions of the user's get."""
+"""The facts of a request: what criteria are applied to, and what functions of users receive."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -17,10 +17,10 @@ _SYSTEM = ("system", "developer")
 
 
 class RequestFacts:
-    """The facts of a request, by the names that criteria have for them; None is what it does not have.
+    """The facts of a request, under the names that criteria use; None for what it does not have.
 
-    `number` counts the requests of the namespace that a model answers, `attempt` how often this one has come after
-    failures, both from 1 on.
+    `number` counts the requests to a model in the namespace, `attempt` the attempts of this request after failures,
+    both from 1 on.
     """
 
     def __init__(self, heard: Question | Plan, number: int = 1, attempt: int = 1) -> None:
@@ -69,7 +69,7 @@ class RequestFacts:
 
     @cached_property
     def headers(self) -> Mapping[str, str]:
-        """The headers by their names in lower case; the first of equal names counts."""
+        """The headers by name in lower case; of several with the same name the first counts."""
         found: dict[str, str] = {}
         for name, value in self.call.headers.raw:
             found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
@@ -77,7 +77,7 @@ class RequestFacts:
 
     @cached_property
     def body(self) -> Any:
-        """The body as JSON, whatever it was packed in; None where it is none, or nests absurdly deep."""
+        """The body as JSON, unpacked if necessary; None if it is not JSON, or nests absurdly deep."""
         try:
             value = orjson.loads(self.call.body)
             return None if nests_absurdly(self.call.body, value) else value
@@ -88,7 +88,7 @@ class RequestFacts:
 
     @property
     def prompt(self) -> str | None:
-        """All that the model reads: the prompt, or the whole conversation; of several prompts the last."""
+        """Everything that the model reads: the prompt, or the whole conversation; of several prompts the last."""
         return self._prompts[-1].text if self._prompts else None
 
     @property
@@ -128,7 +128,7 @@ class RequestFacts:
         return self.messages[-1].answers if self.messages else None
 
     def values(self, field: str, path: Path) -> Sequence[object]:
-        """The values of a field: none where it has none, and several where there are several; looked up once."""
+        """The values of a field, of which there may be none or several; looked up once."""
         found = self._values.get((field, path))
         if found is None:
             found = self._values[field, path] = self._looked_up(field, path)
@@ -180,7 +180,7 @@ def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:
     return facts.tools
 
 
-# The fields that have more than one value, or a place in them.
+# The fields that may have several values, or a path into them.
 _SEVERAL: Mapping[str, Callable[[RequestFacts, Path], Sequence[object]]] = {
     "headers": _header,
     "body": _in_body,

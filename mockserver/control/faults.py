@@ -1,7 +1,7 @@
-"""Which faults strike a request, and what they make of its plan.
+"""Which faults strike a request, and how they change its plan.
 
-Each namespace counts what its rules have seen; whether a share of requests is struck is drawn from the request itself
-and from which attempt it is, so that the same requests are struck whatever their order, and retries can get through.
+Each namespace counts what its rules have seen. If a rule strikes only a share of the requests, the draw is derived from
+the request and its attempt, so that the same requests are struck in whatever order they come, and retries can succeed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,14 +20,14 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
 
-# What tells the counters of armed rules from those of the settings and the routes.
+# Distinguishes the counters of armed rules from those of the settings and the routes.
 _ARMED = "armed "
 
 
 class FaultRule(NamedTuple):
-    """A fault under the name that its counter has, and whose rule it is; its time runs from `armed_at`, in seconds.
+    """A fault with the name of its counter and its origin; its window is counted from `armed_at`, in seconds.
 
-    Where several were armed together, `scenario` is the name that they have in common.
+    `scenario` is the common name of rules that were armed together.
     """
 
     name: str
@@ -38,7 +38,7 @@ class FaultRule(NamedTuple):
 
 
 class FaultDesk:
-    """The rules of a namespace: those of the settings and the routes, and those armed while the server runs.
+    """The fault rules of a namespace: those of the settings and the routes, and those armed at run time.
 
     Instants are in seconds on the namespace's clock, which only goes forward.
     """
@@ -48,12 +48,12 @@ class FaultDesk:
         self._counts: dict[str, Count] = {}
 
     def arm(self, name: str, fault: Fault, now: float, scenario: str = "") -> None:
-        """Add a rule, or put it in the place of the one of that name; it counts from nothing."""
+        """Add a rule, or replace the one of that name; its counts start at zero."""
         self._armed[name] = FaultRule(_ARMED + name, fault, now, "armed", scenario or name)
         self._counts.pop(_ARMED + name, None)
 
     def disarm(self, name: str) -> bool:
-        """Take a rule back, or all those of a scenario; False when there is none of that name."""
+        """Remove a rule, or all rules of a scenario; False if there is none of that name."""
         taken = [own for own, rule in self._armed.items() if name in (own, rule.scenario)]
         for own in taken:
             del self._armed[own]
@@ -61,12 +61,12 @@ class FaultDesk:
         return bool(taken)
 
     def reset(self) -> None:
-        """Forget all that was armed and counted."""
+        """Remove all armed rules, and all counts."""
         self._armed.clear()
         self._counts.clear()
 
     def recount(self) -> None:
-        """Count the rules of the settings and the routes from nothing: they have changed."""
+        """Reset the counts of the rules of settings and routes, which have changed."""
         self._counts = {name: count for name, count in self._counts.items() if name.startswith(_ARMED)}
 
     @property
@@ -75,16 +75,16 @@ class FaultDesk:
         return bool(self._armed)
 
     def armed(self) -> list[tuple[str, Fault, Count]]:
-        """The faults that are armed, each with its name and what it has seen."""
+        """The armed faults, each with its name and its counts."""
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
     def pick(
         self, heard: Question | Plan, now: float, since: float = 0.0, facts: RequestFacts | None = None
     ) -> tuple[Strike, ...]:
-        """The faults by which rules are to strike a request: those of its route, of the settings, and armed ones.
+        """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
 
-        They count as having struck; which of them cannot after all, only the answer shows (`take_back`). The time of
-        the settings' and the routes' rules runs from `since`; `facts` are those of the request.
+        They count as having struck; only the answer shows which of them have no effect (`take_back`). The windows of
+        the settings' and the routes' rules are counted from `since`; `facts` are those of the request.
         """
         rules = (*_standing(heard.visit, since), *self._armed.values())
         if not rules:
@@ -101,13 +101,13 @@ class FaultDesk:
         return self._counts.setdefault(rule.name, Count())
 
     def _count_and_draw(self, visit: Visit, attempt: int, rule: FaultRule, now: float) -> bool:
-        """Count the request, if the rule's time has come and has not gone by, and say whether it is struck."""
+        """Count the request if the rule's window is open, and return whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
             return False
         count = self._count(rule)
         count.matched += 1
-        # A rule that strikes all alike needs no draw.
+        # A rule that strikes every request needs no draw.
         draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, attempt, rule.name)
         struck = strikes(chance, count.matched, count.struck, elapsed, draw)
         count.struck += struck
@@ -127,12 +127,12 @@ def _standing(visit: Visit, since: float) -> Iterator[FaultRule]:
 
 
 def _own_name(rule: FaultRule) -> str:
-    """The name under which a rule was armed; the others have none."""
+    """The name under which a rule was armed; empty for all others."""
     return rule.name.removeprefix(_ARMED) if rule.by == "armed" else ""
 
 
 def strike(plan: Plan, strikes: Sequence[Strike]) -> Plan:
-    """The plan with the faults folded over its timeline, in order; it tells those that have changed anything."""
+    """The plan with its timeline changed by each fault in turn; it records those that had an effect."""
     timeline, struck = plan.timeline, list[Strike]()
     for each in strikes:
         if not _takes_effect(each, timeline, plan, struck):
@@ -147,15 +147,15 @@ def strike(plan: Plan, strikes: Sequence[Strike]) -> Plan:
 
 
 def _takes_effect(each: Strike, timeline: Timeline, plan: Plan, struck: Sequence[Strike]) -> bool:
-    """Whether a fault changes anything of an answer, after those that have struck it before."""
+    """Whether a fault has an effect on an answer, after those that have struck it before."""
     kind, ending = each.kind, timeline.ending
     if kind.says is not None:
-        # What the model says was changed before it was written; it may have been thrown away since.
+        # What the model says was changed before it was written; a later fault may have replaced all of it.
         return is_among(each, plan.struck) and not any(other.leaves_nothing for other in struck)
-    # What an earlier fault has turned into a plain answer is no stream any more.
+    # An earlier fault may have turned the stream into a plain answer.
     if kind.streams and not timeline.streamed:
         return False
-    # Where not even a head goes out, all that can happen is something else instead.
+    # Of an answer without even a head nothing is left to change: it can only be replaced.
     if ending is not None and not ending.head and not each.leaves_nothing:
         return False
     if kind.within is not None and not kind.within(timeline, each.fault.place):
@@ -164,14 +164,14 @@ def _takes_effect(each: Strike, timeline: Timeline, plan: Plan, struck: Sequence
 
 
 def _still_seen(struck: list[Strike], before: Timeline, after: Timeline) -> list[Strike]:
-    """What can still be seen of earlier faults when nothing is left of the events: what they did to the head."""
+    """The earlier faults that still show when no events are left: those that changed the head."""
     if after.headers is not before.headers or (after.ending is not None and not after.ending.head):
         return []
     return [each for each in struck if each.kind.head]
 
 
 def wished(heard: Question | Plan) -> tuple[Fault, ...]:
-    """The faults that a request's own header asks for. Raises WishError when they cannot be."""
+    """The faults that a request's own header asks for. Raises WishError if they make no sense for it."""
     text = heard.visit.call.headers.get("x-mockserver-fault")
     if text is None:
         return ()
@@ -190,7 +190,7 @@ def wished(heard: Question | Plan) -> tuple[Fault, ...]:
 
 
 def _fits(fault: Fault, heard: Question | Plan) -> bool:
-    """Whether a fault can strike the answer at all: some strike streams alone, some only what a model says."""
+    """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
     kind = FAULTS[fault.kind]
     if kind.listens or not _knows_the_end(fault, heard.visit):
         return False
@@ -202,13 +202,13 @@ def _fits(fault: Fault, heard: Question | Plan) -> bool:
 
 
 def _knows_the_end(fault: Fault, visit: Visit) -> bool:
-    """Whether the vendor has a word for the end that a fault gives to an answer, if it gives it one."""
+    """Whether the vendor knows the finish reason that a fault sets, if it sets one."""
     reason = fault.settings.get("reason")
     return reason is None or reason in visit.landing.dialect.finish_reasons
 
 
 def _target(fault: Fault, heard: Question | Plan) -> str:
-    """What a fault strikes, where it cannot strike a request."""
+    """What a fault strikes, for the message that it cannot strike this request."""
     kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
     if not _knows_the_end(fault, heard.visit):
         return f"what ends by {fault.settings['reason']}; {dialect.name} knows {' and '.join(dialect.finish_reasons)}"
@@ -228,13 +228,13 @@ def _reason(rejection: Rejection) -> str:
 
 
 def _draw(visit: Visit, attempt: int, name: str) -> float:
-    """A request's number, for a rule. A retry has one of its own: what strikes by chance does not strike for ever."""
+    """The draw of a rule for a request. A retry has a draw of its own, so that chance does not strike it for ever."""
     again = (attempt,) if attempt > 1 else ()
     return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint, *again)).unit()
 
 
 def _words(fault: Fault, plan: Plan) -> Timeline:
-    """What the vendor says of a failure: its refusal, or what it puts into a stream that has begun."""
+    """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
     kind, visit = FailureKind(fault.settings["error"]), plan.visit
     rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit))
     if fault.kind != "error_event":
@@ -259,5 +259,5 @@ def _retry_after(fault: Fault, visit: Visit) -> RawHeaders:
 
 
 def _decimal(number: float) -> str:
-    """A number as people write it: no exponent, and no digits that say nothing."""
+    """A number without an exponent and without trailing zeros."""
     return f"{number:.9f}".rstrip("0").rstrip(".")

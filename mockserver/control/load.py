@@ -1,6 +1,6 @@
-"""The engines of a namespace, one for each model: whoever asks takes a slot, waits for it, or is sent away.
+"""The engines of a namespace, one for each model: a request takes a slot, waits for one, or is refused.
 
-The pace that an engine gives is what the wire keeps to and what the answer states of itself.
+The pace that an engine gives is both kept on the wire and stated in the answer.
 """
 
 from collections import OrderedDict
@@ -14,25 +14,25 @@ from mockserver.latency.load import Engine, Span, Turn
 from mockserver.latency.profiles import Profile
 
 _MOST_ENGINES = 256
-# Answers may be planned in several threads at once, and an engine gives its slots one by one.
+# Answers may be planned in several threads at once, but an engine assigns its slots one by one.
 _giving = Lock()
 
 
 class Slot(NamedTuple):
-    """What an engine has given to a request: its turn, and the time that it takes."""
+    """What an engine has assigned to a request: its turn, and its span of time."""
 
     engine: Engine
     turn: Turn
     span: Span
 
     def leave(self) -> None:
-        """Give it back before that time is over."""
+        """Free it before its time is over."""
         with _giving:
             self.engine.leave(self.span)
 
 
 class Slots(NamedTuple):
-    """An engine's slots as a request finds them: how it behaves, the instant, and how long the client would wait."""
+    """The slots of an engine at the instant of a request, and how long its client would wait for one."""
 
     engine: Engine
     profile: Profile
@@ -40,7 +40,7 @@ class Slots(NamedTuple):
     patience: float | None = None
 
     def take(self, pace: Pace) -> tuple[Pace, Slot] | Rejection:
-        """The pace under the present load, with the slot; or the refusal of an engine that is full."""
+        """The pace under the present load, with the slot; or a refusal if the engine is full."""
         with _giving:
             turn = self.engine.turn(self.profile, self.now)
             if turn is None or (self.patience is not None and turn.wait > self.patience):
@@ -50,13 +50,13 @@ class Slots(NamedTuple):
 
 
 class Engines:
-    """The engines of a namespace; of some hundred models the one asked least lately is forgotten."""
+    """The engines of a namespace; beyond some hundred models, the least recently used is forgotten."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, str], Engine] = OrderedDict()
 
     def slots(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Slots | None:
-        """The slots of a request's engine, as it finds them; None where their number is unlimited."""
+        """The slots of a request's engine; None if their number is unlimited."""
         if profile is None or profile.slots is None:
             return None
         key = (dialect, request.model)
@@ -67,7 +67,7 @@ class Engines:
         return Slots(engine, profile, now, request.patience)
 
     def describe(self, now: float) -> list[dict[str, object]]:
-        """Who is busy: for each engine how many requests it serves, and how many wait."""
+        """For each engine, how many requests it serves and how many wait."""
         rows = ((key, engine.busy(now)) for key, engine in self._known.items())
         return [{"dialect": name, "model": model, "busy": b, "waiting": w} for (name, model), (b, w) in rows]
 

@@ -1,7 +1,7 @@
-"""What is remembered: calls heard lately, what was generated for them, and the plans made of it.
+"""Caches: of calls that were heard, of what was generated for them, and of the plans made from that.
 
-Test suites and load tests ask the same things again and again. Reading and generating are pure, so remembering them
-changes no answer; every memory is bounded.
+Test suites and load tests send the same requests again and again. Reading and generating are pure, so that caching
+changes no answer; every cache is bounded.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 _MOST = 512
-# Answers of more tokens, those without any of more bytes, and calls of more bytes, are not worth the room.
+# Answers with more tokens, answers without tokens but more bytes, and calls with more bytes are not worth caching.
 LONGEST_ANSWER = 1_024
 LONGEST_BODY = 32_768
 LONGEST_CALL = 16_384
@@ -25,7 +25,7 @@ _memories: "dict[str, Memory[Any, Any]]" = {}
 
 
 class Memory(Generic[Key, Value]):
-    """The values used last, so many at the most; safe in several threads. `hits` and `misses` count."""
+    """A bounded, thread-safe cache of the most recently used values. `hits` and `misses` are counted."""
 
     def __init__(self, name: str, most: int = _MOST) -> None:
         _memories[name] = self
@@ -36,7 +36,7 @@ class Memory(Generic[Key, Value]):
         self.misses = 0
 
     def find(self, key: Key) -> Value | None:
-        """The value of a key, if it is remembered."""
+        """The value of a key, None if it is not cached."""
         with self._lock:
             value = self._values.get(key)
             if value is None:
@@ -47,19 +47,19 @@ class Memory(Generic[Key, Value]):
             return value
 
     def keep(self, key: Key, value: Value) -> None:
-        """Remember a value; the one that was not used for the longest time gives way."""
+        """Cache a value; the least recently used one gives way."""
         with self._lock:
             self._values[key] = value
             if len(self._values) > self._most:
                 self._values.popitem(last=False)
 
 
-# Requests are compared by identity: the memory keeps each one alive, so that its id stays its own.
+# Requests are compared by identity: the cache keeps each of them alive, so that no other gets its id.
 _generated: Memory[tuple[int, int], tuple[GenerationRequest, Generation]] = Memory("generated")
 
 
 def generated(request: GenerationRequest, seed: int) -> Generation:
-    """What is generated for a request under a seed."""
+    """What is generated for a request with a seed."""
     key = (id(request), seed)
     known = _generated.find(key)
     if known is not None and known[0] is request:
@@ -71,5 +71,5 @@ def generated(request: GenerationRequest, seed: int) -> Generation:
 
 
 def counts() -> dict[str, dict[str, int]]:
-    """How often each memory was asked, for the metrics."""
+    """The hits and misses of each cache, for the metrics."""
     return {name: {"hits": memory.hits, "misses": memory.misses} for name, memory in _memories.items()}

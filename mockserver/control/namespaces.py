@@ -1,6 +1,6 @@
-"""Namespaces: whose state a request sees. Tests that share a server have one each, and never disturb one another.
+"""Namespaces isolate state: tests that share a server have one each, and never disturb one another.
 
-A path, a header or an API key names one; the first that does counts.
+A request names its namespace by its path, a header, or its API key; the first of these counts.
 """
 
 import re
@@ -27,19 +27,20 @@ _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"
 _KEY = "mock-ns-"
 _MOST_NAMESPACES = 4096
-# When journals hold too much together, one part in so many of the budget is freed: some dozens of exchanges.
+# When the journals together exceed the budget, this fraction of it is freed: some dozens of exchanges.
 _ROOM = 128
 
 
-# How far a clock is put forward at the most: a century, no test needs more.
+# How far a clock can be advanced: a century, which is enough for any test.
 _FURTHEST = 3.2e9
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Namespace:
-    """All that a server remembers for one namespace. `shift` is how far its clock has been put forward, in seconds.
+    """Everything that a server remembers for one namespace.
 
-    `own` are settings of the namespace's own, by their names: they stand instead of the server's.
+    `shift` is how far its clock has been advanced, in seconds; `own` are settings of its own, by name, which override
+    the server's.
     """
 
     name: str
@@ -54,33 +55,33 @@ class Namespace:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing was added at run time that could change an answer: no fault is armed, and no stub was added.
+        """Whether nothing was added at run time that could change an answer: no armed fault, and no stub.
 
-        Quotas charge and engines are asked for all the same, where the settings want that.
+        Quotas and engines of the settings may still have a say.
         """
         return not (self.faults.has_rules or self.stubs.has_own)
 
     def reset(self) -> None:
-        """Forget everything but the time and the settings."""
+        """Forget everything but the clock and the settings."""
         self.faults.reset()
         self.journal.clear()
         self.engines.reset()
         self.quotas.reset()
         self.stubs.reset()
-        # Answers that are still going out are noted in the one that they began with.
+        # Answers that are still being sent stay with the journal in which they began.
         self.retries = Retries()
 
 
 def check_advance(seconds: object) -> None:
-    """Raise ValueError unless a clock can be put forward by so much."""
+    """Raise ValueError unless a clock can be advanced by so many seconds."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= _FURTHEST:
         raise ValueError(f"advance: is a number of seconds from 0 to {_FURTHEST:g}, and not {seconds!r}")
 
 
 class Namespaces:
-    """The namespaces of a server, made when they are first named. Beyond some thousands the quietest is forgotten.
+    """The namespaces of a server, created on first use. Beyond some thousands, the least recently used is forgotten.
 
-    Each journal holds so many exchanges, and all together what the budget allows: the heaviest one gives way.
+    Each journal holds a number of exchanges, and all of them together a budget of bytes: the largest gives way.
     """
 
     def __init__(self, most_exchanges: int = 1000, budget: Budget | None = None) -> None:
@@ -89,7 +90,7 @@ class Namespaces:
         self._budget = budget or Budget()
 
     def get(self, name: str) -> Namespace:
-        """The namespace of that name; from now on it is the one used last."""
+        """The namespace of that name, which becomes the most recently used."""
         known = self._known.get(name)
         if known is not None:
             self._known.move_to_end(name)
@@ -100,19 +101,19 @@ class Namespaces:
         return made
 
     def all(self) -> list[Namespace]:
-        """The namespaces in use, the one used last at the end."""
+        """The namespaces in use, the most recently used last."""
         return list(self._known.values())
 
     @property
     def weight(self) -> tuple[int, int]:
-        """What all journals hold, and what they may hold at the most, in bytes."""
+        """How much all journals hold, and how much they may hold at most, in bytes."""
         return self._budget.held, self._budget.most
 
     def trim(self) -> None:
-        """Let the oldest exchanges of the heaviest journal go, while all together hold too much.
+        """Drop the oldest exchanges of the largest journal, while all together hold too much.
 
-        A namespace that asks for little never pays for one that asks for much. Some more is let go than must be, so
-        that not every request has to look for the heaviest among thousands.
+        So a namespace with few requests never pays for one with many. More is dropped than necessary, so that not
+        every request has to find the largest among thousands.
         """
         budget = self._budget
         if budget.held <= budget.most:
@@ -128,7 +129,7 @@ class Namespaces:
 
 
 def is_name(name: str) -> bool:
-    """Whether a namespace may be called so: what a part of a path can hold, and not too much of it."""
+    """Whether a namespace can have this name: it must fit into a path segment, and not be too long."""
     return _NAME.fullmatch(name) is not None
 
 

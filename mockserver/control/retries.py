@@ -1,4 +1,4 @@
-"""Retries: how often the same request has just failed, so that a stub can let the third one through."""
+"""Retries: how often the same request has just failed, so that a stub can let the third attempt through."""
 
 from collections import OrderedDict
 
@@ -10,11 +10,10 @@ _REMEMBERED = 4096
 
 
 class Retries:
-    """Counts the questions of a namespace, and for requests of any kind whose latest answers have failed how often in a
-    row.
+    """Counts the questions of a namespace, and how often in a row a request of any kind has failed.
 
-    Requests are the same when their dialect, path and body are. An answer has failed when its status says so, when a
-    fault has cut or spoilt it, or when the client has left it before its end.
+    Two requests are the same if their dialect, path and body are. An answer has failed if its status says so, if a
+    fault has truncated or spoilt it, or if the client has left before its end.
     """
 
     def __init__(self) -> None:
@@ -35,7 +34,7 @@ class Retries:
         return 1 + self._failed.get(_key(visit.landing.dialect.name, visit.call), 0) if self._failed else 1
 
     def note(self, plan: Plan) -> None:
-        """Note how a request is answered."""
+        """Record how a request is answered."""
         failed = _fails(plan)
         if not failed and not self._failed:
             return
@@ -45,7 +44,7 @@ class Retries:
             self._keep(key, count + 1)
 
     def note_left(self, plan: Plan) -> None:
-        """Note that the client has left an answer before its end: it has failed as well, however good it was."""
+        """Record that the client has left an answer before its end: however good it was, it has failed."""
         self._keep(_key(plan.visit.landing.dialect.name, plan.visit.call), plan.attempt)
 
     def _keep(self, key: int, count: int) -> None:
@@ -55,7 +54,7 @@ class Retries:
 
 
 def _fails(plan: Plan) -> bool:
-    """Whether an answer is no success, even for a client that waits for its end."""
+    """Whether an answer is a failure even for a client that reads it to its end."""
     return not 200 <= plan.timeline.status < 300 or any(strike.kind.harm != "none" for strike in plan.struck)
 
 

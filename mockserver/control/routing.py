@@ -1,8 +1,8 @@
-"""Which operation of which dialect a request is for.
+"""Routing: which operation of which dialect a request is for.
 
-A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path.
-Where two dialects share a bare path, it is that of the one that claims it, unless the setting `bare` says otherwise.
-Routes of the user's own come first. The tables are made once; finding a route is one look into a dictionary, or two.
+A dialect answers under its name (`/cerebras/v1/completions`), under the vendor's own host name, and at its bare path. A
+bare path that several dialects share belongs to the one that claims it, unless the setting `bare` says otherwise.
+Routes of the user's own take precedence. The tables are built once; finding a route takes one or two lookups.
 """
 
 import re
@@ -14,7 +14,7 @@ from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.dialects import Dialect, Operation
 from mockserver.core.naming import close_matches
 
-# The paths of the server's own API begin so.
+# The prefix of the server's own API.
 ADMIN = "/_mockserver"
 
 _MOST_LANDINGS = 1024
@@ -22,9 +22,9 @@ _VARIABLE = re.compile(r"{\w+}")
 
 
 class Landing(NamedTuple):
-    """Where a request has landed: a dialect and, if it has one for the path and the method, an operation.
+    """The target of a request: a dialect, and its operation for the path and the method, None if it has none.
 
-    `path` is the dialect's own path, `allowed` the methods that it knows there, `route` the user's settings for it.
+    `path` is the dialect's own path, `allowed` the methods that it supports there, `route` the user's settings for it.
     """
 
     dialect: Dialect
@@ -43,14 +43,14 @@ class _Entry(NamedTuple):
 
 
 class _Table:
-    """Paths and methods to entries, with the few paths that hold a variable tried last."""
+    """Entries by path and method; the few paths with a variable are tried last."""
 
     def __init__(self) -> None:
         self._exact: dict[str, dict[str, _Entry]] = {}
         self._patterns: list[tuple[re.Pattern[str], dict[str, _Entry]]] = []
 
     def add(self, path: str, entry: _Entry) -> None:
-        """Serve the entry at the path, unless something is served there already."""
+        """Serve the entry at the path, unless another is served there already."""
         methods = self._exact.setdefault(path, {})
         if "{" in path and not methods:
             pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(path))
@@ -58,7 +58,7 @@ class _Table:
         methods.setdefault(entry.operation.method, entry)
 
     def find(self, method: str, path: str) -> Landing | None:
-        """What is served at the path; without an operation when not by this method."""
+        """What is served at the path; without an operation if not for this method."""
         methods = self._exact.get(path)
         variables: Mapping[str, str] = {}
         if methods is None:
@@ -76,7 +76,7 @@ class _Table:
         return Landing(other.dialect, None, other.path, variables, tuple(methods), other.route)
 
     def paths(self) -> dict[str, dict[str, _Entry]]:
-        """All that is served, by path and method."""
+        """Everything that is served, by path and method."""
         return self._exact
 
 
@@ -87,7 +87,7 @@ class Router:
         self._dialects = dialects
         self._alone = dialects[settings.dialect] if settings.dialect else None
         self._root = _Table()
-        # Landings found lately: the same few paths are asked for again and again.
+        # A cache of landings: the same few paths are requested again and again.
         self._landings: dict[tuple[str, str, str], Landing] = {}
         self._by_host = {host: dialect for dialect in dialects.values() for host in dialect.hosts}
         self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
@@ -100,7 +100,7 @@ class Router:
                 self._root.add(path, _Entry(dialect, operation, path))
 
     def find(self, method: str, path: str, host: str = "") -> Landing | None:
-        """Where a request lands; None when its path belongs to no dialect. One dialect alone has every path."""
+        """Where a request lands; None if its path belongs to no dialect. A single dialect is given every path."""
         key = (method, path, host)
         landing = self._landings.get(key)
         if landing is None:
@@ -125,8 +125,8 @@ class Router:
         return self._within(self._alone, method, path) if self._alone is not None else None
 
     def nearest(self, path: str) -> list[str]:
-        """Paths that are served and look like this one, which is none; failing that, where the dialects begin."""
-        # A path may be served in another edition alone: where this one is asked for, it is no way out.
+        """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
+        # A path that only the other edition serves is no help to a request for this one.
         near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
         return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
@@ -135,7 +135,7 @@ class Router:
         return [*self._root.paths(), *(path for dialect in self._dialects.values() for path in _prefixed(dialect))]
 
     def table(self) -> list[tuple[str, str, Dialect, Operation]]:
-        """Every route as (method, path, dialect, operation), for people to read."""
+        """Every route as (method, path, dialect, operation), for people."""
         bare = [
             (entry.operation.method, path, entry.dialect, entry.operation)
             for path, methods in self._root.paths().items()
@@ -152,12 +152,12 @@ class Router:
 
 
 def operations_of(dialects: Mapping[str, Dialect]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The paths of every operation of every dialect, by their names."""
+    """The paths of every operation, by the name of its dialect and its own."""
     return {name: {op.name: op.paths for op in dialect.operations} for name, dialect in dialects.items()}
 
 
 def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError for a route of the user's own that no request could ever reach."""
+    """Raise ConfigError for a user's route that no request could reach."""
     contracts = {f"/{name}/openapi.json" for name in dialects}
     known: dict[tuple[str, str], RouteSettings] = {}
     for route in settings.routes:

@@ -1,4 +1,4 @@
-"""Settings as values: all that can be set of a server. How they are read from outside is the business of `options`."""
+"""Settings as values: everything that can be configured of a server. How they are read is up to `options`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from mockserver.latency.traces import NO_TRACES, Traces
 
 
 class ConfigError(Exception):
-    """A setting that cannot be meant; the text names its place and what would have been valid."""
+    """A setting that makes no sense; the message names its place and what would have been valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All that can be set of a server; `options` says what each means to whoever sets it.
+    """Everything that can be configured of a server; `options` explains each to its users.
 
-    - `speed` divides the times of every latency, whoever asks for it.
+    - `speed` divides the times of every latency, wherever it is set.
     - `auth`: "any" key, "off", or the accepted keys.
     - `dialect`: the one that has the root, None for none.
     - `cors`: "on" (pages of any origin may read the answers) or "vendor".
-    - `strict`: leave out the headers that the vendor does not send.
+    - `strict`: leave out headers that the vendor does not send.
     - `created` freezes the clock of the answers, in Unix seconds.
     - `ids`: "derived" from the request, or "unique" per call.
-    - `writes`: "joined" (events due at the same instant leave together) or "single".
+    - `writes`: "joined" (events due at the same instant share a write) or "single".
     - `max_body`: in bytes; `journal`: how many exchanges each namespace keeps.
     - `bare`: the dialect of a bare path; `models` closes a dialect's catalogue; `routes` are the user's own.
-    - `fault`: rules for every request; `quota`: rules of which the first that is for a request counts.
+    - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
       answer to a request that none of them matches.
     - `traces`: the recordings that latencies may name.
-    - `pinned`: the settings of the command line and the environment, which no route of a config file undoes.
+    - `pinned`: settings of the command line and the environment, which routes of a config file do not override.
     """
 
     host: str = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Strikes: faults that are meant for one request, where they come from, and what their rules have counted."""
+"""Strikes: faults intended for one request, where they come from, and what their rules have counted."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Literal, NamedTuple
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Fault
 
-# Who has asked for a fault: a rule (armed, of the settings or of the route), a stub, or the request's own header.
+# Where a fault comes from: a rule (armed, of the settings or of the route), a stub, or the request's own header.
 Origin = Literal["armed", "settings", "route", "stub", "header"]
 
 
 @dataclass(slots=True)
 class Count:
-    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Those whose match is
-    `undecided`, since a search was given up, are neither.
+    """What a rule has seen in a namespace: the requests that matched, and those that it struck. Requests whose match is
+    `undecided`, because a search was given up, are neither.
     """
 
     matched: int = 0
@@ -34,22 +34,22 @@ class Strike(NamedTuple):
 
     @property
     def kind(self) -> Kind:
-        """What the catalogue says of the fault."""
+        """The fault's row in the catalogue."""
         return FAULTS[self.fault.kind]
 
     @property
     def leaves_nothing(self) -> bool:
-        """Whether nothing of an answer goes out where it strikes."""
+        """Whether nothing is sent of an answer that it strikes."""
         return self.kind.ends and self.fault.place.is_beginning
 
 
 def take_back(meant: Iterable[Strike], struck: Sequence[Strike] = ()) -> None:
-    """Count the faults that were meant for a request, and have not struck it after all, as if they had not been."""
+    """Undo the counts of faults that were intended for a request and have not struck it after all."""
     for strike in meant:
         if strike.seen is not None and not is_among(strike, struck):
             strike.seen.struck -= 1
 
 
 def is_among(strike: Strike, others: Iterable[Strike]) -> bool:
-    """Whether it is one of these: the very same, since equal faults may be meant for one request."""
+    """Whether it is one of these, by identity: equal faults may be intended for one request."""
     return any(strike is other for other in others)

@@ -1,7 +1,7 @@
-"""The catalogue: every kind of fault, what it can be told, and the function that does it.
+"""The catalogue: every kind of fault with its settings and the function that applies it.
 
-A kind that needs a stream strikes streams alone. `error` and `error_event` say what the vendor would say, so the
-dialect's own words for a failure are given to them; all others know no vendor.
+A kind that needs a stream strikes only streams. `error` and `error_event` answer as the vendor would, so they are given
+the dialect's own wording of a failure; all other kinds know no vendor.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,18 +25,18 @@ _ANYWHERE = tuple(PLACE_KEYS)
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of fault: a function over timelines (`apply`), or one over what the model says (`says`), or none.
+    """A kind of fault: a function over timelines (`apply`), or over what the model says (`says`), or neither.
 
-    - `settings`: the keys of its own in a fault's table.
-    - `places`: the keys by which it can be told where in the answer to strike.
-    - `within`: whether a place is within an answer, None where it always is. For most kinds it is where anything comes
-      after it; for those that add an end of their own, where the answer comes so far.
-    - `streams`: it strikes streams alone; `calls`: only answers that call a tool; `needs`: only timelines for which
-      this holds.
-    - `listens`: it strikes no answer but the listener, which fails for everybody.
-    - `ends`: nothing of the answer goes out after its place; without a place nothing at all.
-    - `head`: it changes the answer's head, and so can be seen whatever becomes of the events.
-    - `harm`: what a client can see of it in an answer that says it is fine: that it is truncated, or spoilt.
+    - `settings`: its own keys in a fault's table.
+    - `places`: the keys that say where in the answer it strikes.
+    - `within`: whether a place is within an answer, None if it always is. For most kinds something must follow the
+      place; kinds that add an end of their own only need the answer to reach it.
+    - `streams`: it strikes only streams; `calls`: only answers that call a tool; `needs`: only timelines for which this
+      holds.
+    - `listens`: it strikes no answer but the listener, which then fails for everybody.
+    - `ends`: nothing of the answer is sent after its place; without a place, nothing at all.
+    - `head`: it changes status or headers, and so shows even if no events are left.
+    - `harm`: the damage that a client can notice in an answer with a status of success: it is truncated, or spoilt.
     """
 
     apply: Callable[[Timeline, Fault, Words], Timeline] | None
@@ -61,7 +61,7 @@ _FAILURE = {
     "message": Setting(TEXT, "", "other words than the vendor's"),
 }
 
-# Kinds that strike a stream where anything comes after their place; and those that break an answer off there.
+# Kinds that strike a stream at a place which something follows; and kinds that break an answer off at a place.
 _at_an_event = partial(Kind, streams=True, places=_ANYWHERE, within=goes_on)
 _broken_off = partial(Kind, places=_ANYWHERE, within=reaches, ends=True, harm="truncates")
 

@@ -1,4 +1,4 @@
-"""Faults of the connection: it breaks, hangs or crawls, or carries what is no HTTP."""
+"""Faults of the connection: it breaks, hangs or is slow, or carries something other than HTTP."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -13,9 +13,9 @@ HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
 
 def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words], Timeline]:
-    """An answer that goes well as far as the fault's place, and then ends so.
+    """An answer that is intact up to the fault's place, and then ends in this way.
 
-    At an instant it ends as it is by then, be it without a head. After so many events, tokens or bytes it has one.
+    If the place is an instant, the answer may end without a head; after a number of events, tokens or bytes it has one.
     """
 
     def apply(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -32,17 +32,17 @@ def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words],
 
 
 def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words], Timeline]:
-    """Bytes of our own instead of any answer."""
+    """Fixed bytes instead of any answer."""
     return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending(how, raw), until=0.0)
 
 
 def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    """The beginning of a head, and then what the fault says."""
+    """The first half of a head, and then the end that the fault sets."""
     return timeline._replace(runs=(), ending=Ending(fault.settings["then"], HEAD[:32]), until=0.0)
 
 
 def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    """The events before the place, and then a chunk that is shorter than its size says, and the end."""
+    """The events before the place, then a chunk that is shorter than its stated size, and the end."""
     before, after = parted(events_of(timeline), fault.place)
     for _ in before:
         pass
@@ -52,12 +52,12 @@ def half_chunk(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 
 def bandwidth(events: Events, fault: Fault) -> Events:
-    """So many bytes at a time, and none before the ones ahead of it have been carried at the rate."""
+    """Small pieces, each sent when the line has carried the ones before it."""
     return _carried(events, fault.settings["bytes_per_second"], fault.settings["piece"])
 
 
 def drip(events: Events, fault: Fault) -> Events:
-    """Byte by byte, at a rate."""
+    """Byte by byte, at a given rate."""
     return _carried(events, fault.settings["bytes_per_second"], 1)
 
 

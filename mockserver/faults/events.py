@@ -1,4 +1,4 @@
-"""Timelines event by event, for the faults that change them; a fault is rare, so its price does not matter."""
+"""Timelines as single events, for the faults that change them: faults are rare, so that their cost does not matter."""
 
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -19,7 +19,7 @@ class Event(NamedTuple):
 
 Events = Iterator[Event]
 
-# A vendor's words for a failure: how it answers, and how it breaks a stream.
+# A vendor's wording of a failure: its answer, or the event that ends a stream.
 Words = Callable[[Fault], Timeline]
 
 
@@ -41,14 +41,14 @@ def changed(timeline: Timeline, change: Callable[[Events], Events]) -> Timeline:
 
 
 def ended(timeline: Timeline, place: Place) -> Timeline:
-    """The timeline as far as a place. Where that is an instant, its end waits for it: nothing else is due then."""
+    """The timeline up to a place. If that is an instant, the end waits for it, since nothing else is due then."""
     return changed(timeline, lambda events: parted(events, place)[0])._replace(until=place.at or 0.0)
 
 
 def parted(events: Events, place: Place) -> tuple[Events, Events]:
-    """The events before a place, and those after it; the second part must not be touched before the first has ended.
+    """The events before a place, and those after it; the second part must be read only after the first has ended.
 
-    A place within an event (`after_bytes`) cuts it in two, of which the first carries no token.
+    A place within an event (`after_bytes`) cuts it in two, the first of which carries no token.
     """
     rest: list[Event] = []
 
@@ -75,22 +75,22 @@ def parted(events: Events, place: Place) -> tuple[Events, Events]:
 
 
 def goes_on(timeline: Timeline, place: Place) -> bool:
-    """Whether a place is within a timeline: whether anything comes after it."""
+    """Whether a place is within a timeline: whether any event follows it."""
     return next(_after(events_of(timeline), place), None) is not None
 
 
 def goes_on_twice(timeline: Timeline, place: Place) -> bool:
-    """Whether two events come after a place."""
+    """Whether at least two events follow a place."""
     return len([*islice(_after(events_of(timeline), place), 2)]) == 2
 
 
 def reaches(timeline: Timeline, place: Place) -> bool:
-    """Whether a timeline comes as far as a place, though it be only by its end."""
+    """Whether a timeline reaches a place, if only with its end."""
     return next(_after(_with_an_end(timeline), place), None) is not None
 
 
 def _with_an_end(timeline: Timeline) -> Events:
-    """The events of a timeline, and one more for its end, which never comes where the answer hangs."""
+    """The events of a timeline and one more for its end, which never comes if the answer hangs."""
     due = timeline.until
     for event in events_of(timeline):
         due = max(due, event.due)

@@ -1,7 +1,7 @@
-"""Faults of what events say: a member that a stream should have is missing from it.
+"""Faults of the content of events: a member that a stream should have is missing.
 
-The bytes are edited, not written anew, so that all else stays as the vendor writes it. Where other events of the stream
-say that the member is null, it becomes null; otherwise it goes.
+The bytes are edited rather than encoded anew, so that everything else stays as the vendor writes it. The member becomes
+null if other events of the stream have it as null; otherwise it is removed.
 """
 
 import json
@@ -23,7 +23,7 @@ def no_finish(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 
 def no_usage(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    """No event says how many tokens were used; one that says nothing else is missing."""
+    """No event states the usage; an event that states nothing else is left out."""
     return changed(timeline, lambda events: _without(events, "usage", dict))
 
 
@@ -33,7 +33,7 @@ def has_finish(timeline: Timeline) -> bool:
 
 
 def has_usage(timeline: Timeline) -> bool:
-    """Whether a stream says how many tokens were used."""
+    """Whether a stream states the usage."""
     return _differs(timeline, lambda events: _without(events, "usage", dict))
 
 
@@ -43,7 +43,7 @@ def _differs(timeline: Timeline, change: Callable[[Events], Events]) -> bool:
 
 
 def _without(events: Events, key: str, kind: type) -> Events:
-    """The events without any member of that key whose value is of that kind."""
+    """The events without members that have this key and a value of this kind."""
     member = re.compile(rf'(?<!\\)"{key}"\s*:\s*')
     null = re.compile(rf'(?<!\\)"{key}"\s*:\s*null'.encode())
     blank = False
@@ -57,7 +57,7 @@ def _without(events: Events, key: str, kind: type) -> Events:
 
 def _edited(data: bytes, member: re.Pattern[str], kind: type, blank: bool) -> bytes:
     """An event with such a member made null, or else cut out together with its comma."""
-    # Latin-1 gives every byte a character of its own, so that places in the text are places in the bytes.
+    # In Latin-1 every byte is a character, so that positions in the text are positions in the bytes.
     text, at = data.decode("latin-1"), 0
     while found := member.search(text, at):
         at = found.end()
@@ -75,7 +75,7 @@ def _edited(data: bytes, member: re.Pattern[str], kind: type, blank: bool) -> by
 
 
 def _value(text: str, at: int) -> tuple[object, int]:
-    """The JSON value at a place of a text, and where it ends; nothing where an earlier fault has broken it."""
+    """The JSON value at a position of a text, and where it ends; None if an earlier fault has broken it."""
     try:
         return _DECODER.raw_decode(text, at)
     except ValueError:

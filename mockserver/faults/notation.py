@@ -1,12 +1,12 @@
-"""Faults in words: TOML tables, the same in a config file, in an option and in a request's header.
+"""The notation of faults: TOML tables, the same in a config file, in an option and in a request's header.
 
     { kind = "error", error = "rate_limit", retry_after = 2, times = 2 }
     { kind = "cut", after_event = 5, share = 0.01, match = { dialect = "cerebras" } }
     { kind = "html", from = 10, for = 30, share = [0, 0.5] }
     { scenario = "outage", for = 30 }
 
-A bare name stands for a table with that kind alone, `scenario:` and a name for one with that scenario; a table may be
-written in JSON too. A mistake raises `FaultError`, which names the key.
+A bare name is short for a table with only that kind, `scenario:` and a name for one with that scenario; a table may
+also be written in JSON. A mistake raises `FaultError`, which names the key.
 """
 
 import json
@@ -23,23 +23,23 @@ from mockserver.faults.scenarios import SCENARIOS, acts
 from mockserver.faults.values import COUNT_KEYS, PLACE_KEYS, TEXT, WINDOW_KEYS, Setting, ValueType, fits
 
 _CHANCE_KEYS = {**COUNT_KEYS, **WINDOW_KEYS}
-# The fields of a chance that a table calls otherwise, and how people are told them.
+# The fields of a chance whose keys have other names.
 _FIELDS = {"from": "start", "for": "seconds"}
 _WORDS = {"start": "from", "seconds": "for", "share_end": "share to"}
-# Another word for a failure, as its status is called.
+# A synonym of a failure: the name of its status.
 OTHER_WORDS = {"not_found": "unknown_model"}
-# How long a listener fails when nobody says, in seconds: for ever would be for good, since nobody could take it back.
+# How long a listener fails by default, in seconds: if it failed for ever, nobody could reach it to end that.
 _LISTENER_FAILS = 5.0
-# No count, time or rate that is meant goes beyond this.
+# The upper bound of every count, time and rate.
 _MOST = 1e9
 
 
 class FaultError(ValueError):
-    """A fault that cannot be meant; the text names the key and what would have been valid."""
+    """A fault that makes no sense; the message names the key and what would have been valid."""
 
 
 def read_faults(text: str) -> tuple[Fault, ...]:
-    """The faults of a text: one table, a list of tables, or names of kinds and scenarios parted by commas."""
+    """Read the faults of a text: a table, a list of tables, or names of kinds and scenarios separated by commas."""
     stripped = text.strip()
     if not stripped.startswith(("{", "[")):
         return tuple(fault for name in stripped.split(",") for fault in read_table(_named(name.strip())))
@@ -60,14 +60,14 @@ def _value(text: str) -> Any:
 
 
 def read_table(table: object) -> tuple[Fault, ...]:
-    """The fault of a table, or the faults of the scenario that it names. Raises FaultError."""
+    """Read the fault of a table, or the faults of the scenario that it names. Raises FaultError."""
     if isinstance(table, dict) and "scenario" in table:
         return _scenario(table)
     return (read_fault(table),)
 
 
 def read_fault(table: object) -> Fault:
-    """A fault from its table. Raises FaultError."""
+    """Read a fault from its table. Raises FaultError."""
     if not isinstance(table, dict):
         raise FaultError(f'{table!r} is no table, such as {{ kind = "cut", after_event = 5 }}')
     name = table.get("kind")
@@ -90,8 +90,8 @@ def read_fault(table: object) -> Fault:
 
 
 def table_of(fault: Fault) -> dict[str, Any]:
-    """The table of a fault, as it would be written for one request: its kind, its place, and what is set otherwise than
-    when nothing is said."""
+    """The table of a fault as it would be written for one request: its kind, its place, and the settings that differ
+    from their defaults."""
     settings = FAULTS[fault.kind].settings
     changed = {key: value for key, value in fault.settings.items() if value != settings[key].default}
     place = {key: getattr(fault.place, key) for key in PLACE_KEYS if getattr(fault.place, key) is not None}
@@ -99,7 +99,7 @@ def table_of(fault: Fault) -> dict[str, Any]:
 
 
 def fault_in_words(fault: Fault) -> str:
-    """A fault in a line: its kind, its settings and place, and whatever is unusual about its chance and match."""
+    """A fault in one line: its kind, settings and place, and whatever of its chance and match is not the default."""
     usual = asdict(Chance())
     chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
     known = {**fault.settings, **asdict(fault.place), **chance}
@@ -172,7 +172,7 @@ def _chance(name: str, table: Mapping[str, Any]) -> Chance:
 
 
 def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
-    """The share of the requests: one probability, or two, between which it moves until the window ends."""
+    """The share of the requests: one probability, or two between which it moves until the window ends."""
     given = table.get("share", 1.0)
     shares = given if isinstance(given, list) and len(given) == 2 else [given]
     for share in shares:
@@ -186,13 +186,13 @@ def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _match(name: str, table: object) -> Criteria:
-    """The criteria of a rule: as stubs have them, but that a text alone is a part of the prompt."""
+    """The criteria of a rule: the same as for stubs, except that a plain text means a part of the prompt."""
     if not isinstance(table, dict):
         raise FaultError(f'{name}.match: is a table, such as {{ dialect = "cerebras" }}')
     plain = {key: value for key, value in table.items() if key != "header"}
     if isinstance(plain.get("prompt"), str):
         plain["prompt"] = {"contains": plain["prompt"]}
-    # Imported with the first rule that is for some requests only.
+    # Imported with the first rule that is for certain requests only.
     from mockserver.core.criteria_notation import read_criteria
 
     try:
@@ -206,7 +206,7 @@ def _match(name: str, table: object) -> Criteria:
 
 
 def _header(name: str, text: object) -> dict[str, object]:
-    """A header that a request has to have, in short: `name`, or `name: value`."""
+    """The short form of a required header: `name`, or `name: value`."""
     if not isinstance(text, str):
         raise FaultError(f"{name}.match.header: {text!r} is no text")
     key, colon, value = text.partition(":")
@@ -214,7 +214,7 @@ def _header(name: str, text: object) -> dict[str, object]:
 
 
 def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) -> dict[str, Any]:
-    """The values of some keys, each of its type; no count and no time is negative."""
+    """The values of some keys, each checked to be of its type; no count and no time is negative."""
     given = {key: table[key] for key in types if key in table}
     for key, value in given.items():
         wanted = types[key]

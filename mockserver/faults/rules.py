@@ -1,4 +1,4 @@
-"""Fault rules as values: what goes wrong, where in the answer, how often, and for which requests."""
+"""Fault rules as values: which fault, where in the answer, how often, and for which requests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from mockserver.core.criteria import ANYTHING, Criteria
 class Place:
     """Where a fault strikes: after so many events, tokens or bytes of the body, or `at` so many seconds.
 
-    Without any of them it strikes at the beginning.
+    Without any of these it strikes at the beginning.
     """
 
     after_event: int | None = None
@@ -21,7 +21,7 @@ class Place:
 
     @property
     def is_beginning(self) -> bool:
-        """Whether nothing comes before it."""
+        """Whether the place is before everything else."""
         return not (self.after_event or self.after_token or self.after_bytes or self.at)
 
 
@@ -29,10 +29,10 @@ class Place:
 class Chance:
     """Which of the requests that match are struck.
 
-    The rule holds from `start` seconds after it was armed, for so many `seconds` (without end when None). Of the
-    requests that match in this window the first `skip` are spared, then every `every`-th is struck, `times` times at
-    the most; of these only the `share` (a probability, drawn from the request itself, and anew for each retry), which
-    moves in a straight line to `share_end`, where there is one, until the window ends.
+    The rule's window opens `start` seconds after it was armed and lasts `seconds` (None: without end). Of the requests
+    that match in this window the first `skip` are spared, then every `every`-th is struck, at most `times` times; and
+    of these only a `share`: a probability, whose draw is derived from the request and its attempt. With a `share_end`
+    it changes linearly to that by the end of the window.
     """
 
     times: int | None = None
@@ -46,7 +46,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A rule: one of the catalogue's kinds with its settings, place and chance, and the requests it is meant for."""
+    """A rule: one of the catalogue's kinds with its settings, place and chance, and the requests that it is for."""
 
     kind: str
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -56,15 +56,15 @@ class Fault:
 
 
 def holds(chance: Chance, elapsed: float) -> bool:
-    """Whether a rule's window is open, so many seconds after it was armed: requests outside of it do not count."""
+    """Whether a rule's window is open `elapsed` seconds after it was armed: requests outside of it do not count."""
     return elapsed >= chance.start and (chance.seconds is None or elapsed < chance.start + chance.seconds)
 
 
 def strikes(chance: Chance, matched: int, struck: int, elapsed: float, draw: float) -> bool:
     """Whether a rule strikes a request.
 
-    The request is the `matched`-th (from 1 on) that has matched while the window was open, and `struck` others have
-    been struck; the rule was armed `elapsed` seconds ago, and `draw` (from 0 to below 1) is the request's own number.
+    The request is the `matched`-th (from 1 on) to match while the window was open, and `struck` others have been
+    struck; the rule was armed `elapsed` seconds ago; `draw` is the request's draw, from 0 (included) to 1 (excluded).
     """
     if not holds(chance, elapsed) or (chance.times is not None and struck >= chance.times):
         return False
@@ -73,7 +73,7 @@ def strikes(chance: Chance, matched: int, struck: int, elapsed: float, draw: flo
 
 
 def _share(chance: Chance, elapsed: float) -> float:
-    """The share that is struck at an instant within the window."""
+    """The share at an instant within the window."""
     if chance.share_end is None or not chance.seconds:
         return chance.share
     return chance.share + (chance.share_end - chance.share) * (elapsed - chance.start) / chance.seconds

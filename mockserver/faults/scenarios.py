@@ -1,6 +1,6 @@
-"""Scenarios: sequences of faults that have a name, a course, and an end.
+"""Scenarios: named sequences of faults with an end.
 
-An act is a fault's table in the usual notation, but for its window: `from` and `for` are shares of the whole scenario.
+An act is a fault's table in the usual notation, except that `from` and `for` are fractions of the whole scenario.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ Act = Mapping[str, Any]
 
 
 class Scenario(NamedTuple):
-    """What happens, act by act, within so many seconds unless another time is told; None: it ends by its counts."""
+    """Acts that take place within so many seconds, unless another time is set; None if their counts end them."""
 
     summary: str
     acts: tuple[Act, ...]
@@ -75,8 +75,8 @@ SCENARIOS: dict[str, Scenario] = {
 
 
 def acts(scenario: Scenario, start: float = 0.0, seconds: float | None = None) -> list[Act]:
-    """The faults of a scenario that begins at `start` and takes so many `seconds` (its own time when None), each as a
-    table in the usual notation."""
+    """The faults of a scenario that begins at `start` and takes `seconds` (None: its own time), as tables in the usual
+    notation."""
     whole = scenario.seconds if seconds is None else seconds
     return [_timed(act, start, whole) for act in scenario.acts]
 

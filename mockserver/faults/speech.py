@@ -1,6 +1,6 @@
-"""Faults of the model itself: what it says is cut, empty, stuck, declined or broken, and every format of it follows.
+"""Faults of the model itself: its output is cut, empty, repetitive, refused or broken, in every dialect's format.
 
-Usage, log-probabilities and finish reasons stay in keeping with what is said.
+Usage, log-probabilities and finish reasons stay consistent with the output.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,13 +12,13 @@ from mockserver.faults.rules import Fault
 
 Item = TypeVar("Item")
 
-# The id of a line end: those below 256 are the single bytes.
+# The token of a line end: ids below 256 are single bytes.
 _LINE_END = 10
 
-# No choice is made longer than this by a fault, in tokens.
+# How long a fault may make a choice, in tokens.
 _LONGEST = 131_072
 
-# What becomes of a choice.
+# How a fault changes a choice.
 Change = Callable[[Choice, Fault, GenerationRequest], Choice]
 
 
@@ -31,7 +31,7 @@ def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Gene
 
 
 def say_the_same(one: Generation, other: Generation) -> bool:
-    """Whether an answer would show no difference between two generations."""
+    """Whether two generations give the same answer."""
     return all(_shown(mine) == _shown(its) for mine, its in zip(one.choices, other.choices, strict=True))
 
 
@@ -42,9 +42,9 @@ def _shown(choice: Choice) -> tuple[object, ...]:
 
 
 def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """The choice ends at the fault's place, for the reason that it names; at its own end without a place.
+    """The choice ends at the fault's place (its own end without one), for the reason that the fault names.
 
-    One that has ended before that keeps its own reason.
+    A choice that has ended before that keeps its own reason.
     """
     kept = choice.steps if fault.place.after_token is None else fault.place.after_token
     if choice.steps < kept:
@@ -53,12 +53,12 @@ def finish(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 
 def silence(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """The choice says nothing, whatever it thinks, and calls that a natural end."""
+    """The choice has no text, whatever its thoughts, and ends as if that were natural."""
     return replace(_thoughts_alone(choice), finish_reason="stop", stop=None)
 
 
 def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """From the fault's place on, the choice says one token again and again; in its first call if it has no text."""
+    """From the fault's place on, the choice repeats one token; in its first call if it has no text."""
     start = _place_in_text(choice, fault)
     if not choice.ids and choice.calls:
         call = choice.calls[0]
@@ -73,7 +73,7 @@ def repeat(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
 
 
 def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """From the fault's place on, line ends and nothing else, until the choice may not be any longer."""
+    """From the fault's place on, nothing but line ends, until the choice reaches its limit."""
     kept = _beginning(choice, len(choice.thoughts) + min(_place_in_text(choice, fault), len(choice.ids)))
     count = max(min(fault.settings["tokens"], _room(choice, request) - len(kept.ids), _LONGEST), 0)
     alternatives = request.output.logprobs
@@ -91,18 +91,18 @@ def whitespace(choice: Choice, fault: Fault, request: GenerationRequest) -> Choi
 
 
 def decline(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """The choice refuses to answer; in which words is not for a fault to say."""
+    """The choice refuses to answer; the wording is added later."""
     return replace(_thoughts_alone(choice), finish_reason="stop", stop=None, refusal=True)
 
 
 def break_calls(choice: Choice, fault: Fault, request: GenerationRequest) -> Choice:
-    """The functions that the choice calls get arguments or names that nobody can use."""
+    """The choice calls functions with unusable arguments or names."""
     broken = _BREAKS[fault.settings["how"]]
     return replace(choice, calls=tuple(broken(call) if call.kind == "function" else call for call in choice.calls))
 
 
 def _broken_off(call: ToolCall) -> ToolCall:
-    """JSON that lacks its end."""
+    """The call with JSON that lacks its end."""
     return call.beginning(max(len(call.ids) - 1, 0))
 
 
@@ -111,7 +111,7 @@ def _misnamed(call: ToolCall) -> ToolCall:
 
 
 def _misshaped(call: ToolCall) -> ToolCall:
-    """A list around the object that a function takes."""
+    """The call with a list around the object that its function takes."""
     texts = list(call.texts)
     if texts:
         texts[0] = f"[{texts[0]}"
@@ -127,36 +127,36 @@ _BREAKS: dict[str, Callable[[ToolCall], ToolCall]] = {
 
 
 def _room(choice: Choice, request: GenerationRequest) -> int:
-    """How many tokens the request's limit and the context leave for what a choice says."""
+    """How many tokens the request's limit and the context window leave for a choice."""
     most = max(request.limits.context - choice.prompt.token_count, 0)
     limit = most if request.limits.max_tokens is None else min(request.limits.max_tokens, most)
     return max(limit - choice.reasoning, 0)
 
 
 def _allowed(choice: Choice, room: int) -> Choice:
-    """The choice, cut where it may not be longer."""
+    """The choice, cut to the room that it has."""
     if choice.said <= room:
         return choice
     return replace(_beginning(choice, len(choice.thoughts) + room), finish_reason="length")
 
 
 def _stuck(items: Sequence[Item], start: int) -> Sequence[Item]:
-    """The items with the one at `start` in the place of each that follows it."""
+    """The items, in which the one at `start` replaces each that follows it."""
     return [*items[:start], *[item for item in items[start : start + 1] for _ in items[start:]]]
 
 
 def _place_in_text(choice: Choice, fault: Fault) -> int:
-    """After how many tokens of its text a choice is struck; its thoughts come before them."""
+    """After how many tokens of its text a choice is struck; its thoughts come first."""
     return max((fault.place.after_token or 0) - len(choice.thoughts), 0)
 
 
 def _thoughts_alone(choice: Choice) -> Choice:
-    """The choice that says nothing of what it has thought."""
+    """The choice with its thoughts and nothing else."""
     return _beginning(choice, len(choice.thoughts))
 
 
 def _beginning(choice: Choice, steps: int) -> Choice:
-    """The choice as far as its first decoding steps: its thoughts, its text, its calls."""
+    """The choice up to a number of decoding steps, through its thoughts, its text and its calls."""
     thoughts = choice.thoughts[:steps]
     count = steps - len(thoughts)
     return replace(

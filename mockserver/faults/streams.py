@@ -1,4 +1,4 @@
-"""Faults of streams: events that are missing, broken, late, doubled, misplaced, or written otherwise."""
+"""Faults of streams: events that are missing, broken, late, doubled, out of order, or encoded differently."""
 
 import re
 from codecs import getincrementaldecoder
@@ -45,7 +45,7 @@ def half_event(events: Events, fault: Fault) -> Events:
 
 
 def malformed(events: Events, fault: Fault) -> Events:
-    """The event at the place is cut within its JSON, and closed."""
+    """The event at the place is cut within its JSON, but properly terminated."""
     before, after = parted(events, fault.place)
     yield from before
     for event in after:
@@ -74,7 +74,7 @@ def duplicate(events: Events, fault: Fault) -> Events:
 
 
 def swap(events: Events, fault: Fault) -> Events:
-    """The event at the place comes after the next one."""
+    """The event at the place trades places with the next one."""
     before, after = parted(events, fault.place)
     yield from before
     pair = list(islice(after, 2))
@@ -91,8 +91,8 @@ def stall(events: Events, fault: Fault) -> Events:
 
 
 def split(events: Events, fault: Fault) -> Events:
-    """Every event in pieces, a moment apart so that no write holds two of them; within a character where one has more
-    bytes than one."""
+    """Every event in pieces, with gaps so that no write holds two of them; one cut is within a multi-byte character, if
+    there is any."""
     pieces, gap = fault.settings["pieces"], fault.settings["gap"]
     late = 0.0
     for event in events:
@@ -104,7 +104,7 @@ def split(events: Events, fault: Fault) -> Events:
 
 
 def _cuts(data: bytes, pieces: int) -> list[int]:
-    """Where an event is cut: evenly, but for the cut that is nearest to a character of many bytes, which goes there."""
+    """Where an event is cut: evenly, except that the cut nearest to a multi-byte character is moved into that."""
     size = -(-len(data) // pieces) or 1
     borders = [*range(0, len(data), size), len(data)]
     within = re.search(b"[\x80-\xbf]", data)
@@ -116,13 +116,13 @@ def _cuts(data: bytes, pieces: int) -> list[int]:
 
 
 def burst(events: Events, fault: Fault) -> Events:
-    """So many events are held back and leave with the last of them, in one write."""
+    """Events are held back and sent with the last of them, in one write."""
     while group := list(islice(events, fault.settings["events"])):
         yield Event(b"".join(event.data for event in group), group[-1].due, sum(event.tokens for event in group))
 
 
 def keep_alive(events: Events, fault: Fault) -> Events:
-    """At the place nothing but comment lines for a while."""
+    """At the place there are only comment lines for a while."""
     before, after = parted(events, fault.place)
     yield from before
     text, gap = _comment(fault), fault.settings["seconds"]
@@ -176,7 +176,7 @@ def late_done(events: Events, fault: Fault) -> Events:
 
 
 def after_done(events: Events, fault: Fault) -> Events:
-    """The last event of a token again, after everything else; the first event where none has a token."""
+    """The last event with a token is repeated after everything else; the first event if none has a token."""
     last = None
     for event in events:
         yield event
