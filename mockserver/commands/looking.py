@@ -3,6 +3,7 @@
 import argparse
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mockserver.commands.command import Command, argument
 from mockserver.commands.settled import checked_names, settings_of
@@ -11,6 +12,9 @@ from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
 from mockserver.serving.config_files import read_config
 from mockserver.serving.trace_files import TraceFiles
+
+if TYPE_CHECKING:
+    from mockserver.core.timeline import Timeline
 
 
 def _routes(options: argparse.Namespace) -> int:
@@ -63,7 +67,13 @@ def _plan(options: argparse.Namespace) -> int:
     call = Call(known[name].method, path, headers, bytes_of(str(options.request)), received_at=settings.created or 0.0)
     heard = hear(call, Landing(dialect, known[name], path), settings)
     plan = respond(decide(heard, Namespace(""), 0.0, stubs=stubs))
-    timeline = plan.timeline
+    _print_timeline(plan.timeline)
+    if plan.pace is not None:
+        print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")
+    return 0
+
+
+def _print_timeline(timeline: "Timeline") -> None:
     print(f"HTTP {timeline.status}")
     for key, value in timeline.headers:
         print(f"{key.decode()}: {value.decode()}")
@@ -74,9 +84,6 @@ def _plan(options: argparse.Namespace) -> int:
         print(f"{timeline.until:9.4f} s  the end")
     if timeline.ending is not None:
         print(f"then: {timeline.ending.how}")
-    if plan.pace is not None:
-        print(f"latency: {plan.visit.latency}; speed: {settings.speed:g}")
-    return 0
 
 
 def _presets(options: argparse.Namespace) -> int:

@@ -116,16 +116,8 @@ def _middle(gaps: Sequence[float]) -> float | None:
 
 def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
     request, response = entry["request"], entry["response"]
-    target, status = urlsplit(request["url"]), response["status"]
-    if target.scheme in ("ws", "wss") or status == 101:
-        raise LostError("is a WebSocket")
-    if not 200 <= status <= 599:
-        raise LostError(f"has no answer (status {status})")
-    if response.get("_error"):
-        raise LostError(f"its answer broke off ({response['_error']}): that is said by a fault")
-    own = entry.get("_mockserver", {})
-    if own.get("outcome", {}).get("closed_by", "server") != "server":
-        raise LostError("its answer was left, or still open, before its end")
+    target, own = urlsplit(request["url"]), entry.get("_mockserver", {})
+    _check_whole(target.scheme, response, own)
     body = _content(response.get("content", {}))
     if body is None:
         raise LostError("the body of its answer was not recorded")
@@ -141,13 +133,26 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
         query=target.query,
         headers=lower((each["name"], each["value"]) for each in request.get("headers", ())),
         body=sent,
-        status=status,
+        status=response["status"],
         answered=lower((each["name"], each["value"]) for each in response.get("headers", ())),
         answer=body,
         dialect=own.get("dialect"),
         first=_seconds(timings.get("wait")),
         gap=_shared(_seconds(timings.get("receive")), events - 1),
     )
+
+
+def _check_whole(scheme: str, response: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Raise LostError unless an exchange has an HTTP answer that came to its end; `own` is what our journals add."""
+    status = response["status"]
+    if scheme in ("ws", "wss") or status == 101:
+        raise LostError("is a WebSocket")
+    if not 200 <= status <= 599:
+        raise LostError(f"has no answer (status {status})")
+    if response.get("_error"):
+        raise LostError(f"its answer broke off ({response['_error']}): that is said by a fault")
+    if own.get("outcome", {}).get("closed_by", "server") != "server":
+        raise LostError("its answer was left, or still open, before its end")
 
 
 def _content(content: Mapping[str, Any]) -> bytes | None:
