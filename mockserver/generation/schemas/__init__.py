@@ -1,6 +1,6 @@
-"""JSON Schemas, and values that keep to them.
+"""JSON Schemas, and instances of them: values that conform to a schema.
 
-What solves them is loaded with the first schema that comes: most servers never see one, and start the sooner.
+The solver is imported with the first schema: most servers never see one, and start sooner without it.
 """
 
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
@@ -16,7 +16,7 @@ __all__ = [
 
 
 def check_schema(schema: object) -> None:
-    """Raise UnsatisfiableSchemaError unless the schema is one (InvalidSchemaError) and something keeps to it."""
+    """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema."""
     from mockserver.generation.schemas import instances
 
     instances.check_schema(schema)
@@ -32,10 +32,10 @@ def schema_fault(schema: object) -> str | None:
 
 
 def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
-    """The JSON text, compact, of a value that keeps to the schema.
+    """An instance of the schema, as compact JSON.
 
-    `key` is a derived seed, `language` and `subject` are what its texts are in and about. A `complete` one has the
-    optional properties too, as far as they go together. Raises UnsatisfiableSchemaError.
+    `key` is a derived seed; texts in the instance are in the `language` and about the `subject`. A `complete` instance
+    has optional properties too, as far as they are compatible. Raises UnsatisfiableSchemaError.
     """
     from mockserver.generation.schemas import instances
 
@@ -43,7 +43,8 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
 
 
 def is_recursive(schema: object) -> bool:
-    """Whether a schema refers to one that it is a part of, if only by way of others. Raises InvalidSchemaError."""
+    """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
+    InvalidSchemaError."""
     from mockserver.generation.schemas import instances
 
     return instances.is_recursive(schema)

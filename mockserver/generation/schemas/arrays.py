@@ -1,4 +1,4 @@
-"""The making of one array: how many items it has, which they must be, and that no two are the same."""
+"""Building one array: how many items it has, which of them it must contain, and that they are unique."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from mockserver.generation.schemas.trails import DEAR, Trails
 from mockserver.generation.schemas.values import Setting
 
 _LONGEST_ARRAY = 20_000
-# Times that an item is made which might not be there yet.
+# How often an item is drawn to find one that is not yet in the array.
 _ITEMS_TRIED = 12
-# Lengths, and trails of each, that are tried to make an array unlike some others.
+# How many lengths, and trails for each, are tried to build an array that differs from some others.
 _LENGTHS, _TRAILS = 8, 200
 
 
-class Arrays:
-    """The making of one array."""
+class ArrayBuilder:
+    """Builds one array."""
 
     def __init__(self, search: Search, demand: Demand, setting: Setting, depth: int) -> None:
         self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
@@ -29,11 +29,11 @@ class Arrays:
     def _begin(self) -> None:
         self._wanted = [want for want in self._demand.contains for _ in range(min(want.least, _LONGEST_ARRAY + 1))]
         self._found: dict[int, int] = {}
-        # What is there, and what of it is not composed of anything.
+        # The items so far, and those of them that are scalars.
         self._known, self._simple = ValueSet(), ValueSet()
 
     def write(self, more: int) -> Any:
-        """The array, or NOTHING; with so many items more than it needs."""
+        """The array with so many items more than it needs, or NOTHING."""
         least, most = self._least(), self._demand.max_items
         if (most is not None and most < least) or least > _LONGEST_ARRAY or len(self._wanted) > _LONGEST_ARRAY:
             return NOTHING
@@ -41,7 +41,7 @@ class Arrays:
         return made if self._suffices(made) else NOTHING
 
     def write_unlike(self, others: Sequence[Any]) -> Any:
-        """An array, of a length near the least, that is none of the others; NOTHING where none is found."""
+        """An array that differs from the others, of about the minimum length; NOTHING if none is found."""
         least, most = self._least(), self._demand.max_items
         longest = least + _LENGTHS if most is None else min(most, least + _LENGTHS)
         for length in range(least, longest + 1):
@@ -57,9 +57,9 @@ class Arrays:
         return NOTHING
 
     def _items(self, length: int) -> list[Any]:
-        """So many items, more where what must be contained needs them, or as many as there can be."""
+        """So many items; more if those that it must contain need them, or fewer if there are not that many."""
         most = self._demand.max_items
-        # What must be contained may have to wait until the first items, which have schemas of their own, are over.
+        # The first items may have schemas of their own, so what must be contained may have to come after them.
         longest = max(length, self._prefixed() + len(self._wanted))
         longest = longest if most is None else min(longest, most)
         made: list[Any] = []
@@ -77,7 +77,7 @@ class Arrays:
         return max(self._demand.min_items, 2 if self._demand.twins else 0)
 
     def _length(self, least: int, most: int | None) -> int:
-        """A natural length: all that a tuple has, else one to four items."""
+        """A natural length: that of the tuple, else one to four items."""
         demand, draws = self._demand, self._search.draws
         if self._search.frugal:
             return least if most is None else min(least, most)
@@ -92,7 +92,7 @@ class Arrays:
         return max((len(_prefix(shape.node)) for shape in self._demand.arrays), default=0)
 
     def _next(self, made: list[Any], most: int | None) -> Any:
-        """The item after those that are made; it serves what the array must contain, if it can."""
+        """The next item; if possible one that the array must contain."""
         index = len(made)
         slots = None if most is None else most - index
         if self._wanted and slots is not None and len(self._wanted) > slots:
@@ -131,7 +131,7 @@ class Arrays:
         return want.most is not None and self._found.get(id(want.node), 0) >= want.most
 
     def _count(self, item: Any) -> None:
-        """Note which of the things that the array must contain an item is."""
+        """Count which of the required items this one is."""
         for want in self._demand.contains:
             if want.node.holds(item):
                 self._found[id(want.node)] = self._found.get(id(want.node), 0) + 1
@@ -154,7 +154,7 @@ class Arrays:
         return found
 
     def _excluding(self, values: ValueSet, nodes: list[Node]) -> list[Node]:
-        """The schema of everything but these values."""
+        """A schema that excludes these values."""
         root = nodes[0] if nodes else next(iter(self._demand.seen.values()), None)
         return [root.made({EXCLUDED: values})] if values and root else []
 
@@ -176,7 +176,7 @@ class Arrays:
 
 
 def _prefix(node: Node) -> Sequence[Any]:
-    """The schemas of the first items; before draft 2020-12 they were a list of `items`."""
+    """The schemas of the first items; before draft 2020-12 these were `items` as a list."""
     schema = node.schema
     items = schema.get("items")
     return items if isinstance(items, list) else schema.get("prefixItems", ())

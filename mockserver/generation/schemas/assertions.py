@@ -54,7 +54,7 @@ def _whole(demand: Demand, node: Node, value: bool, scopes: Scopes) -> None:
 
 
 def _minimum(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    # In draft 4 `exclusiveMinimum` is a boolean beside it.
+    # In draft 4, `exclusiveMinimum` is a boolean that belongs to `minimum`.
     _raise_low(demand, exactly(value), strict=node.schema.get("exclusiveMinimum") is True)
 
 
@@ -98,7 +98,7 @@ def _at_most(name: str) -> Keyword:
 
 
 def _listed(name: str) -> Keyword:
-    """A keyword whose values all apply, side by side."""
+    """A keyword whose values are collected, since all of them apply."""
 
     def grow(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
         getattr(demand, name).append(value)
@@ -107,7 +107,7 @@ def _listed(name: str) -> Keyword:
 
 
 def _encoded(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """What a text holds, in an encoding or as it is: told like a format."""
+    """The encoding or media type of a text, treated as a format."""
     if value == "base64":
         demand.formats.append("base64")
     elif value == "application/json" and "contentEncoding" not in node.schema:
@@ -127,7 +127,7 @@ def _hint(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
 
 
 def _required(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    # In draft 3 it was a boolean.
+    # In draft 3, it was a boolean.
     if isinstance(value, list):
         demand.required.update(dict.fromkeys(value))
 
@@ -151,7 +151,7 @@ def _dependent_schemas(demand: Demand, node: Node, value: Any, scopes: Scopes) -
 
 
 def _dependencies(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """The older keyword for both kinds."""
+    """The older keyword for both kinds of dependency."""
     for name, part in value.items():
         if isinstance(part, list):
             _require_beside(demand, name, part)
@@ -160,7 +160,7 @@ def _dependencies(demand: Demand, node: Node, value: Any, scopes: Scopes) -> Non
 
 
 def _require_beside(demand: Demand, name: str, others: Sequence[str]) -> None:
-    # A new list: copies of the demand share the old one.
+    # A new list, since copies of the demand share the old one.
     demand.dependents[name] = [*demand.dependents.get(name, ()), *others]
 
 

@@ -1,4 +1,4 @@
-"""What one value has to be: all the schemas that apply to it, merged into one demand.
+"""Demands: what is required of one value, with all schemas that apply to it merged.
 
 A demand grows schema by schema, keyword by keyword (`keywords.py`). A choice among several ways to meet a schema
 (`anyOf`, `oneOf`, `not`, `if`, `dependentSchemas`) is put off as a `Fork`. A way may be optimistic: then its schema is
@@ -14,19 +14,19 @@ from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.made import TYPES
 from mockserver.generation.schemas.properties import Properties, Scopes, Shape
 
-# What a demand grows in.
+# The types of a demand's parts that grow in place.
 _GROWING = (list, dict, set)
 
 
 class Fork(NamedTuple):
-    """Ways to meet a keyword, each a tuple of schemas to be added; the first is taken if nothing speaks against it."""
+    """Several ways to meet a keyword, each a tuple of schemas to be added; the first is preferred."""
 
     options: Sequence[tuple[Node, ...]]
     scopes: Scopes
 
 
 class Containing(NamedTuple):
-    """How many items keep to a schema."""
+    """How many items must conform to a schema (`contains`)."""
 
     node: Node
     least: int
@@ -35,10 +35,10 @@ class Containing(NamedTuple):
 
 
 class Demand:
-    """What a value has to be. `dead` is True when nothing can be that.
+    """What is required of one value. `dead` is True if no value can be like that.
 
-    `properties` and `grids` are what others work out of it when it grows no more (`properties_of`, `numbers.py`);
-    `kept` is where it is kept together with the demands that its forks lead to, None where nobody keeps it.
+    `properties` and `grids` are derived from it once it is complete (`properties_of`, `numbers.py`); `kept` is a cache
+    of the demands to which its forks lead, None for a demand that is not cached itself.
     """
 
     __slots__ = (
@@ -90,7 +90,7 @@ class Demand:
         self._impossible: bool | None = None
 
     def without_forks(self) -> "Demand":
-        """A demand that can grow on its own, from this one without its forks."""
+        """A copy without the forks, which can grow independently."""
         other = Demand.__new__(Demand)
         for name in _SHARED:
             value = getattr(self, name)
@@ -100,18 +100,18 @@ class Demand:
         return other
 
     def narrow(self, types: Sequence[str]) -> None:
-        """Let it be of these types only."""
+        """Restrict it to these types."""
         self.types = tuple(name for name in self.types if name in types)
         self.dead = self.dead or not self.types
 
     def excludes(self, value: object) -> bool:
-        """Whether a value is one of those that it must not be."""
-        # Hardly any demand excludes something, and every value is asked about.
+        """Whether a value is among those that are forbidden."""
+        # Hardly any demand excludes anything, but every value is checked.
         return bool(self.excluded) and any(value in values for values in self.excluded)
 
     @property
     def impossible(self) -> bool:
-        """Whether it can be seen at once that nothing is like that; for a demand that grows no more."""
+        """Whether it is obvious that no value can meet it; only for a complete demand."""
         if self._impossible is None:
             self._impossible = self._is_impossible()
         return self._impossible
@@ -123,7 +123,7 @@ class Demand:
         return len(bounds) == len(self.types) and not any(possible(self) for possible in bounds)
 
 
-# What a demand has in common with one that grows from it: all but what depends on its forks, or is worked out of it.
+# What a demand shares with its copies: everything that neither depends on its forks nor is derived from it.
 _SHARED = tuple(sorted({*Demand.__slots__} - {"_impossible", "forks", "grids", "kept", "properties"}))
 
 
@@ -131,7 +131,7 @@ def _ordered(least: Any, most: Any) -> bool:
     return least is None or most is None or least <= most
 
 
-# Types whose bounds may contradict each other, and whether they do not.
+# For types whose bounds may contradict each other: whether they do not.
 _POSSIBLE: dict[str, Callable[[Demand], bool]] = {
     "number": lambda demand: _ordered(demand.low, demand.high),
     "string": lambda demand: _ordered(demand.min_length, demand.max_length),
@@ -143,12 +143,12 @@ _POSSIBLE: dict[str, Callable[[Demand], bool]] = {
 }
 
 
-# How a keyword makes a demand grow: the schema that it stands in, its value, and the schemas around that (`add`).
+# Lets a demand grow by a keyword. Arguments: the demand, the keyword's schema, its value, and the scopes (see `add`).
 Keyword = Callable[[Demand, Node, Any, Scopes], None]
 
 
 def properties_of(demand: Demand) -> Properties:
-    """The properties of a demand that grows no more; kept with it."""
+    """The properties of a complete demand; cached with it."""
     if demand.properties is None:
         demand.properties = Properties(demand.objects, demand.unevaluated_properties)
     return demand.properties

@@ -1,7 +1,7 @@
-"""A JSON Schema as a document: its draft, the schemas in it by place, what they refer to, whether a value keeps to one.
+"""A JSON Schema as a document: its draft, its subschemas, their references, and validation against them.
 
-Every schema of a document is a `Node`, one for each place, so that nodes can be told apart by identity. Nodes can also
-be made: a schema that no place of the document has, such as the opposite of one that is there.
+Every subschema of a document is a `Node`, exactly one for each place, so that nodes can be compared by identity. Nodes
+can also be made: for schemas that the document does not contain, such as the opposite of one of its own.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -16,7 +16,7 @@ from mockserver.generation.schemas.errors import InvalidSchemaError
 
 Key = tuple[str | int, ...]
 
-# Where a document is that does not name its place: relative references have to lead somewhere.
+# The base URI of documents without an `$id`: relative references need one.
 _NOWHERE = "https://schema.invalid/"
 _BY_DRAFT: dict[int, Any] = {
     4: jsonschema_rs.Draft4Validator,
@@ -28,12 +28,12 @@ _BY_DRAFT: dict[int, Any] = {
 DRAFTS = tuple(_BY_DRAFT)
 _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-06", 6), ("draft-04", 4))
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
-# What may stand in a schema without being one.
+# Keywords whose values may look like schemas without being any.
 _VALUES = ("enum", "const", "default", "examples")
 
 
 class Node:
-    """A schema at its place. `place` is its JSON pointer in the document, None for a schema that was made."""
+    """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
 
     __slots__ = ("_children", "_validator", "base", "document", "height", "place", "schema")
 
@@ -61,7 +61,7 @@ class Node:
         return found
 
     def holds(self, value: object) -> bool:
-        """Whether a value keeps to this schema; a schema that was made does not know, and says yes."""
+        """Whether a value conforms to this schema; always True for a schema that was made, which cannot be asked."""
         if self.place is None:
             return True
         if self._validator is None:
@@ -69,11 +69,11 @@ class Node:
         return self._validator(value)
 
     def made(self, schema: Any, children: Mapping[Key, "Node"] | None = None) -> "Node":
-        """A schema that the document does not have, but which refers to what this one can refer to."""
+        """A schema that is not in the document, but whose references are resolved like those of this one."""
         return Node(self.document, schema, self.base, None, children)
 
     def made_once(self, key: str, make: Callable[[], Any]) -> "Node":
-        """The same, the first time that it is asked for under a key, and from then on that one again."""
+        """The same, made only once for each key."""
         found = self._children.get((key,))
         if found is None:
             found = self._children[key,] = self.made(make())
@@ -90,10 +90,10 @@ class Node:
 
 
 class Document:
-    """A schema with all that is in it. Raises InvalidSchemaError.
+    """A schema with all its subschemas. Raises InvalidSchemaError.
 
-    `draft` is the year or number of its version, `size` how many objects and lists it is made of. `kept` is what others
-    have worked out of some of its nodes, and would only work out again.
+    `draft` is the year or number of its version, `size` the number of objects and lists in it. `kept` is a cache for
+    what others derive from its nodes.
     """
 
     def __init__(self, schema: Any) -> None:
@@ -112,21 +112,21 @@ class Document:
         self._cls = _BY_DRAFT[self.draft]
         self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
-        # The draft is decided: the schema's own name for it may be one that nobody knows.
+        # The draft is settled by now; `$schema` may name one that no validator knows.
         named = isinstance(schema, dict) and "$schema" in schema
         self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
         self.accepts = self._validator(self._plain, formats=False)
         self.accepts_formats = self._validator(self._plain, formats=True)
 
     def node(self, schema: Any, place: str, base: str) -> Node:
-        """The node at a place, made when it is first asked for."""
+        """The node at a place, created on first use."""
         found = self._nodes.get(place)
         if found is None:
             found = self._nodes[place] = Node(self, schema, self._bases.get(place, base), place)
         return found
 
     def resolve(self, reference: str, base: str) -> Node | None:
-        """What a reference leads to, in this document or in a metaschema; None when nothing is there."""
+        """The target of a reference, in this document or in a metaschema; None if there is none."""
         uri, fragment = urldefrag(urljoin(base, reference))
         pointer = not fragment or fragment.startswith("/")
         place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
@@ -137,11 +137,11 @@ class Document:
 
     @property
     def is_recursive(self) -> bool:
-        """Whether a schema in it refers to one that it is a part of, if only by way of others."""
+        """Whether a subschema contains a reference, direct or indirect, to itself or a schema around it."""
         leads = [(place, target) for place, target in self._references() if target is not None]
         targets = {target: {to for place, to in leads if f"{place}/".startswith(f"{target}/")} for _, target in leads}
         while targets:
-            # What leads nowhere leads to no circle.
+            # A dangling reference makes no cycle.
             ends = [target for target, further in targets.items() if not further & targets.keys()]
             if not ends:
                 return True
@@ -150,7 +150,7 @@ class Document:
         return False
 
     def _references(self) -> Iterator[tuple[str, str | None]]:
-        """Where something is referred to, and the place that is meant; None for one of another document."""
+        """Every reference: its place, and the place of its target; None for a target in another document."""
         for place, schema, base in self._walk(self.base):
             for keyword in _REFERRING:
                 reference = schema.get(keyword)
@@ -159,11 +159,11 @@ class Document:
                     yield place, None if found is None or found.document is not self else found.place
 
     def dynamic(self, name: str) -> list[Node]:
-        """The schemas that bear a dynamic anchor, the outermost first."""
+        """The schemas with a dynamic anchor, the outermost first."""
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
-        """A check against the schema at a place of the document."""
+        """A validator for the schema at a place of the document."""
         try:
             if self._registry is None:
                 self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
@@ -194,7 +194,7 @@ class Document:
         return made.is_valid  # type: ignore[no-any-return]
 
     def _index(self) -> str:
-        """Note every place that has a name of its own; the base of the document is the answer."""
+        """Index all places that have an identifier or anchor; returns the base URI of the document."""
         root = urldefrag(urljoin(_NOWHERE, self._id(self.schema)))[0]
         self._places[root] = ""
         for place, schema, base in self._walk(root):
@@ -233,7 +233,7 @@ class Document:
 
 @cache
 def _metaschema(uri: str) -> "Document | None":
-    """A metaschema, or a part of one, as a document."""
+    """A metaschema, or one of its vocabularies, as a document."""
     from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]  # comes with jsonschema; seldom needed
 
     try:
@@ -243,7 +243,7 @@ def _metaschema(uri: str) -> "Document | None":
 
 
 def _draft(schema: Any) -> int:
-    """The draft that a schema names, else the newest of those that it is valid in."""
+    """The draft that a schema names, else the newest one in which it is valid."""
     if not isinstance(schema, dict | bool):
         raise InvalidSchemaError("a schema is an object or a boolean")
     named = schema.get("$schema") if isinstance(schema, dict) else None
@@ -263,14 +263,14 @@ _METASCHEMAS = {
 
 
 def _is_valid(schema: Any, draft: int) -> bool:
-    """Whether a schema that names no draft is valid in this one."""
+    """Whether a schema without `$schema` is valid in this draft."""
     if isinstance(schema, bool):
         return draft != 4
     return jsonschema_rs.meta.is_valid({"$schema": _METASCHEMAS[draft], **schema})
 
 
 def _unknown(uri: str) -> Any:
-    """Nothing is ever fetched."""
+    """References to other documents are never fetched."""
     raise LookupError(f"{uri} is not in the schema")
 
 

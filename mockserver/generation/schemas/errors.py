@@ -1,9 +1,9 @@
-"""What can be wrong with a schema."""
+"""The errors of schemas."""
 
 
 class UnsatisfiableSchemaError(ValueError):
-    """A schema that nothing keeps to, or nothing that could be found; the text says so in a plain sentence."""
+    """A schema to which no value conforms, or none that could be found; the message says so in a plain sentence."""
 
 
 class InvalidSchemaError(UnsatisfiableSchemaError):
-    """A value that is no JSON Schema, or one that refers to what is not there; the text says which."""
+    """A value that is not a JSON Schema, or a schema with a dangling reference; the message says which."""

@@ -1,4 +1,4 @@
-"""Which ways to meet a schema end soonest: how deeply a value has to nest at least, by a look at the schemas alone."""
+"""The minimum depth of a value, judged from its schemas alone, and so which ways to meet a schema end soonest."""
 
 from collections.abc import Iterable, Sequence
 from math import inf
@@ -29,7 +29,7 @@ def _is_null(node: Node) -> bool:
 
 
 def height(node: Node, looks: int = _LOOKS) -> float:
-    """How many levels a value has at least; a schema within itself counts as endless."""
+    """The minimum number of levels of a value; infinite within a recursive schema."""
     if not isinstance(node.schema, dict):
         return 0 if node.schema else inf
     if looks == 0:

@@ -1,6 +1,6 @@
-"""Instances: JSON texts that keep to a schema, the same for the same schema and key everywhere.
+"""Instances of schemas as JSON texts: the same for the same schema and key on every machine.
 
-A schema that has been seen is kept, compiled, together with a witness: an instance that was found when it came. So a
+A schema is compiled and cached together with a witness: an instance that was found when the schema first came. So a
 schema that has once been accepted is never refused later, whatever the key.
 """
 
@@ -18,26 +18,26 @@ from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.solver import Cost, Solver, TooMuchError
 
 _KEPT = 128
-# What a search may cost: some for every schema, and more for large ones.
+# What a search may cost: a basic amount, and more for large schemas.
 _STEPS, _STEPS_EACH = 1500, 4
 _VALUES, _VALUES_EACH = 8000, 4
 _NATURAL, _NATURAL_EACH = 250, 3
-# Searches before a schema is given up: whether each begins naturally.
+# The searches before a schema is given up; each is natural (True) or takes any value that fits.
 _SEARCHES = (True, True, False, False)
-# No instance is longer than this, in characters.
+# How long an instance may be, in characters.
 _LONGEST = 1_000_000
-# A search of so much effort takes some milliseconds, and so does whatever else is done with so many parts of a schema.
+# A search with so much effort takes some milliseconds, and so does anything with a schema of so many parts.
 _LONG_EFFORT, _MANY_PARTS = 100, 500
 _written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _Compiled:
-    """A schema that has been looked at: its document and its witness, or why there is none. Raises nothing."""
+    """A schema with its document and its witness, or the reason why it has none. Raises nothing."""
 
     def __init__(self, schema: Any) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
         self.witness: str | None = None
-        # What the dearest search for an instance has cost until now: the next one may cost as much.
+        # The highest cost of a search so far: the next one may cost as much.
         self._effort = 0
         try:
             self._document = Document(schema)
@@ -51,18 +51,18 @@ class _Compiled:
 
     @property
     def is_recursive(self) -> bool:
-        """Whether it refers to a schema that it is a part of. Raises InvalidSchemaError where it is no schema."""
+        """Whether it is recursive. Raises InvalidSchemaError if it is not a schema."""
         if isinstance(self.fault, InvalidSchemaError):
             raise InvalidSchemaError(str(self.fault))
         return self._document.is_recursive
 
     @property
     def is_long(self) -> bool:
-        """Whether a search for an instance takes more than some milliseconds."""
+        """Whether a search for an instance takes more than a few milliseconds."""
         return self._effort > _LONG_EFFORT or self._document.size > _MANY_PARTS
 
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
-        """An instance, as JSON; None when none is found."""
+        """An instance, as JSON; None if none is found."""
         document, fallback, tired = self._document, None, False
         for attempt, naturally in enumerate(_SEARCHES):
             if tired and naturally:
@@ -80,7 +80,7 @@ class _Compiled:
                 self._effort = max(self._effort, solver.effort)
             if value is NOTHING:
                 continue
-            # Mostly the formats are right too, and nothing more is to be asked.
+            # Mostly the formats are right too, which makes a second validation unnecessary.
             is_right = document.accepts_formats(value)
             if not is_right and not document.accepts(value):
                 continue
@@ -147,9 +147,9 @@ def _compiled(schema: object) -> _Compiled:
 
 
 def _name(schema: object) -> bytes:
-    """The bytes that tell one schema from another: the order of its properties counts, since answers follow it."""
+    """The key of a schema in the cache. The order of its properties counts, since answers follow it."""
     try:
         return orjson.dumps(schema)
     except TypeError:
-        # Whole numbers of more than 64 bits.
+        # Integers of more than 64 bits.
         return json.dumps(schema).encode("utf-8", "surrogatepass")

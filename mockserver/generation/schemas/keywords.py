@@ -19,7 +19,7 @@ _ARRAY_SHAPE = {"items", "prefixItems", "additionalItems"}
 
 
 def add(demand: Demand, node: Node, scopes: Scopes = ()) -> None:
-    """Let a schema apply too. `scopes` are the schemas around it that care for what nothing else evaluates."""
+    """Let a schema apply too. `scopes` are the schemas around it that have an `unevaluated...` keyword."""
     schema = node.schema
     if schema is True or (id(node), scopes) in demand.seen:
         return
@@ -119,7 +119,7 @@ def _dynamic_reference(demand: Demand, node: Node, value: Any, scopes: Scopes) -
 
 
 def _recursive_reference(demand: Demand, node: Node, value: Any, scopes: Scopes) -> None:
-    """Draft 2019-09 knew one dynamic anchor, without a name."""
+    """Draft 2019-09 has a single dynamic anchor, without a name."""
     root = node.document.root
     own = node.document.resolve("#", node.base)
     add(demand, root if isinstance(root.schema, dict) and root.schema.get("$recursiveAnchor") else own or root, scopes)

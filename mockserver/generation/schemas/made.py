@@ -1,4 +1,4 @@
-"""Schemas that no document has: keywords of our own, which hold what JSON cannot, and the opposite of a schema."""
+"""Schemas that are in no document: keywords of our own, which express what JSON Schema cannot, and opposites."""
 
 from mockserver.generation.schemas.documents import Node
 
@@ -16,5 +16,5 @@ WHOLE = "\0whole"  # whether a number must, or must not, be whole
 
 
 def opposite(node: Node) -> Node:
-    """The schema of everything that does not keep to this one."""
+    """The schema of every value that does not conform to this one."""
     return node.made({"not": None}, {("not",): node})

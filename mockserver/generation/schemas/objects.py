@@ -1,4 +1,4 @@
-"""The making of one object: which properties it has, and what is in them."""
+"""Building one object: which properties it has, and their values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -12,26 +12,26 @@ from mockserver.generation.schemas.trails import DEAR, Trails
 from mockserver.generation.schemas.values import Setting
 
 _KEYS_TRIED = 12
-# Trails that are tried to make an object with some properties unlike some others.
+# How many trails are tried to build an object that differs from some others in the same properties.
 _TRAILS = 200
 
 
-class Objects:
-    """The making of one object."""
+class ObjectBuilder:
+    """Builds one object."""
 
     def __init__(self, search: Search, demand: Demand, setting: Setting, depth: int) -> None:
         self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
         self._draws = search.draws
         self._dropped: set[str] = set(demand.forbidden)
         self._properties = properties_of(demand)
-        # Names that none of the properties which are added may have, once there are any: it grows with them.
+        # Names that added properties may not have; None until there is one. It grows with them.
         self._taken: ValueSet | None = None
         self._more: dict[str, list[Node]] = {}
         self._least = demand.min_properties
         self._all = search.complete
 
     def write(self, more: int) -> Any:
-        """The object, or NOTHING; with so many properties more than it needs."""
+        """The object with so many properties more than it needs, or NOTHING."""
         demand = self._demand
         self._least = demand.min_properties + more
         if demand.max_properties is not None and demand.max_properties < demand.min_properties:
@@ -46,7 +46,7 @@ class Objects:
             self._dropped.add(made)
 
     def write_unlike(self, others: Sequence[Any]) -> Any:
-        """An object that is none of the others, with as many of its named properties as can be; else NOTHING."""
+        """An object that differs from the others, with as many of its named properties as possible; else NOTHING."""
         self._all = True
         while (chosen := self._chosen()) is not None:
             made = self._made_unlike(others, chosen)
@@ -72,7 +72,7 @@ class Objects:
         return NOTHING
 
     def _made(self, chosen: Sequence[str]) -> Any:
-        """The object with the chosen properties and what must be added, NOTHING, or the name of one to do without."""
+        """The object with the chosen properties and all that must be added; or NOTHING; or the name of one to omit."""
         values = self._values(chosen)
         if len(values) == len(chosen):
             return self._extended(dict(zip(chosen, values, strict=True)))
@@ -80,7 +80,7 @@ class Objects:
         return NOTHING if name in self._closure(self._demand.required) else name
 
     def _values(self, chosen: Sequence[str], trails: Trails | None = None) -> list[Any]:
-        """The values of properties, one after another, until there is none."""
+        """The values of properties, up to the first one for which there is none."""
         values: list[Any] = []
         for name in chosen:
             value = self._value(name, self._unlike(trails.closed(values)) if trails else ())
@@ -93,7 +93,7 @@ class Objects:
         return [next(iter(self._demand.seen.values())).made({EXCLUDED: ValueSet(values)})] if values else []
 
     def _extended(self, made: dict[str, Any]) -> Any:
-        """The object with all that must be added, or NOTHING."""
+        """The object with all properties that must be added, or NOTHING."""
         demand = self._demand
         self._taken = None
         for key_nodes, value_nodes in self._wanted():
@@ -109,7 +109,7 @@ class Objects:
     # --- the properties that are named ---------------------------------------------------------------------------
 
     def _chosen(self) -> list[str] | None:
-        """The names to be there, in the schemas' own order; None when what is required cannot be."""
+        """The names of its properties, in the schemas' own order; None if the required ones are impossible."""
         demand = self._demand
         required = self._closure(demand.required)
         most = demand.max_properties
@@ -137,7 +137,7 @@ class Objects:
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
 
     def _closure(self, names: Any) -> set[str]:
-        """The names with all those that have to be there too."""
+        """The names and all those that they require in turn."""
         found, dependents = set(names), self._demand.dependents
         waiting = list(found) if dependents else []
         while waiting:
@@ -165,7 +165,7 @@ class Objects:
     # --- properties beyond those -----------------------------------------------------------------------------------
 
     def _wanted(self) -> Iterator[tuple[list[Node], list[Node]]]:
-        """Properties that must be there without a name: the schemas of their names, and of their values."""
+        """Required properties without a given name: the schemas of their names, and of their values."""
         demand = self._demand
         for shape, part in demand.extras:
             yield [self._unnamed_by(shape)], [part]
@@ -182,7 +182,7 @@ class Objects:
         return shape.made(schema, {("allOf", index): part for index, part in enumerate(parts)})
 
     def _usual_more(self, made: Mapping[str, Any]) -> int:
-        """How many properties there would be: maps have some, also where nothing asks for them."""
+        """How many properties would be natural: maps have some even if none are required."""
         if self._search.frugal or made:
             return 0
         for node, _ in self._demand.objects:
@@ -192,7 +192,7 @@ class Objects:
         return 0
 
     def _extend_somehow(self, made: dict[str, Any]) -> bool:
-        """One more property, of whatever name is allowed."""
+        """Add a property with any name that is allowed."""
         for name in self._properties.declared:
             if name not in made and name not in self._dropped and self._may_be(name) and self._add(made, name, []):
                 return True
@@ -205,7 +205,7 @@ class Objects:
         return self._extend(made, [], [])
 
     def _extend(self, made: dict[str, Any], key_nodes: list[Node], value_nodes: list[Node]) -> bool:
-        """One more property whose name and value keep to some schemas, beside all those of the object."""
+        """Add a property whose name and value conform to the given schemas, in addition to those of the object."""
         tried = ValueSet()
         for attempt in range(_KEYS_TRIED):
             self._search.spend()

@@ -1,7 +1,7 @@
-"""The opposite of a schema: the ways in which a value can fail to keep to it, each a tuple of schemas.
+"""The opposite of a schema: the ways in which a value can violate it, each a tuple of schemas.
 
-Each keyword has its own way to be broken (`_OPPOSITES`); a value breaks a schema when it breaks one of its keywords.
-What only annotates cannot be broken.
+Each keyword has its own ways to be violated (`_OPPOSITES`), and a value that violates one keyword violates the schema.
+Annotations cannot be violated.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ Opposite = Callable[[Node, Any], Iterator[Way]]
 
 
 def refutations(node: Node) -> list[Way]:
-    """The ways to break a schema; none where nothing breaks it."""
+    """The ways to violate a schema; empty if every value conforms to it."""
     schema = node.schema
     if isinstance(schema, bool):
         return [] if schema else [()]
@@ -40,12 +40,12 @@ def refutations(node: Node) -> list[Way]:
 
 
 def _simple(make: Callable[[Any], dict[str, Any]]) -> Opposite:
-    """A keyword that one made schema breaks."""
+    """A keyword that is violated by one schema of our own making."""
     return lambda node, value: iter([(node.made(make(value)),)])
 
 
 def _other_than(node: Node, keyword: str, values: Any) -> Iterator[Way]:
-    # There may be thousands, and each item of an array may have to be none of them.
+    # There may be thousands of values, and each item of an array may have to differ from all of them.
     yield (node.made_once(f"{EXCLUDED} {keyword}", lambda: {EXCLUDED: ValueSet(values)}),)
 
 
@@ -73,7 +73,7 @@ def _bound(keyword: str, *, strict: bool) -> Opposite:
 
 
 def _short(type: str, keyword: str, step: int) -> Opposite:
-    """A length that is one too small or too large; there is none below zero."""
+    """A length that is too small or too large by one; none is below zero."""
 
     def ways(node: Node, value: Any) -> Iterator[Way]:
         if int(value) + step >= 0:

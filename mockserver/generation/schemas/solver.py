@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from mockserver.core.json_values import type_of
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts
-from mockserver.generation.schemas.arrays import Arrays
+from mockserver.generation.schemas.arrays import ArrayBuilder
 from mockserver.generation.schemas.demands import Demand, Fork
 from mockserver.generation.schemas.documents import Node
 from mockserver.generation.schemas.heights import ordered
 from mockserver.generation.schemas.numbers import write_number
-from mockserver.generation.schemas.objects import Objects
+from mockserver.generation.schemas.objects import ObjectBuilder
 from mockserver.generation.schemas.ranges import range_of
 from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.values import Setting
@@ -181,7 +181,7 @@ class Solver:
 
     def _composed(self, kind: str, demand: Demand, setting: Setting, depth: int) -> Any:
         """An object or an array; if it is one that it must not be, one that is made unlike those, or a larger one."""
-        make = Objects if kind == "object" else Arrays
+        make = ObjectBuilder if kind == "object" else ArrayBuilder
         for more in range(_FILLS):
             found = make(self, demand, setting, depth).write(more)
             if found is not NOTHING and more == 0 and demand.excludes(found):
