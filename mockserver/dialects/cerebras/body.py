@@ -1,4 +1,4 @@
-"""The body of a request: JSON or MessagePack, and either of them packed with gzip ("alone or together", note A1)."""
+"""The body of a request: JSON or MessagePack, either of them optionally gzipped ("alone or together", note A1)."""
 
 import json
 from io import BytesIO
@@ -15,19 +15,19 @@ _MESSAGE_PACK = "application/vnd.msgpack"
 _PLAIN = ("", "identity")
 _GZIP = ("gzip", "x-gzip")
 
-# What a packed body may grow to, in bytes.
+# How large a body may be once it is unpacked, in bytes.
 _LONGEST_BODY = 64 * 1024 * 1024
 
 
 def sent_object(call: Call) -> dict[str, Any] | Rejection:
-    """The object that a call brings, or why it brings none. Whatever does not call itself MessagePack is JSON."""
+    """The object in the body of a call, or why there is none. Any content type but MessagePack's is read as JSON."""
     data = _unpacked(call)
     if isinstance(data, Rejection):
         return data
     kind = (call.headers.get("content-type") or "").partition(";")[0].strip().lower()
     if kind == _MESSAGE_PACK:
         return _message_pack_object(data)
-    # What was not packed has been looked at as it came in.
+    # The size of a body that was not packed has been checked on arrival.
     is_too_large = data is not call.body and has_more_values(data)
     return Rejection(FailureKind.BODY_TOO_LARGE) if is_too_large else json_object(data)
 
@@ -40,7 +40,7 @@ def _unpacked(call: Call) -> bytes | Rejection:
 
 
 def _inflated(data: bytes) -> bytes | Rejection:
-    """What was packed, unless it is damaged, cut short or followed by something else."""
+    """The unpacked body, unless it is damaged, truncated or followed by something else."""
     import gzip  # few clients pack their bodies
     import zlib
 
@@ -53,7 +53,7 @@ def _inflated(data: bytes) -> bytes | Rejection:
 
 
 class _TooManyError(Exception):
-    """There are more values than any request has."""
+    """A body has more values than any reasonable request."""
 
 
 class _Counted:
@@ -77,7 +77,7 @@ def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
         value = unpackb(
             data, list_hook=counted, object_hook=counted, max_array_len=MOST_VALUES, max_map_len=MOST_VALUES
         )
-        # NaN and infinity, which MessagePack can say, are an error here; orjson would make null of them.
+        # MessagePack has NaN and infinity, which are an error here; orjson would turn them into null.
         json.dumps(value, allow_nan=False)
         return json_object(orjson.dumps(value))
     except _TooManyError:
@@ -85,5 +85,5 @@ def _message_pack_object(data: bytes) -> dict[str, Any] | Rejection:
     except (ValueError, TypeError, RecursionError) as error:
         if "exceeds max_" in str(error) and len(data) > MOST_VALUES:
             return Rejection(FailureKind.BODY_TOO_LARGE)
-        # No MessagePack, or something in it that JSON does not have.
+        # Not MessagePack, or something in it that JSON does not have.
         return Rejection(FailureKind.MALFORMED_JSON, "body: the request is not valid MessagePack")

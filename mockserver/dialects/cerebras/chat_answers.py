@@ -14,7 +14,7 @@ from mockserver.dialects.cerebras.style import Style
 from mockserver.dialects.cerebras.wishes import ChatWishes
 from mockserver.dialects.openai_style.bodies import body_reply, usage_object
 
-# In today's answers, where the details stand beside what they are details of.
+# The order of today's answers, in which details are next to what they are details of.
 _TODAY = (
     "total_tokens",
     "completion_tokens",
@@ -53,14 +53,14 @@ def _choice(choice: Choice, request: GenerationRequest, style: Style) -> dict[st
 
 
 def _usage(generation: Generation, style: Style, wishes: ChatWishes) -> dict[str, Any]:
-    """The counts, and the details that the model's family tells, in the order of their time (recorded)."""
+    """The usage with the details that the model's family states, in the order of its era (recorded)."""
     usage, family = generation.usage, style.family
     prompt: dict[str, Any] = {"cached_tokens": usage.cached_tokens}
     if family.sees:
         prompt["image_tokens"] = wishes.image_tokens
     stated: dict[str, Any] = {**usage_object(usage), "prompt_tokens_details": prompt}
     unseen = usage.unseen or Unseen()
-    # A model that does not think by nature does so where it is made to.
+    # A model without reasoning of its own has some if a stub prescribes it.
     more = generation.request.prediction is not None or (unseen.reasoning > 0 and not family.efforts)
     details = ALL_DETAILS if more else family.details
     if details:
@@ -78,6 +78,6 @@ def _details(unseen: Unseen) -> dict[str, int]:
 
 
 def _times(pace: Pace, style: Style, site: Site) -> dict[str, float]:
-    """The engine's times, which begin with the instant today; it is a fraction in all recorded chats."""
+    """The engine's times. Today they begin with `created`, which is a fraction in all recorded chats."""
     stated = times(pace, site) | {"created": round(site.now, 6)}
     return stated if style.era == "documented" else {"created": stated["created"], **stated}

@@ -1,4 +1,4 @@
-"""Streams of chats (recorded, vendor note A3): a role, thoughts, a text, calls, and an ending that tells the usage."""
+"""Streams of chats (recorded, vendor note A3): role, thoughts, text, tool calls, and a last chunk with the usage."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -23,17 +23,17 @@ from mockserver.dialects.openai_style.events import (
     weave,
 )
 
-# Puts the choices of a chunk into the chunk.
+# Makes a chunk from its choices.
 Envelope = Callable[[list[Any]], dict[str, Any]]
 
-# Recorded of today's service: 1 to 26 tokens a chunk, mostly so many.
+# How many tokens a chunk of today's service has: recorded are 1 to 26, mostly so many.
 _SMALLEST, _LARGEST = 4, 8
-# With log-probabilities so many chunks are written at a time: each has those of a token, and of its rivals.
+# How many chunks are written at a time if each has log-probabilities, which make it large.
 _DETAILED_RUN = 8
 
 
 class _Telling(NamedTuple):
-    """A choice of a generation, and how it is told."""
+    """A choice of a generation, and how its stream is written."""
 
     choice: Choice
     generation: Generation
@@ -50,12 +50,12 @@ class _Telling(NamedTuple):
         return self.style.joins and not self.detailed
 
     def chunk(self, delta: dict[str, Any], **more: Any) -> dict[str, Any]:
-        """A chunk; the keys of its choice stand in alphabetical order."""
+        """A chunk; the keys of its choice are in alphabetical order."""
         return self.envelope([dict(sorted({"delta": delta, "index": self.choice.index, **more}.items()))])
 
 
 def chat_frames(generation: Generation, style: Style, envelope: Envelope, closing: dict[str, Any]) -> Iterator[Frames]:
-    """The stream of a generation; usage and times are in the chunk that closes its last choice."""
+    """The stream of a generation; usage and times are in the chunk that ends its last choice."""
     tellings = [_Telling(choice, generation, style, envelope) for choice in generation.choices]
     last = generation.last_choice
     choices = [_choice_frames(telling, closing if telling.choice is last else {}) for telling in tellings]
@@ -99,7 +99,7 @@ def _token_frames(
     field: str,
     rows_of: Callable[[Choice], Stretch],
 ) -> Iterator[Frames]:
-    """A chunk for each token of what is told under a name of the delta, with its log-probabilities where asked for."""
+    """A chunk for each token of one member of the delta, with its log-probabilities if requested."""
     if not texts:
         return
     if not telling.detailed:
@@ -133,7 +133,7 @@ def _batches(telling: _Telling, start: int, stop: int) -> Iterator[range]:
 
 
 def _call_frames(telling: _Telling) -> Iterator[Frames]:
-    """The calls: a name and then its arguments piece by piece, or all of them in one chunk."""
+    """The tool calls: each as a name and then its arguments piece by piece, or all of them in one chunk."""
     choice, style = telling.choice, telling.style
     if choice.calls and style.whole_calls:
         whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]

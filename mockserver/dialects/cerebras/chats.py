@@ -1,4 +1,4 @@
-"""`POST /v1/chat/completions` as a request to a model: what the service's own client may send, refused or obeyed."""
+"""`POST /v1/chat/completions` becomes a request to a model, or is refused."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ from mockserver.dialects.openai_style.tools import Offer
 
 
 def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why Cerebras refuses it: for its form, its model, or what does not go together."""
+    """The request, or why Cerebras refuses it: for its format, its model, or fields that are incompatible."""
     body = sent_object(call)
     if isinstance(body, Rejection):
         return body
@@ -37,7 +37,7 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _conflict(body: Body, family: Family, edition: Edition) -> Rejection | None:
-    """What each field allows, but not together with another, or not of this model."""
+    """The refusal of valid fields that are incompatible with each other, or with this model."""
     found = (conflict(body, family) for conflict in _CONFLICTS[edition])
     return (
         next(filter(None, found), None)
@@ -127,7 +127,7 @@ def _request(body: Body, family: Family, offer: Offer, context: int, waiting: fl
 
 
 def _limits(body: Body, context: int) -> Limits:
-    """The limits; the older names count where today's are not there. -1 is as much as the model can."""
+    """The limits, by today's names or else the older ones. -1 means as much as the model can."""
     most, least = (_first(body, f"{which}_completion_tokens", f"{which}_tokens") for which in ("max", "min"))
     return Limits(None if most == -1 else whole(most), least_tokens(least, context), context=context)
 
@@ -137,7 +137,7 @@ def _first(body: Body, *names: str) -> float | None:
 
 
 def _prediction(predicted: Body | None) -> str | None:
-    """The text that is expected."""
+    """The predicted text."""
     if predicted is None:
         return None
     content = predicted["content"]

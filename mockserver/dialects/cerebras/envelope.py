@@ -1,4 +1,4 @@
-"""What every answer stands in, of completions and of chats (vendor note A3: recorded bodies and streams).
+"""The members around the choices of every answer, of completions and chats (note A3: recorded bodies and streams).
 
 Keys on the wire: id, choices, created, model, system_fingerprint, object, usage, time_info.
 """
@@ -17,12 +17,12 @@ _BOOKKEEPING = 0.002
 
 
 def answer_id(site: Site) -> str:
-    """The id of an answer, a chat's prefix before it whatever has been asked for."""
+    """The id of an answer, which has the prefix of chats even for a completion."""
     return f"chatcmpl-{uuid4_text(site.identity, 'id')}"
 
 
 def id_headers(id: str) -> RawHeaders:
-    """The header that states the id again."""
+    """The header that repeats the id."""
     return ((b"inference-id", id.encode()),)
 
 
@@ -32,7 +32,7 @@ def streamed(frames: Lazy[Frames], id: str) -> Reply:
 
 
 def enveloped(choices: list[Any], id: str, kind: str, generation: Generation, site: Site) -> dict[str, Any]:
-    """A body or a chunk of such a kind around its choices."""
+    """A body or a chunk of this kind with its choices."""
     model = generation.request.model
     return {
         "id": id,
@@ -50,7 +50,7 @@ def _system_fingerprint(seed: int, model: str) -> str:
 
 
 def times(pace: Pace, site: Site) -> dict[str, float]:
-    """What the engine states about its time, in seconds to the nanosecond."""
+    """The times that the engine states, in seconds to the nanosecond."""
     total = sum((pace.queue, pace.prefill, pace.decode)) + (_BOOKKEEPING if pace.schedule else 0.0)
     return {
         "queue_time": round(pace.queue, 9),

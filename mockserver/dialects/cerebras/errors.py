@@ -56,7 +56,7 @@ _ROWS: dict[FailureKind, _Row] = {
         "invalid_request_error",
         "messages",
         "context_length_exceeded",
-        # By a token too long for its smallest model: clients look for the figures.
+        # One token too many for its smallest model: clients search the message for the figures.
         "Please reduce the length of the messages or completion. Current length is 32769 while limit is 32768",
     ),
     FailureKind.CONTENT_FILTER: _Row(
@@ -98,7 +98,7 @@ def _flat_server_error(rejection: Rejection, message: str) -> dict[str, str]:
     return {**_object(_ROWS[FailureKind.SERVER_ERROR], message, rejection), "id": ""}
 
 
-# The service's router answers a path that it does not know with nothing at all.
+# The service's router answers unknown paths with an empty body.
 _NO_ROUTE = Refusal(404, "", lambda rejection, words: b"", content_type=b"text/plain")
 
 ERRORS: dict[Edition, ErrorTable] = {
@@ -114,7 +114,7 @@ ERRORS: dict[Edition, ErrorTable] = {
 
 
 def stream_error(status: int, body: object) -> bytes:
-    """What a stream says when it fails (captured): the status, and the error nested in either edition."""
+    """The event that ends a failing stream (captured): the status, and the error nested in either edition."""
     whole = body if isinstance(body, dict) else {}
     error = {"message": "", "type": "", "param": "", "code": "", "id": ""} | whole.get("error", whole)
     return event({"status_code": status, "error": error})
@@ -131,19 +131,19 @@ _WORDINGS: dict[str, Callable[[Violation], str]] = {
 
 
 def incompatible(name: str, other: str) -> Violation:
-    """Two fields of which only one may be there."""
+    """The violation of using two fields that exclude each other."""
     return Violation((name,), "incompatible", f'"{name}" is incompatible with "{other}"')
 
 
 def explain(violations: Sequence[Violation]) -> Rejection:
-    """All faults of a body in one message, a line each, as the service words them."""
+    """All violations of a body in one message, a line each, as the service words them."""
     return Rejection(FailureKind.INVALID_REQUEST, "\n".join(map(_line, single_faults(violations))))
 
 
 def single_faults(violations: Sequence[Violation]) -> Iterator[Violation]:
-    """The violations that are faults of their own, and no other side of one."""
+    """The violations without those that merely follow from another one."""
     mistyped = {violation.path for violation in violations if violation.rule == "type"}
-    # What is of a wrong type breaks an enumeration too, and is one fault all the same.
+    # A value of the wrong type violates an enumeration too, but is reported once.
     return (violation for violation in violations if violation.rule == "type" or violation.path not in mistyped)
 
 

@@ -1,4 +1,4 @@
-"""Families of models and what sets their chats apart: a row each (vendor note A5; recorded answers)."""
+"""Families of models and how their chats differ, a row each (vendor note A5; recorded answers)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -11,26 +11,27 @@ Shown = Literal["parsed", "text_parsed", "raw", "hidden"]
 
 ALL_DETAILS = ("accepted_prediction_tokens", "rejected_prediction_tokens", "reasoning_tokens")
 _REASONING = ("reasoning_tokens",)
-# Asked for little, gpt-oss has been seen to think 6 to 14 tokens, by itself 25 to 124.
+# Recorded of gpt-oss: 6 to 14 tokens of reasoning at low effort, 25 to 124 by default.
 _BRIEF: Mapping[str, Effort] = MappingProxyType({"low": "minimal", "medium": "low", "high": "medium"})
 _USUAL: Mapping[str, Effort] = MappingProxyType({"low": "low", "medium": "medium", "high": "high"})
 _NEVER: Mapping[str, Effort] = MappingProxyType({})
 
 
 class Family(NamedTuple):
-    """What models have in common that are named alike.
+    """What models with a common prefix of their names have in common.
 
-    - `by_itself`: how hard it thinks where nobody asks, None where it does not. `efforts`: how hard at each of the
-      vendor's words; without one it does not think.
-    - `stops_thinking`: whether it can be asked not to think at all.
-    - `shown`: where its thoughts are told unless the request says; `tags` stand around them within the content.
-    - `details` are those that its usage tells of a completion; with `sees` it takes images, None where nobody knows.
-    - With `whole_calls` a stream tells all calls in one chunk today too; one that is `compact` writes no blanks into
-      their arguments.
-    - `era`: the edition whose time its answers were recorded in, None for a model that may be of any.
+    - `default_effort`: its reasoning effort if none is requested, None for no reasoning; `efforts`: the effort for each
+      word of the vendor's, empty for models that do not reason.
+    - `stops_thinking`: whether reasoning can be switched off.
+    - `shown`: where its thoughts are shown by default; `tags` surround them within the content.
+    - `details`: those of the completion tokens in its usage.
+    - `sees`: whether it accepts images, None if that is unknown.
+    - `whole_calls`: whether a stream has all tool calls in one chunk today too; `compact`: whether their arguments are
+      written without whitespace.
+    - `era`: the edition at whose time its answers were recorded, None for a model that may be of either.
     """
 
-    by_itself: Effort | None = None
+    default_effort: Effort | None = None
     efforts: Mapping[str, Effort] = _NEVER
     stops_thinking: bool = True
     shown: Shown = "text_parsed"
@@ -45,14 +46,14 @@ class Family(NamedTuple):
 _ELDER = Family(era="documented")
 # "Qwen3: `raw` (`hidden` for JSON object/schema)".
 _ELDER_THINKER = Family("medium", _USUAL, shown="raw", era="documented")
-# The first whose beginning a model's name has.
+# The first family counts whose prefix a model's name has.
 _FAMILIES: Mapping[str, Family] = MappingProxyType({
     # "Since GPT-OSS does not use thinking tokens, reasoning and content are concatenated without separators".
     "gpt-oss": Family(
         "low", _BRIEF, stops_thinking=False, tags=("", ""), details=ALL_DETAILS, compact=True, era="observed"
     ),
     "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
-    # Recorded: it does not think unless it is asked to.
+    # Recorded: no reasoning unless requested.
     "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3-32b": _ELDER_THINKER,
@@ -65,23 +66,23 @@ _UNKNOWN = Family(sees=None)
 
 
 def family_of(model: str) -> Family:
-    """The family of a model, by its name; any that only the settings know thinks nothing."""
+    """The family of a model, by its name; models that only the settings know do not reason."""
     name = model.lower()
     return next((family for prefix, family in _FAMILIES.items() if name.startswith(prefix)), _UNKNOWN)
 
 
 def effort_of(body: Mapping[str, Any], family: Family) -> Effort | None:
-    """How hard a model of the family thinks about a request, None where it does not think by nature."""
+    """The reasoning effort for a request, None for a family that does not reason."""
     asked = body.get("reasoning_effort")
     if asked is None and not body.get("disable_reasoning"):
-        return family.by_itself
+        return family.default_effort
     if body.get("disable_reasoning") or asked == "none":
         return "none" if family.efforts else None
     return family.efforts.get(str(asked))
 
 
 def shown_of(body: Mapping[str, Any], family: Family, *, structured: bool) -> Shown:
-    """Where the thoughts are told. `structured`: whether the answer has to be JSON, which no thought stands before."""
+    """Where the thoughts are shown. `structured`: whether the answer must be JSON, which no thoughts may precede."""
     asked: Shown | Literal["none"] | None = body.get("reasoning_format")
     if asked is not None and asked != "none":
         return asked

@@ -1,4 +1,4 @@
-"""The fields that completions and chats have in common, and what both are refused for."""
+"""The fields that completions and chats have in common, and a refusal that both share."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +12,13 @@ Body = Mapping[str, Any]
 
 
 def patience(call: Call) -> float | None:
-    """The header `queue_threshold`, "50-20000 ms", in seconds: what would wait longer is refused at once."""
+    """The header `queue_threshold`, "50-20000 ms", in seconds: a request that would wait longer is refused at once."""
     text = call.headers.get("queue_threshold") or ""
     return int(text) / 1000 if text.isdecimal() and 50 <= int(text) <= 20_000 else None
 
 
 def least_tokens(value: float | None, context: int) -> int:
-    """The fewest tokens of an answer. The page: -1 is the longest sequence."""
+    """The minimum length of an answer, in tokens; by the page, -1 is the longest sequence."""
     least = whole(value) or 0
     return context if least < 0 else least
 
@@ -41,7 +41,7 @@ def _or(value: float | None, default: float) -> float:
 
 
 def fitting(request: GenerationRequest) -> GenerationRequest | Rejection:
-    """The request, unless one of its prompts is longer than the model's window."""
+    """The request, or its refusal if one of its prompts is longer than the model's context window."""
     length, limit = max(prompt.token_count for prompt in request.prompts), request.limits.context
     if length <= limit:
         return request

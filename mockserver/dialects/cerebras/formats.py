@@ -1,4 +1,4 @@
-"""`response_format`: the form that an answer must have, and what the service has none for."""
+"""`response_format`: the format that an answer must have, and the schemas that are refused."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from mockserver.generation.schemas import schema_fault
 
 
 def read_format(form: Body | None) -> Constraint | None:
-    """What a `response_format` demands; None where any text will do."""
+    """The constraint of a `response_format`; None if any text will do."""
     if form is None or form["type"] == "text":
         return None
     schema = _schema(form)
@@ -20,7 +20,7 @@ def read_format(form: Body | None) -> Constraint | None:
 
 
 def format_fault(form: Body | None, edition: Edition) -> Rejection | None:
-    """The refusal of a schema that is none, that no answer can keep to, or that the service does not support."""
+    """The refusal of a schema that is invalid, unsatisfiable, or not supported by the service."""
     schema = None if form is None else _schema(form)
     if form is None or schema is None:
         return None
@@ -33,5 +33,5 @@ def format_fault(form: Body | None, edition: Edition) -> Rejection | None:
 
 
 def _schema(form: Body) -> Any:
-    """The schema of a form, None where there is none."""
+    """The schema of a format, None if it has none."""
     return form["json_schema"].get("schema") if form["type"] == "json_schema" else None

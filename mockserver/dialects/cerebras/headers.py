@@ -1,7 +1,7 @@
 """The headers of every answer: rate limits in the vendor's names, and what its edge adds (vendor note A1).
 
-Where no quota is configured the figures are those of the free tier with one request taken: of the page's two limits, or
-of all that the service states today.
+If no quota is configured, the figures are those of the free tier after one request: of the page's two limits, or of all
+that the service states today.
 """
 
 from collections.abc import Iterable, Mapping
@@ -50,7 +50,7 @@ _EDGE: Mapping[Edition, RawHeaders] = {
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
-    """The headers that each answer carries, errors included; resets are in seconds, as decimal fractions."""
+    """The headers of each answer, errors included; resets are in seconds, as decimal fractions."""
     return (
         date_header(site.now),
         *(limits_left(site) if site.standings else _unlimited(site)),

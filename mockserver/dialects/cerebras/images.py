@@ -1,4 +1,4 @@
-"""Images in messages: where they are, and how many tokens each of them counts."""
+"""Images in messages, and how many tokens each of them counts."""
 
 from base64 import b64decode
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,17 +10,17 @@ from mockserver.dialects.openai_style.messages import image_of, parts, with_medi
 
 Messages = Sequence[Mapping[str, Any]]
 
-# The documentation's table: an image is scaled to so many pixels, each side then cut to a multiple of the patch.
+# By the documentation: an image is scaled to so many pixels, then each side is cut to a multiple of the patch.
 _PIXELS, _PATCH, _MOST = 645_120, 48, 280
-# What an image counts whose size nobody can tell, as one of 768 by 768 does.
+# The tokens of an image of unknown size: those of one of 768 by 768.
 _UNMEASURED = 256
-# So far into a file its size is looked for, in characters of base64.
+# How far into a file its size is looked for, in characters of base64.
 _HEAD = 4 * 65_536
 _SIZED_SEGMENTS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def image_urls(messages: Messages) -> list[str]:
-    """The addresses of all images, in their order."""
+    """The URLs of all images, in order."""
     return [url for message in messages for part in parts(message) if (url := _image(part)) is not None]
 
 
@@ -35,7 +35,7 @@ def seeing(prompt: Prompt, messages: Messages) -> tuple[Prompt, int]:
 
 
 def image_tokens(url: str) -> int:
-    """How many tokens an image counts, by its size."""
+    """How many tokens an image counts, depending on its size."""
     size = _size(url)
     if size is None:
         return _UNMEASURED
@@ -46,7 +46,7 @@ def image_tokens(url: str) -> int:
 
 
 def _size(url: str) -> tuple[int, int] | None:
-    """Width and height in pixels of a PNG or a JPEG in a data URL; None where that is not to be found."""
+    """Width and height in pixels of a PNG or a JPEG in a data URL; None if they cannot be found."""
     _, is_data, data = url.partition(";base64,")
     if not is_data:
         return None
@@ -63,7 +63,7 @@ def _png_sides(data: bytes) -> tuple[int, int]:
 
 
 def _jpeg_sides(data: bytes) -> Iterator[tuple[int, int]]:
-    """What each segment says that tells a size: segments begin with FF, their kind and their length."""
+    """The sides that segments state: a segment begins with FF, its kind and its length."""
     place = 2
     while data[place : place + 1] == b"\xff" and place + 9 <= len(data):
         if data[place + 1] in _SIZED_SEGMENTS:

@@ -1,4 +1,4 @@
-"""Log-probabilities of chats: those of the text, and those of the thoughts before it."""
+"""Log-probabilities of chats: those of the text, and those of the thoughts that precede it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,17 +12,17 @@ from mockserver.generation import tokens
 from mockserver.generation.logprobs import asked_positions
 
 Rows = list[dict[str, Any]]
-# The rows of a stretch of tokens.
+# Gives the rows of the tokens from a start to an end.
 Stretch = Callable[[int, int | None], Rows]
 
 
 def text_rows(choice: Choice) -> Stretch:
-    """What gives the rows of the text's tokens."""
+    """The rows of the text's tokens, on demand."""
     return lambda start, stop: chat_logprobs(choice, start, stop)
 
 
 def thought_rows(choice: Choice, request: GenerationRequest) -> Stretch:
-    """What gives the rows of the tokens that are thought; which ones they are is all that their texts tell."""
+    """The rows of the thoughts' tokens, on demand; their ids are found by their texts."""
     ids = [next(iter(tokens.encode(text)), tokens.EOS) for text in choice.thoughts]
     key = derive(choice.seed, "thoughts")
     positions = asked_positions(request, choice.prompt, ids, choice.thoughts, key, request.sampling)
@@ -30,7 +30,7 @@ def thought_rows(choice: Choice, request: GenerationRequest) -> Stretch:
 
 
 def thoughts_field(shown: Shown) -> str:
-    """Where the rows of thoughts stand.
+    """The field that holds the rows of thoughts.
 
     "`text_parsed`: similar to `parsed`, but logprobs will not be separated into `reasoning_logprobs` and `logprobs`."
     """
@@ -38,7 +38,7 @@ def thoughts_field(shown: Shown) -> str:
 
 
 def stated(choice: Choice, request: GenerationRequest, shown: Shown) -> dict[str, Any]:
-    """What a whole choice states of its log-probabilities; nothing where nobody asks, or all it does is call tools."""
+    """The log-probabilities of a whole choice; empty if none were requested, or if it only calls tools."""
     if request.output.logprobs is None:
         return {}
     by_field: dict[str, Sequence[Any]] = {"logprobs": text_rows(choice)(0, None)}

@@ -1,4 +1,4 @@
-"""The messages of a chat: the prompt that they make, and those that no model takes."""
+"""The messages of a chat: the prompt that they make, and messages that are refused."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -31,13 +31,13 @@ def read_prompt(body: Body) -> tuple[Prompt, int]:
 
 
 def _remembered(messages: Messages, *, forget: bool) -> Iterator[str]:
-    """The earlier thoughts that the model still knows; where it is to `forget`, those since the last user message.
+    """The earlier thoughts that the model still sees; with `forget` only those since the last user message.
 
     "Thinking content from the current (latest unfinished) turn is always included".
     """
     spoken = [place for place, message in enumerate(messages) if message["role"] == "user"]
     since = spoken[-1] if forget and spoken else 0
-    # Other roles do not think: theirs is a property that nobody knows.
+    # Other roles have no thoughts: there the field is unknown, and ignored.
     thinking = (message for message in islice(messages, since, None) if message["role"] == "assistant")
     return filter(None, (_text(message.get("reasoning")) for message in thinking))
 
@@ -47,12 +47,12 @@ def _text(content: str | Sequence[Mapping[str, Any]] | None) -> str:
 
 
 def messages_fault(messages: Messages, family: Family, edition: Edition) -> Rejection | None:
-    """Why no model takes the messages, or this one does not; None when it does."""
+    """Why the messages are refused, by every model or by this one; None if they are accepted."""
     return _history_fault(messages) or _images_fault(image_urls(messages), family, edition)
 
 
 def _history_fault(messages: Messages) -> Rejection | None:
-    """A result has to follow the calls that it is one of, and other results of theirs."""
+    """A tool's result must follow the message that calls the tool, or another result of that message."""
     calling = False
     for message in messages:
         if message["role"] == "tool" and not calling:
@@ -64,7 +64,7 @@ def _history_fault(messages: Messages) -> Rejection | None:
 
 
 def _images_fault(urls: Sequence[str], family: Family, edition: Edition) -> Rejection | None:
-    """The page of images is today's: before, all that counted was whether a model sees."""
+    """The rules for images are today's: earlier it only counted whether a model accepts images."""
     if not urls:
         return None
     if family.sees is False:

@@ -19,10 +19,10 @@ def get_model(call: Call, site: Site) -> Reply | Rejection:
 
 
 def warm_up(call: Call, site: Site) -> Reply:
-    """Nothing, at once: the SDK's constructor waits for this, and retries a 5xx."""
+    """An empty answer at once: the SDK's constructor waits for it, and retries a 5xx."""
     return body_reply({})
 
 
 def _model(model: Model) -> dict[str, object]:
-    # A model that only the settings know is the vendor's own, as most are.
+    # A model that only the settings know is owned by the vendor, as most are.
     return {"id": model.id, "object": "model", "created": 0, "owned_by": model.owned_by or "Cerebras"}

@@ -1,4 +1,4 @@
-"""Cerebras' quotas: the documented tiers, how every answer states them, and the refusals (vendor notes A1, A4, A5)."""
+"""Cerebras' quotas: the documented tiers, the figures in every answer, and the refusals (vendor notes A1, A4, A5)."""
 
 from math import isfinite
 
@@ -20,8 +20,8 @@ FREE = Allowance(
     )
 )
 DEVELOPER = Allowance((Limit("requests", _MINUTE, 1_000), Limit("tokens", _MINUTE, 1_000_000)))
-# What the headers of free answers said in the middle of 2026. A user measured then that an answer is charged with
-# 16,384 tokens at most, and with as many where its length is not said.
+# The headers of answers in the free tier, in the middle of 2026. By a user's measurement of that time an answer is
+# charged with at most 16,384 tokens, and with as many if its length is not limited.
 FREE_2026 = Allowance(
     (
         Limit("requests", _MINUTE, 5),
@@ -33,7 +33,7 @@ FREE_2026 = Allowance(
     answer=16_384,
 )
 
-# The two limits whose resets the vendor documents; answers of today state limit and remaining of the others alone.
+# The two limits whose resets are documented; today's answers state only limit and remaining of the others.
 WITH_RESET = {("requests", "day"), ("tokens", "minute")}
 
 _PAST: dict[Measure, tuple[str, str]] = {
@@ -43,10 +43,10 @@ _PAST: dict[Measure, tuple[str, str]] = {
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
-    """What the service says of a quota that is used up; of too many generations at once, that its queue is full.
+    """The refusal of a request beyond a quota; too many generations at once are refused as a full queue.
 
-    The client is asked to wait until the limit is whole again, in whole seconds (recorded: 58 for requests per minute,
-    86400 for a day). What never fits is not worth waiting for.
+    The client is told to wait until the limit is full again, in whole seconds (recorded: 58 for requests per minute,
+    86400 for a day); a request that never fits is not told to wait.
     """
     worst = exceeded(refused.standings)
     if worst is None:
@@ -58,7 +58,7 @@ def refuse(refused: Refused, now: float) -> Rejection:
 
 
 def limits_left(site: Site) -> RawHeaders:
-    """The limits of whoever asks, what is left of them, and in how many seconds they are whole again (a fraction)."""
+    """The caller's limits, what is left of them, and in how many seconds (a fraction) they are full again."""
     named = [(f"{each.limit.measure}-{each.limit.period}", each) for each in site.standings]
     resets = [
         (name, each)

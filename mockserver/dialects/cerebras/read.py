@@ -1,4 +1,4 @@
-"""`POST /v1/completions` as a request to a model: what the page allows, refuses and ignores."""
+"""`POST /v1/completions` becomes a request to a model, or is refused."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from mockserver.dialects.cerebras.fields import Body, fitting, least_tokens, pat
 from mockserver.dialects.cerebras.schemas import REQUEST
 from mockserver.dialects.openai_style.fields import stop_texts, text_prompts, whole
 
-# Fields that the page does not name and the service obeys: the documented edition accepts and ignores them.
+# Fields that the service obeys but the page does not name: the documented edition accepts and ignores them.
 _SERVICE_FIELDS = ("n", "best_of", "frequency_penalty", "presence_penalty", "logit_bias")
 
 
@@ -35,12 +35,12 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _conflicts(body: Body) -> Iterator[Violation]:
-    """What each field allows, but not together with another."""
+    """The violations of valid fields that are incompatible with each other."""
     if body.get("echo") and body.get("return_raw_tokens"):
         # "Incompatible with return_raw_tokens=true."
         yield incompatible("echo", "return_raw_tokens")
     n, best_of = body.get("n") or 1, body.get("best_of")
-    # The results of a choice among several cannot be streamed; 1 is what the field says by itself.
+    # The best of several results cannot be streamed; 1 is the default.
     if best_of is not None and best_of > 1 and body.get("stream"):
         yield incompatible("best_of", "stream")
     if best_of is not None and best_of < n:

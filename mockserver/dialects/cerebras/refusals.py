@@ -1,6 +1,6 @@
-"""What a chat is refused with: each fault of its fields in a line of its own, in the words of the service's validator.
+"""The refusals of chats: each violation on a line of its own, in the words of the service's validator.
 
-Recorded: `body.maxTokens: property 'body.maxTokens' is unsupported`, and of messages, whose role stands amid the path,
+Recorded: `body.maxTokens: property 'body.maxTokens' is unsupported`, and of messages, whose role is part of the path,
 `body.messages.0.system.content` in 2025 and `messages.2.assistant.reasoning_content` in 2026.
 """
 
@@ -16,13 +16,13 @@ _ROLES = ("system", "developer", "user", "assistant", "tool")
 
 
 def refused(message: str, param: str) -> Rejection:
-    """A refusal of what each field allows, with the parameter to blame."""
+    """A refusal of valid fields that are incompatible, with the parameter to blame."""
     return Rejection(FailureKind.INVALID_REQUEST, message, param)
 
 
 def explain_chat(violations: Sequence[Violation], body: Body, edition: Edition) -> Rejection:
-    """All faults of a chat in one message, a line each."""
-    # What is no message at all is none of any role, and one fault all the same.
+    """All violations of a chat in one message, a line each."""
+    # A value that is no message at all violates the schema of every role, but is reported once.
     lines = dict.fromkeys(_line(violation, body, edition) for violation in single_faults(violations))
     return Rejection(FailureKind.INVALID_REQUEST, "\n".join(lines))
 
@@ -45,7 +45,7 @@ def _name(path: Sequence[str | int], body: Body, edition: Edition) -> str:
 
 
 def _tagged(path: Sequence[str | int], body: Body) -> Sequence[str | int]:
-    """The path, with the role of the message that it leads into."""
+    """The path, with the role of the message into which it leads."""
     match path:
         case ("messages", int() as place, _, *_) if place < len(body["messages"]):
             message: Any = body["messages"][place]

@@ -1,22 +1,22 @@
-"""Schemas that the service's grammar does not take, though an answer could keep to them, in the recorded words."""
+"""Refusals, in the recorded words, of schemas that the service does not support though they can be satisfied."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 Schema = Mapping[str, Any]
 
-# What a form may not have at its top, and what no part of it may say of a type.
+# Keywords that are forbidden at the top of a format, and everywhere for values of a type.
 _NOT_AT_THE_TOP = ("allOf", "items")
 _UNSUPPORTED = {
     "string": ("format", "pattern", "minLength", "maxLength"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
-# What parameters may not have at their top.
+# Keywords that are forbidden at the top of parameters.
 _CHOICES = ("oneOf", "anyOf", "enum", "not")
 
 
 def form_fault(schema: Schema) -> str | None:
-    """Why a strict form is none for the service; None when it is one."""
+    """Why the service refuses the schema of a strict format; None if it accepts it."""
     extra = [word for word in _NOT_AT_THE_TOP if word in schema]
     if extra:
         return f"Extra top level keys found in JSON schema: {_set(extra)}."
@@ -24,14 +24,14 @@ def form_fault(schema: Schema) -> str | None:
 
 
 def parameters_fault(schema: Schema, *, strict: bool) -> str | None:
-    """Why parameters of a function are none for the service; None when they are."""
+    """Why the service refuses the parameters of a function; None if it accepts them."""
     if schema.get("type") != "object" or any(word in schema for word in _CHOICES):
         return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'enum'/'not' at the top level"
     return _first_fault(schema, (_unnamed, _open) if strict else (_unnamed,))
 
 
 def _first_fault(schema: Schema, checks: Sequence[Callable[[Schema], str | None]]) -> str | None:
-    """What the first of the checks finds in any part; an object without properties was told before keywords."""
+    """What the first check finds in any part; objects without properties are reported before keywords (recorded)."""
     parts = tuple(_objects(schema))
     return next(filter(None, (check(part) for check in checks for part in parts)), None)
 
@@ -43,7 +43,7 @@ def _unsupported(part: Schema) -> str | None:
 
 
 def _unnamed(part: Schema) -> str | None:
-    """An empty `properties` is enough."""
+    """An object must have `properties`, if only empty ones."""
     if part.get("type") != "object" or "properties" in part or "anyOf" in part:
         return None
     return "Object fields require at least one of: 'properties' or 'anyOf' with a list of possible properties."
@@ -56,12 +56,12 @@ def _open(part: Schema) -> str | None:
 
 
 def _set(words: list[str]) -> str:
-    """Words as Python shows a set of them."""
+    """Words as Python prints a set of them."""
     return f"{{{', '.join(map(repr, words))}}}"
 
 
 def _objects(value: Any) -> Iterator[Schema]:
-    """All objects within a JSON value, itself among them."""
+    """All objects within a JSON value, itself included."""
     if isinstance(value, Mapping):
         yield value
     for inner in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():

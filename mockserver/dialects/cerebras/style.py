@@ -1,4 +1,4 @@
-"""How a model's family tells what it thinks, says and calls."""
+"""How a model's family writes its thoughts, its text and its tool calls."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Cerebras Inference: texts, chats, and what every client asks for beside them (vendor note, part A)."""
+"""Cerebras Inference: completions, chats, and what every client requests besides (vendor note, part A)."""
 
 from mockserver.core.dialects import Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.cerebras.body import sent_object

@@ -1,4 +1,4 @@
-"""What only the writer of chats understands of a request."""
+"""What a request asks of the writer of chats alone."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from mockserver.dialects.cerebras.families import Shown
 
 
 class ChatWishes(NamedTuple):
-    """Where thoughts are told, and how many tokens of the prompt are those of images."""
+    """Where thoughts are shown, and how many tokens of the prompt are those of images."""
 
     shown: Shown = "text_parsed"
     image_tokens: int = 0

@@ -1,4 +1,4 @@
-"""JSON from outside: the body of a request, and what is serialised within it."""
+"""The body of a request: JSON, or a refusal that names the position of the error."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from mockserver.dialects.friendli.errors import invalid
 
 
 def json_body(data: bytes) -> dict[str, Any] | Rejection:
-    """The body, or why it is no JSON object; as in FastAPI, an empty one and `null` count as missing."""
+    """The body, or why it is not a JSON object; as in FastAPI, an empty body and `null` count as missing."""
     if not data:
         return _missing()
     try:
@@ -20,7 +20,7 @@ def json_body(data: bytes) -> dict[str, Any] | Rejection:
         return _malformed(_fault_position(data), "JSON decode error")
     if not isinstance(value, dict):
         return _missing() if value is None else invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
-    # Python's own parser, which reads the vendor's bodies, gives up at about a thousand levels.
+    # The vendor parses with Python's own parser, which gives up at about a thousand levels.
     return value if is_shallow(value) else _malformed(0, "JSON decode error, nested too deeply")
 
 
@@ -29,7 +29,7 @@ def _missing() -> Rejection:
 
 
 def _fault_position(data: bytes) -> int:
-    """Where Python's parser, which names the place on the vendor's wire, gives up; 0 where it names none."""
+    """Where Python's parser, whose positions the vendor states, finds the error; 0 if it states none."""
     try:
         json.loads(data)
     except json.JSONDecodeError as error:

@@ -1,4 +1,4 @@
-"""Chats on the wire: one body, or a stream of chunks; by the page with less around the choices than today.
+"""Chats on the wire: one body, or a stream of chunks; by the page with fewer members around the choices than today.
 
 The first client (`friendli-client` 1.x) reads `choices`, `usage` and `created`, and ends its stream at `[DONE]`.
 Today's answers have an id, an object and, unless a container is asked without one, a model besides (vendor note B3).
@@ -25,7 +25,7 @@ from mockserver.dialects.openai_style.logprobs import chat_logprobs
 
 
 def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
-    """The generation as an answer to a conversation; or that it took too long."""
+    """The generation as an answer to a conversation, or a refusal if it takes too long."""
     if is_late(generation, pace):
         return Rejection(FailureKind.TIMEOUT)
     wire, where = WIRES[site.edition], wishes_of(generation.request).thoughts
@@ -41,7 +41,7 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Reject
 
 
 def _around(generation: Generation, site: Site, kind: str) -> Mapping[str, Any]:
-    """What stands around the choices of a body, and of each chunk."""
+    """The members around the choices of a body and of each chunk."""
     created = {"created": int(site.now)}
     if site.edition == "documented":
         return created
@@ -61,7 +61,7 @@ def _choice(choice: Choice, generation: Generation, where: Thoughts, site: Site)
 
 
 def _content(choice: Choice, where: Thoughts) -> dict[str, Any]:
-    """The content, null where nothing is said but something thought or called; and thoughts by both their names."""
+    """The content, null if there are only thoughts or calls; and the thoughts, under both their names."""
     found = stretches(choice, where)
     thought = "".join(text for stretch in found if stretch.apart for text in stretch.texts)
     content = "".join(text for stretch in found if not stretch.apart for text in stretch.texts)

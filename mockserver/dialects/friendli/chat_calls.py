@@ -1,4 +1,4 @@
-"""Calls of tools in chats: whole ones, and the fragments of a stream."""
+"""Tool calls in chats: whole ones, and the fragments of a stream."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mockserver.dialects.friendli.wires import SLOT
 
 
 def whole_call(choice: Choice, place: int, identity: int) -> dict[str, Any]:
-    """The call in a place of a message."""
+    """The call at a place of a message."""
     call = choice.calls[place]
     function = {"name": call.name, "arguments": call.arguments}
     return {"id": _id(choice, place, identity), "type": "function", "function": function}
@@ -22,7 +22,7 @@ def first_fragment(choice: Choice, place: int, identity: int) -> dict[str, Any]:
 
 
 def next_fragment(place: int) -> dict[str, Any]:
-    """The delta that goes on with it, around the text SLOT."""
+    """The delta that continues a call, with SLOT for the text."""
     return {"tool_calls": [{"index": place, "function": {"arguments": SLOT}}]}
 
 

@@ -16,14 +16,14 @@ from mockserver.dialects.openai_style.calls import call_frames
 from mockserver.dialects.openai_style.events import DONE, JsonTexts, Template, at_step, token_frames, weave
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 
-# With log-probabilities so many chunks are written at a time: one has those of twenty tokens, and of their rivals.
+# How many chunks are written at a time if each has log-probabilities, which make it large.
 _DETAILED_RUN = 8
-# A thought goes out under both its names, which stand side by side where keys are sorted.
+# Thoughts are sent under two names, which are neighbours once keys are sorted.
 _TWICE = JsonTexts(lambda text: TODAY.texts[text] + b',"reasoning_content":' + TODAY.texts[text])
 
 
 class Form(NamedTuple):
-    """How the chunks of one stream are written: in which bytes, with what around their choices, and thoughts where."""
+    """How the chunks of one stream are written: their bytes, the members around the choices, the place of thoughts."""
 
     wire: Wire
     around: Mapping[str, Any]
@@ -32,7 +32,7 @@ class Form(NamedTuple):
     identity: int
 
     def chunk(self, choices: list[dict[str, Any]], usage: object = None) -> dict[str, Any]:
-        """A chunk; today's says of each usage but the last that there is none."""
+        """A chunk; today all but the last have a usage of null."""
         stated_usage = {"usage": usage} if self.edition == "observed" else {}
         return {"choices": choices, **stated_usage, **self.around}
 
@@ -41,12 +41,12 @@ class Form(NamedTuple):
         return self.chunk([{"index": choice.index, "delta": delta, "finish_reason": None, "logprobs": logprobs}])
 
     def template(self, choice: Choice, delta: dict[str, Any]) -> Template:
-        """The chunks of a choice in whose deltas SLOT stands for the text."""
+        """The template of chunks whose deltas have SLOT for the text."""
         return self.wire.template(self.part(choice, delta))
 
 
 def chat_events(generation: Generation, form: Form) -> Iterator[Frames]:
-    """The chunks of all choices, step by step; the usage in one of its own where it is asked for."""
+    """The chunks of all choices, step by step; the usage, if requested, in a chunk of its own."""
     detailed = generation.request.output.logprobs is not None
     streams = [_choice_events(choice, form, detailed=detailed) for choice in generation.choices]
     yield from weave(streams, _DETAILED_RUN) if detailed else weave(streams)
@@ -56,7 +56,7 @@ def chat_events(generation: Generation, form: Form) -> Iterator[Frames]:
 
 
 def chat_usage(usage: Usage) -> dict[str, Any]:
-    """Token counts, and how many of the prompt's came from a cache, where any did."""
+    """Token counts, and how many tokens of the prompt came from a cache, if any did."""
     cached = {"prompt_tokens_details": {"cached_tokens": usage.cached_tokens}} if usage.cached_tokens else {}
     return {**usage_object(usage), **cached}
 
@@ -74,7 +74,7 @@ def _choice_events(choice: Choice, form: Form, *, detailed: bool) -> Iterator[Fr
 
 
 def _plain(choice: Choice, stretch: Stretch, form: Form, step: int, role: dict[str, str]) -> Iterator[Frames]:
-    """A stretch without log-probabilities; its first chunk has the role, if it is the first of all."""
+    """A stretch without log-probabilities; its first chunk has the role if it is the first of all."""
     texts = stretch.texts
     if role:
         first = {**role, **_delta(stretch, texts[0])}

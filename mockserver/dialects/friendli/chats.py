@@ -1,4 +1,4 @@
-"""The three chat endpoints as requests to a model.
+"""Calls of the three chat endpoints become requests to a model, or are refused.
 
     body -> unknown fields -> schema -> checks between fields -> model -> its senses -> request -> checks against both
 
@@ -29,12 +29,12 @@ from mockserver.dialects.openai_style.tools import function_tools, tool_choice
 
 Body = Mapping[str, Any]
 
-# The first client knows of no thoughts.
+# The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
 def chat_reader(place: Place) -> Read:
-    """What reads the chats that a place is asked for."""
+    """The `read` of the chats of a place."""
     hosted = place is not container
     return lambda call, site: _read(call, site, HOSTED_CHAT_REQUEST if hosted else CHAT_REQUEST[site.edition], place)
 
@@ -54,7 +54,7 @@ def _worded(rejection: Rejection, site: Site) -> Rejection:
 
 
 def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
-    """The known fields of the body, when they are valid each by itself and all together."""
+    """The known fields of the body, if they are valid and compatible; else the refusal."""
     sent = json_body(call.body)
     if isinstance(sent, Rejection):
         return sent
@@ -70,13 +70,13 @@ def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
 
 
 def _by_one_name(body: Body) -> Body:
-    """The body with its limit under the older of two names."""
+    """The body with its limit under the older of its two names."""
     newer = body.get("max_completion_tokens")
     return body if newer is None else {**body, "max_tokens": newer}
 
 
 def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest | Rejection:
-    """The request, when there is such a model, which understands it and is large enough."""
+    """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
     if asked.model is None:
         return unknown_model(asked.name, edition)
     unseen = tuple(_beyond_senses(body, asked.name))

@@ -1,6 +1,6 @@
-"""What fields allow each by itself, but not together: small checks, listed by edition.
+"""Checks of valid fields that are incompatible with each other, listed by edition.
 
-A field that is null, or that says what its default says anyway, counts as not given.
+A field that is null, or has its default value, counts as not given.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ Check = Callable[[Body], Iterable[Violation]]
 _EMBEDDINGS = ("token_index_to_replace", "embedding_to_replace")
 _COMPATIBILITY = ("beam_compat_pre_normalization", "beam_compat_no_post_normalization")
 
-# What a field says by itself; asking for that is no wish.
+# The default values of fields.
 _DEFAULTS: Body = {
     "stream": False,
     "stream_options": {},
@@ -36,7 +36,7 @@ _DEFAULTS: Body = {
 
 
 def conflicts(body: Body, checks: Iterable[Check]) -> tuple[Violation, ...]:
-    """Every way in which valid fields do not go together, in the order of the checks."""
+    """All incompatibilities of valid fields, in the order of the checks."""
     return tuple(violation for check in checks for violation in check(body))
 
 

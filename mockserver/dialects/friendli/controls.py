@@ -1,4 +1,4 @@
-"""What a request says of lengths, ends and chance: the fields that completions and chats have in common."""
+"""Limits, stops and sampling: the fields that completions and chats have in common."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ def read_limits(body: Body, model: Model, prompts: tuple[Prompt, ...]) -> Limits
     """How long the answer may be."""
     least, total_least = body.get("min_tokens"), body.get("min_total_tokens")
     total = whole(body.get("max_total_tokens"))
-    # Totals count each prompt with its answer: the upper one is a smaller window, the lower one has to hold for all.
+    # Totals count a prompt and its answer: the maximum acts as a smaller window, the minimum holds for every prompt.
     shortest = min(prompt.token_count for prompt in prompts)
     fewest = number_or(least, 0) if total_least is None else max(total_least - shortest, 0)
     window = model.context if total is None else min(total, model.context)
@@ -32,7 +32,7 @@ def read_stops(body: Body) -> Stops:
 def read_sampling(body: Body) -> Sampling:
     """How tokens are drawn."""
     seed, beams = body.get("seed"), body.get("num_beams")
-    # The standard beam search draws nothing at random, so that no seed changes what it finds.
+    # The standard beam search is deterministic: no seed changes what it finds.
     fixed = beams is not None and (body.get("beam_search_type") or "DETERMINISTIC") == "DETERMINISTIC"
     return Sampling(
         seeds=ints(seed if isinstance(seed, list) else [] if seed is None else [seed]),
@@ -68,10 +68,10 @@ def _sequences(rows: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[int, ...
 
 
 def ints(values: Iterable[float] | None) -> tuple[int, ...]:
-    """JSON's whole numbers as ints: 7.0 is one too."""
+    """JSON's integers as ints: 7.0 is one too."""
     return tuple(map(int, values or ()))
 
 
 def number_or(value: float | None, default: float) -> float:
-    """The number, or the default where there is none."""
+    """The number, or the default if there is none."""
     return default if value is None else value

@@ -1,7 +1,7 @@
-"""Generations on the wire of today: `text_completion` bodies and chunks, closed by `[DONE]` (vendor note B3).
+"""Completions on today's wire: `text_completion` bodies and chunks, followed by `[DONE]` (vendor note B3).
 
-Keys stand in alphabetical order, as the engine was recorded to write them; the vendor's examples were put in order by
-hand. There is no `created` in a body, no `model`, `seed` or `tokens` in a chunk.
+Keys are in alphabetical order, as the engine was recorded to write them; those of the vendor's examples were rearranged
+by hand. A body has no `created`, a chunk no `model`, `seed` or `tokens`.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from mockserver.dialects.openai_style.events import (
 )
 from mockserver.dialects.openai_style.logprobs import legacy_logprobs
 
-# Stands for the token's id, as SLOT for its text: another byte that no UTF-8 text has.
+# Marks the place of the token's id, as SLOT that of its text: another byte that no UTF-8 text has.
 _WRITTEN_TOKEN_SLOT = b"\xfe"
 _TOKEN_SLOT: Any = orjson.Fragment(_WRITTEN_TOKEN_SLOT)
 
@@ -44,7 +44,7 @@ def write_current(generation: Generation, site: Site) -> Reply:
     body = {
         "choices": [_choice(choice, detailed=detailed) for choice in generation.choices],
         "id": id,
-        # A container is asked without a model, and does not name one.
+        # A container is called without a model's name, and states none.
         **({"model": model} if model else {}),
         "object": "text_completion",
         "usage": _usage(generation),
@@ -102,7 +102,7 @@ def _token(index: int, text: str, token: int | str, logprobs: object) -> dict[st
 
 
 def _detailed_frames(choice: Choice, chunk: "partial[dict[str, Any]]") -> Iterator[Frames]:
-    """Chunks with the log-probabilities of their token."""
+    """Chunks with the log-probabilities of their tokens."""
     offset = 0
     for step, (token, text, position) in enumerate(zip(choice.ids, choice.texts, choice.positions, strict=True)):
         rows = legacy_logprobs([text], [position], offset)

@@ -1,4 +1,4 @@
-"""FriendliAI's errors: what of today was recorded, and guesses, since neither page nor service documents one.
+"""FriendliAI's errors: those of today as recorded, the others guessed, since neither page nor service documents any.
 
 Recorded today: the gateway in front of everything says `{"detail": "..."}` (no key, no such model, no credits), the
 engine behind it `{"message": "..."}` with 422. Guessed: by the page, and in completions to this day, what breaks the
@@ -12,7 +12,7 @@ from typing import Any
 from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
 
-# Pydantic's words before those of a check of one's own.
+# Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
 
 _MESSAGES: dict[FailureKind, tuple[int, str]] = {
@@ -38,7 +38,7 @@ _DETAILS: dict[FailureKind, tuple[str, str]] = {
         "Input should be a valid dictionary or object to extract fields from",
     ),
     FailureKind.INVALID_REQUEST: ("value_error", "The request is not valid"),
-    # By a token too long for most of its models: clients look for these words.
+    # One token too many for most of its models: clients search the message for these words.
     FailureKind.CONTEXT_LENGTH: (
         "value_error",
         "Value error, the prompt has 131073 tokens, the model's maximum length is 131072",
@@ -78,7 +78,7 @@ def _place(param: str | None) -> list[str]:
     return ["body", param] if param else ["body"]
 
 
-# Recorded of a wrong key; one that is missing is taken to be refused alike.
+# Recorded of a wrong key; a missing one is assumed to be refused the same way.
 _UNAUTHORIZED = Refusal(401, "Unauthorized. Please provide a valid credential.", _gateway)
 _DOCUMENTED: ErrorTable = {
     **{kind: Refusal(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
@@ -91,7 +91,7 @@ ERRORS: dict[Edition, ErrorTable] = {
     "observed": {
         **_DOCUMENTED,
         **{kind: _engine_of(kind) for kind in _DETAILS},
-        # `timeout_microseconds` is gone; what runs out of time today is a gateway.
+        # `timeout_microseconds` is gone: today it is a gateway that times out.
         FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message),
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
         FailureKind.UNAUTHORIZED: _UNAUTHORIZED,
@@ -103,25 +103,25 @@ ERRORS: dict[Edition, ErrorTable] = {
 
 
 def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:
-    """The refusal of a body for all the ways in which it breaks the contract."""
+    """The refusal of a body for all its violations of the contract."""
     return Rejection(kind, violations=tuple(violations))
 
 
 def in_one_message(rejection: Rejection) -> Rejection:
-    """A refusal as the engine of today tells it: in one message, of the first violation."""
+    """A refusal as today's engine words it: one message, of the first violation."""
     first = rejection.violations[0]
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.
         return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
     wording = _WORDINGS.get(first.rule)
-    # What is no JSON has a place, but no field.
+    # A body that is not JSON has the position of its error, but no field.
     field = first.field if first.rule != "json" else ""
     message = f"{field}: {wording(first)[1]}".removeprefix(": ") if wording else first.message
     return Rejection(rejection.kind, message, field or None)
 
 
 def unknown_model(name: str, edition: Edition) -> Rejection:
-    """The refusal of a model that is not there, which is named today."""
+    """The refusal of an unknown model, which names it today."""
     return Rejection(FailureKind.UNKNOWN_MODEL, f"Model '{name}' not found." if edition == "observed" else "")
 
 
@@ -178,7 +178,7 @@ _WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
 
 
 def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
-    """An entry for each violation, once where two parts of a schema object to the same thing."""
+    """An entry for each violation, but only one if two parts of a schema object to the same value."""
     entries = ((violation.path, _detail(violation)) for violation in violations)
     return list({(path, entry["msg"]): entry for path, entry in entries}.values())
 

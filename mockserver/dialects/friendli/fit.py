@@ -13,7 +13,7 @@ Body = Mapping[str, Any]
 
 
 def misfits(body: Body, request: GenerationRequest, model: Model) -> Rejection | None:
-    """The refusal of a request that is too large for the model or for itself; None when it fits."""
+    """The refusal of a request that is too large for the model or contradicts itself; None if it fits."""
     too_long = tuple(_too_long(body, request, model))
     if too_long:
         return invalid(too_long, FailureKind.CONTEXT_LENGTH)

@@ -1,8 +1,8 @@
 """`forced_output_tokens`: "a token sequence that is enforced as a generation output".
 
-The model tells its own story for as many tokens; then its words are replaced, while timing is kept. The scores are
-those of the forced tokens: they depend on the model, the prompt and the tokens up to their own, and on no seed, as an
-evaluation wants it which asks for the likelihood of several answers to one question.
+The model generates a text of the same length, whose tokens are then replaced while its timing is kept. The scores are
+those of the forced tokens: they depend on the model, the prompt and the preceding tokens, but on no seed, as needed by
+an evaluation that compares the likelihood of several answers to one question.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from mockserver.generation.subject import brief
 
 
 def enforced(generation: Generation) -> Generation:
-    """The generation with its request's forced tokens in every choice; unchanged where there are none."""
+    """The generation with its request's forced tokens in every choice; unchanged if there are none."""
     forced = wishes_of(generation.request).forced
     if not forced or generation.prepared:
         return generation
@@ -34,7 +34,7 @@ def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationReques
 
 
 def _scores(choice: Choice, ids: Sequence[int], texts: Sequence[str], request: GenerationRequest) -> Iterator[Position]:
-    """What the model thinks of each token after those before it."""
+    """The log-probability of each token, given those before it."""
     likely = scale(Sampling(), brief(choice.prompt.topic).language)
     key = derive(0, "forced", request.model, choice.prompt.text)
     for token, text in zip(ids, texts, strict=True):

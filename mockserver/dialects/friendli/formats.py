@@ -1,4 +1,4 @@
-"""`response_format`: the form that an answer must have, as each edition writes and limits it."""
+"""`response_format`: the format that an answer must have, as each edition writes and restricts it."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
@@ -19,16 +19,16 @@ from mockserver.generation.schemas import is_recursive
 
 _SCHEMA = ("response_format", "schema")
 _JSON_SCHEMA = ("response_format", "json_schema", "schema")
-# A schema without any of these says nothing of what a value is.
+# A schema without any of these keywords allows any value.
 _SHAPING = frozenset(
     ("type", "enum", "const", "$ref", "$dynamicRef", "anyOf", "oneOf", "allOf", "not", "if", "properties", "required")
 )
-# Schemas come again and again; those of more characters are not worth the room.
+# Schemas are sent again and again; longer ones are not worth caching.
 _LONGEST_REMEMBERED = 16_384
 
 
 def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
-    """What a valid body demands of its answer; None where any text will do."""
+    """The constraint that a valid body puts on its answer; None if any text will do."""
     wanted = body.get("response_format") or {}
     kind, written = wanted.get("type", "text"), wanted.get("schema")
     if kind == "text":
@@ -41,14 +41,14 @@ def constraint(body: Mapping[str, Any], edition: Edition) -> Constraint | None:
         return Constraint("json_object")
     schema = orjson.loads(written)
     if not schema.keys() & _SHAPING:
-        # What allows any value at all is an object all the same: that is what the form is called.
+        # A schema that allows any value still means an object, by the name of the format.
         return Constraint("json_object")
     # "All properties of { "type": "object" } are generated regardless of whether they are listed in [...] `required`."
     return Constraint("json_complete", schema)
 
 
 def documented_format(body: Mapping[str, Any]) -> Iterator[Violation]:
-    """What the page forbids in a form."""
+    """What the page forbids in a format."""
     wanted = body.get("response_format") or {}
     kind, written = wanted.get("type"), wanted.get("schema")
     if kind == "regex":
@@ -58,7 +58,7 @@ def documented_format(body: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def observed_format(body: Mapping[str, Any]) -> Iterator[Violation]:
-    """What the service forbids in a form."""
+    """What the service forbids in a format."""
     wanted = body.get("response_format") or {}
     kind = wanted.get("type")
     if kind == "regex":
@@ -100,5 +100,5 @@ def _schema(schema: object) -> Iterator[Violation]:
     if fault:
         yield Violation(_JSON_SCHEMA, "conflict", fault)
     elif isinstance(schema, dict) and opens_with_an_optional_property(schema):
-        # The guide to structured outputs wants the first property of an object required.
+        # The guide to structured outputs demands that the first property of an object be required.
         yield Violation(_JSON_SCHEMA, "conflict", "the first property of an object must be required")

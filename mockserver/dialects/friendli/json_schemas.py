@@ -1,4 +1,4 @@
-"""JSON Schemas that a request brings along: whether they are any, and what the vendor makes of them."""
+"""JSON Schemas in requests: whether they are valid, and how the vendor interprets them."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -8,7 +8,7 @@ from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchem
 
 Schema = Mapping[str, Any]
 
-# The keywords that hold schemas: by name, in a list, or one.
+# The keywords that contain schemas: by name, in a list, or a single one.
 _NAMED = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE = (
@@ -18,13 +18,13 @@ _SINGLE = (
 
 
 def as_obeyed(schema: Any) -> Any:
-    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless nothing would be left."""
+    """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
     closed = _closed(schema)
     return schema if fault_of_schema(closed) else closed
 
 
 def _closed(schema: Any) -> Any:
-    """A schema whose objects have no properties but those that they name."""
+    """The schema with objects that have no other properties than those that it names."""
     if not isinstance(schema, dict):
         return schema
     made = {key: _each_closed(key, value) for key, value in schema.items()}
@@ -40,7 +40,7 @@ def _each_closed(key: str, value: Any) -> Any:
 
 
 def fault_of_schema(value: object) -> str:
-    """Why a value is no JSON Schema that an answer could keep to; empty when it is one."""
+    """Why a value is not a JSON Schema, or not a satisfiable one; empty if it is."""
     if not isinstance(value, dict) or not is_shallow(value):
         return "schema is not a JSON schema"
     try:
@@ -53,7 +53,7 @@ def fault_of_schema(value: object) -> str:
 
 
 def opens_with_an_optional_property(schema: Schema) -> bool:
-    """Whether the first property of any object in the schema may be left out."""
+    """Whether the first property of any object in the schema is optional."""
     return any(_first_is_optional(part) for part in _parts(schema))
 
 
@@ -63,7 +63,7 @@ def _first_is_optional(schema: Schema) -> bool:
 
 
 def _parts(schema: object) -> Iterator[Schema]:
-    """A schema and all that it is made of; references are not followed."""
+    """A schema and all its subschemas; references are not followed."""
     waiting = [schema]
     while waiting:
         part = waiting.pop()

@@ -1,6 +1,6 @@
-"""Generations on the page's wire: `token_sampled` events, one `complete` event, and no `[DONE]` (vendor note B3).
+"""Completions on the page's wire: `token_sampled` events, one `complete` event, and no `[DONE]` (vendor note B3).
 
-How it is written, say `wires`.
+The encoding is that of `wires`.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _LOG_PARTITION = 18.0
 
 
 def write_legacy(generation: Generation) -> Reply:
-    """The generation as one body, or as the events of its tokens and one that has it all."""
+    """The generation as one body, or as an event for each token and one with the whole answer."""
     if generation.request.output.stream:
         return stream_reply(Lazy(partial(_events, generation)), ((b"content-type", EVENT_STREAM),))
     return body_reply(PAGE.write(_answer(generation)), generation)
@@ -28,7 +28,7 @@ def write_legacy(generation: Generation) -> Reply:
 
 def _events(generation: Generation) -> Iterator[Frames]:
     yield from weave([sampled_frames(choice, _around(choice), PAGE.texts) for choice in generation.choices])
-    # On one line, though the page prints it on many: its client reads line by line. And without a `token` of its own.
+    # On one line, though the page prints it on many, since its client reads line by line; and without a `token`.
     complete = PAGE.event({"event": "complete", **_answer(generation)})
     yield at_step(generation.last_step, (complete,))
 

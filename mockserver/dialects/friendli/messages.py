@@ -1,4 +1,4 @@
-"""Conversations with what can be seen and heard in them: images, films and sounds by their addresses."""
+"""Conversations with media: images, videos and audio by their URLs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -6,10 +6,10 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.messages import chat_prompt, parts, with_media
 
-# What each counts, in tokens: the simulator's figures, the vendor states none.
+# The tokens of each medium: figures of our own, since the vendor states none.
 _TOKENS = {"image_url": 256, "audio_url": 128, "video_url": 1024}
 
-# What models of texts alone say of each.
+# How models that only read text refuse each medium.
 REFUSALS = {
     "image_url": "This model does not support image/video inputs.",
     "video_url": "This model does not support image/video inputs.",
@@ -18,13 +18,13 @@ REFUSALS = {
 
 
 def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
-    """The conversation as a prompt, with the `tools` on offer; by its address each medium changes the answer."""
+    """The conversation as a prompt, with the `tools` on offer; each medium changes the answer by its URL."""
     found = [(kind, part[kind]["url"], _TOKENS[kind]) for _, _, kind, part in media(messages)]
     return with_media(chat_prompt(messages, tools), found)
 
 
 def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:
-    """The parts that are no texts: the places of the message and of the part, its kind, the part."""
+    """The parts that are not text: the places of the message and of the part, its kind, and the part."""
     for place, message in enumerate(messages):
         for number, part in enumerate(parts(message)):
             if part["type"] in _TOKENS:

@@ -1,7 +1,7 @@
 """The models of the hosted endpoints, `GET /serverless/v1/models`, and a container's `GET /health`.
 
-Windows, prices and controls of thinking are those that the vendor's people copied from this very call in 2026, for the
-models that they named; of the others, and all vocabularies, the usual ones.
+Context windows, prices and controls of reasoning are those that the vendor published from this very call in 2026; those
+of other models, and all vocabularies, are usual ones.
 """
 
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ def _efforts(*words: str) -> Mapping[str, object]:
 
 
 def _budget(most: int) -> Mapping[str, object]:
-    """A budget of so many tokens; -1 is no limit."""
+    """A budget of at most so many tokens; -1 is no limit."""
     return {"type": "budget_tokens", "min": -1, "max": most}
 
 
 class _Row(NamedTuple):
-    """A model: window and longest answer in tokens, prices in US dollars for a million tokens.
+    """A model: context window and longest answer in tokens, prices in US dollars per million tokens.
 
-    `controls` are what its thinking is controlled by, if it thinks.
+    `controls` are those of its reasoning, if it has any.
     """
 
     id: str
@@ -66,7 +66,7 @@ _CATALOGUE = (
     _Row("meta-llama/Llama-3.3-70B-Instruct", 131_072, 65_536, 128_256, 0.6, 0.6),
     _Row("meta-llama/Llama-3.1-8B-Instruct", 131_072, 65_536, 128_256, 0.1, 0.1),
 )  # fmt: skip
-# The codes of the page's time; today's list does not have them.
+# Models at the time of the page, which are no longer listed today.
 _RETIRED = (
     _Row("meta-llama-3.1-8b-instruct", 131_072, 65_536, 128_256, 0.1, 0.1),
     _Row("mixtral-8x7b-instruct-v0-1", 32_768, 32_768, 32_000, 0.4, 0.4),
@@ -78,16 +78,16 @@ MODELS = tuple(Model(row.id, context=row.context, max_output=row.max_output) for
 
 
 def vocabulary_size(name: str) -> int:
-    """How many tokens a model knows; a usual number for one that is not listed."""
+    """The size of a model's vocabulary; a usual one if the model is not listed."""
     return _ROWS.get(name, _USUAL).vocabulary
 
 
-# Whether a model thinks: always, unless it is told not to, or never.
+# Whether a model reasons: always, unless switched off, or never; `unknown` if it is not listed.
 Mind = Literal["always", "toggle", "plain", "unknown"]
 
 
 def mind_of(name: str) -> Mind:
-    """Whether a model thinks; of one that is not listed nobody knows."""
+    """Whether a model reasons."""
     row = _ROWS.get(name)
     if row is None:
         return "unknown"
@@ -96,18 +96,18 @@ def mind_of(name: str) -> Mind:
 
 
 def sees(name: str) -> bool:
-    """Whether a model takes images, films and sounds: those that are listed read texts alone."""
+    """Whether a model accepts images, videos and audio: those that are listed only read text."""
     return name not in _ROWS
 
 
 def list_models(call: Call, site: Site) -> Reply:
-    """The models on offer today, or those that the settings name; there is nothing around `data`."""
+    """The models on offer today, or those of the settings; the body has only `data`."""
     retired = () if site.closed_catalogue else {row.id for row in _RETIRED}
     return body_reply({"data": [_item(model) for model in site.models if model.id not in retired]})
 
 
 def health(call: Call, site: Site) -> Reply:
-    """200 and an empty object: a container is well as long as it answers."""
+    """200 and an empty object: a container is healthy as long as it answers."""
     return body_reply({})
 
 
@@ -141,7 +141,7 @@ def _item(model: Model) -> dict[str, object]:
 
 
 def _pricing(row: _Row) -> dict[str, str | None]:
-    """Prices in US dollars for one token, as decimal fractions."""
+    """Prices in US dollars per token, as decimal fractions."""
     paid, earned = _per_token(row.input_price), _per_token(row.output_price)
     return {
         "input": paid,

@@ -1,11 +1,11 @@
-"""Patterns that a request brings along: what the vendor's regular expressions leave out."""
+"""Patterns in requests: the syntax that the vendor's regular expressions lack."""
 
 import re
 from functools import lru_cache
 
 from mockserver.core.haste import take_time
 
-# The pieces of a pattern that mean something of their own: an escape, a class as a whole, a look around, an anchor.
+# The pieces of a pattern with a meaning of their own: an escape, a whole class, a lookaround, an anchor.
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[\^$]", re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
 # "Lookaheads/lookbehinds (e.g., `\a`, `\z`, `^`, `$`, `(?=)`, `(?!)`, `(?<=...)`, `(?<!...)`) are not supported."
@@ -14,8 +14,8 @@ _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}
 
 @lru_cache(maxsize=256)
 def fault_of(pattern: str) -> str:
-    """Why the vendor takes no such pattern; empty when it does."""
-    # Loaded with the first pattern: most servers never see one.
+    """Why the vendor refuses a pattern; empty if it accepts it."""
+    # Imported with the first pattern: most servers never see one.
     from mockserver.generation.patterns import PatternError, fault_in, read_pattern
 
     take_time()

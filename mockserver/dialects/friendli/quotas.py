@@ -1,6 +1,6 @@
 """FriendliAI's quotas: tiers by what a team has spent so far, and the headers of the old pages (vendor notes B1, B5).
 
-The pages of today name no headers, so that the edition of today has none.
+Today's pages name no headers, so the observed edition has none.
 """
 
 from mockserver.core.failures import FailureKind, Rejection
@@ -12,12 +12,12 @@ _MEASURES: tuple[Measure, ...] = ("requests", "tokens")
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
-    """The vendor's one 429, whatever there was too much of."""
+    """The vendor's only 429, whichever limit was exceeded."""
     return Rejection(FailureKind.RATE_LIMIT)
 
 
 def limits_left(standings: tuple[Standing, ...]) -> RawHeaders:
-    """The tightest limit on requests, and on tokens, where there is one; resets in whole seconds until it is full."""
+    """The tightest limits on requests and on tokens, if any; resets are in whole seconds until they are full."""
     found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in _MEASURES)
     named = [(measure, standing) for measure, standing in found if standing is not None]
     return (

@@ -1,8 +1,8 @@
-"""The three completions endpoints as requests to a model.
+"""Calls of the three completions endpoints become requests to a model, or are refused.
 
     body -> schema -> checks between fields -> model -> request -> checks against model and prompt -> timeout
 
-Each station refuses with all the faults that it finds, and no later one is asked.
+Each station refuses with all violations that it finds, and ends the way.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _IN_BATCHES = ("tokens", "forced_output_tokens")
 
 
 def reader(place: Place) -> Read:
-    """What reads the completions that a place is asked for."""
+    """The `read` of the completions of a place."""
     hosted = place is not container
     return lambda call, site: _read(call, site, HOSTED_REQUEST if hosted else REQUEST[site.edition], place)
 
@@ -42,7 +42,7 @@ def _read(call: Call, site: Site, contract: Contract, place: Place) -> Generatio
 
 
 def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
-    """The known fields of the body, when they are valid each by itself and all together."""
+    """The known fields of the body, if they are valid and compatible; else the refusal."""
     sent = json_body(call.body)
     if isinstance(sent, Rejection):
         return sent
@@ -55,12 +55,12 @@ def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
 
 
 def _alone(value: Any) -> Any:
-    """The only list of a batch; any other value as it is."""
+    """The list in a batch of one; any other value as it is."""
     return value[0] if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) else value
 
 
 def _fitting(body: Body, site: Site, asked: AskedModel) -> GenerationRequest | Rejection:
-    """The request, when there is such a model and it is large enough."""
+    """The request, if there is such a model and it is large enough; else the refusal."""
     if asked.model is None:
         return unknown_model(asked.name, site.edition)
     request = _request(body, site, asked.name, asked.model)
@@ -101,13 +101,13 @@ def _output(body: Body) -> Output:
 
 
 def _forced(limits: Limits, length: int) -> Limits:
-    """Limits that leave exactly as many tokens as are forced, or as many of them as are allowed."""
+    """Limits for exactly as many tokens as are forced, or as many of them as are allowed."""
     most = length if limits.max_tokens is None else min(limits.max_tokens, length)
     return Limits(most, ignore_eos=True, context=limits.context)
 
 
 def _candidates(body: Body) -> int:
-    """How many answers a search compares. A search of one beam is no search."""
+    """How many candidates a search compares. One beam is no search."""
     beams = int(number_or(body.get("num_beams"), 1))
     # As in the search that the page names as similar, there are twice as many candidates as beams.
     return 2 * beams if beams > 1 else 1

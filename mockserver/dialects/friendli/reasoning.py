@@ -1,8 +1,8 @@
-"""Thinking: which models do it, what a request says of it, and how it is shown (the vendor's guide to reasoning).
+"""Reasoning: which models do it, how a request controls it, and how it is shown (the vendor's guide to reasoning).
 
-A model that thinks does so unless it is told not to: by `chat_template_kwargs.enable_thinking`, which some obey, or by
-a `reasoning_budget` of nothing, which all obey. Its thoughts stand apart, as the models since December 2025 have them
-by default, or in the content between `<think>` and `</think>`.
+A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking`, which some
+models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their own, the default of
+models since December 2025, or in the content between `<think>` and `</think>`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from mockserver.dialects.friendli.models import mind_of
 from mockserver.dialects.friendli.wishes import Thoughts
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
-# The vendor's words for how hard a model thinks, as the simulator has them.
+# The vendor's words for reasoning efforts, and our own.
 _EFFORTS: Mapping[str, Effort] = {
     "minimal": "minimal",
     "low": "low",
@@ -27,7 +27,7 @@ _USUAL: Effort = "medium"
 
 
 class Reasoning(NamedTuple):
-    """How a request is thought about: how hard (None for not at all), where thoughts go, and how many there may be."""
+    """The reasoning for a request: its effort (None for none), where thoughts go, and their budget in tokens."""
 
     effort: Effort | None
     thoughts: Thoughts
@@ -35,7 +35,7 @@ class Reasoning(NamedTuple):
 
 
 def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
-    """What a valid body says of thinking to a model of that name."""
+    """The reasoning that a valid body asks of the model of that name."""
     asked = body.get("reasoning_budget")
     # "`-1` means the model reasons without a budget limit."
     budget = None if asked is None or asked < 0 else int(asked)
@@ -49,14 +49,14 @@ def _thinks(body: Mapping[str, Any], name: str) -> bool:
     wanted = _template_kwargs(body).get("enable_thinking")
     mind = mind_of(name)
     if mind == "unknown":
-        # Nobody knows what runs at an endpoint of one's own: whoever asks it to think takes it to be able to.
+        # What runs at an endpoint of one's own is unknown: a client that asks for reasoning knows that the model can.
         asked = body.get("reasoning_effort") is not None or bool(body.get("reasoning_budget"))
         return asked if wanted is None else bool(wanted)
     return mind == "always" or (mind == "toggle" and wanted is not False)
 
 
 def _effort(body: Mapping[str, Any]) -> Effort:
-    """How hard it is to think; the vendor's own tools say it to the template instead."""
+    """The effort; the vendor's own tools pass it to the template instead."""
     wanted = body.get("reasoning_effort") or _template_kwargs(body).get("reasoning_effort")
     return _EFFORTS.get(wanted, _USUAL) if isinstance(wanted, str) else _USUAL
 
@@ -74,7 +74,7 @@ def _place(body: Mapping[str, Any], *, emptied: bool) -> Thoughts:
 
 
 class Stretch(NamedTuple):
-    """Tokens of an answer that go to one place: apart from its content, or into it.
+    """Tokens of an answer with the same place: apart from its content, or within it.
 
     Those that are `scored` have log-probabilities.
     """
@@ -85,7 +85,7 @@ class Stretch(NamedTuple):
 
 
 def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
-    """What a choice thinks and what it says, as its thoughts are to be shown."""
+    """The thoughts and the text of a choice, with thoughts as they are to be shown."""
     if where == "inside":
         return Stretch(False, _tagged(choice)), Stretch(False, choice.texts, scored=True)
     texts = _untagged(choice.texts) if where == "empty" else choice.texts
@@ -93,7 +93,7 @@ def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
 
 
 def _tagged(choice: Choice) -> Sequence[str]:
-    """Thoughts as the content shows them; the closing tag comes when the choice has done thinking."""
+    """Thoughts as part of the content; the closing tag is left out if the choice was cut within its thoughts."""
     if not choice.thoughts:
         return ()
     first, *rest = choice.thoughts
@@ -104,5 +104,5 @@ def _tagged(choice: Choice) -> Sequence[str]:
 
 
 def _untagged(texts: Sequence[str]) -> Sequence[str]:
-    """A content that says before all else that nothing was thought."""
+    """Content that begins with empty tags."""
     return [_OPEN + _CLOSE + texts[0], *texts[1:]] if texts else texts

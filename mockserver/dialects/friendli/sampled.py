@@ -1,4 +1,4 @@
-"""Events that carry one token each: its text and its id, in an envelope that is written once for a stream."""
+"""Events with the text and the id of one token each, in an envelope that is encoded once per stream."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -16,7 +16,7 @@ class Around(NamedTuple):
 
 
 def sampled_frames(choice: Choice, around: Around, written: Mapping[str, bytes]) -> Iterator[Frames]:
-    """One event per token, each at its own decoding step. `written` has the texts as JSON strings."""
+    """One event per token, each at its own decoding step. `written` encodes the texts as JSON strings."""
     before, between, after = around
     for start in range(0, len(choice.ids), RUN_LENGTH):
         stop = start + RUN_LENGTH

@@ -1,4 +1,4 @@
-"""FriendliAI: texts and chats on the wire of its first client and on today's, and all around them (vendor note B)."""
+"""FriendliAI: completions and chats, on the wire of its first client and on today's (vendor note B)."""
 
 import re
 
@@ -196,7 +196,7 @@ FRIENDLI = Dialect(
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
     bare=("/v1/tokenize",),
-    # On the page's wire the event that has it all ends every choice at once; today's says it as OpenAI does.
+    # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.
     finishes=re.compile(rb'"event"\s*:\s*"complete"|' + FINISH_REASON.pattern),
     finish_reasons=("stop", "length", "tool_calls"),
 )

@@ -9,12 +9,12 @@ import orjson
 from mockserver.core.dialects import Edition
 from mockserver.dialects.openai_style.events import JsonTexts, Template, json_texts
 
-# A text that nobody sends.
+# A text that no request contains.
 SLOT = "\0the text of a token\0"
 
 
 class Wire(NamedTuple):
-    """How values are written; `texts` has the texts of tokens as JSON strings."""
+    """How values are encoded; `texts` caches the texts of tokens as JSON strings."""
 
     write: Callable[[object], bytes]
     texts: JsonTexts
@@ -24,7 +24,7 @@ class Wire(NamedTuple):
         return b"data: " + self.write(value) + b"\n\n"
 
     def template(self, value: object) -> Template:
-        """The event of a value in which SLOT stands for the one text that changes."""
+        """The template of the event of a value, in which SLOT marks the place of the text."""
         before, _, after = self.event(value).partition(self.write(SLOT))
         return Template(before, after)
 

@@ -1,19 +1,19 @@
-"""A request with the wishes that only this vendor knows."""
+"""What only this vendor's requests ask of its writers."""
 
 from typing import Literal, NamedTuple
 
 from mockserver.core.generation import GenerationRequest
 
-# Where thoughts go: apart from the content, into it, or nowhere; or their tags stand in it with nothing between.
+# Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags.
 Thoughts = Literal["apart", "inside", "hidden", "empty"]
 
 
 class Wishes(NamedTuple):
-    """What the neutral request has no place for.
+    """What the neutral request has no field for.
 
-    `timeout` is in seconds, None for none; `forced` are the tokens that the answer has to be, none for its own;
-    `logprobs` and `logits` say what each choice of the documented edition shows of its tokens. A chat's `thoughts` go
-    where they are told.
+    `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
+    `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
+    thoughts of a chat go.
     """
 
     timeout: float | None = None
@@ -24,5 +24,5 @@ class Wishes(NamedTuple):
 
 
 def wishes_of(request: GenerationRequest) -> Wishes:
-    """The wishes of a request; none where it came another way."""
+    """The wishes of a request; the defaults for one that another dialect has read."""
     return request.wishes if isinstance(request.wishes, Wishes) else Wishes()

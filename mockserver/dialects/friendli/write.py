@@ -1,4 +1,4 @@
-"""Generations as answers, on the wire of their edition."""
+"""Completions on the wire of their edition."""
 
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
@@ -11,7 +11,7 @@ from mockserver.dialects.friendli.wishes import wishes_of
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
-    """The generation as the page has it, or as the service of today sends it; or that it took too long."""
+    """The generation as in the page, or as today's service sends it; or a refusal if it takes too long."""
     if is_late(generation, pace):
         return Rejection(FailureKind.TIMEOUT)
     generation = enforced(generation)
@@ -19,7 +19,7 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply | Rejection:
 
 
 def is_late(generation: Generation, pace: Pace) -> bool:
-    """Whether an answer begins later than its request allows."""
+    """Whether an answer begins later than the timeout of its request."""
     timeout = wishes_of(generation.request).timeout
     return timeout is not None and _answered_after(generation, pace) > timeout
 
