@@ -1,16 +1,16 @@
-"""What the engine itself asserts of a request that has passed all checks (vendor note 2)."""
+"""The assertions of the engine itself, for requests that have passed all checks (vendor note 2)."""
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.dialects.ovms.rows import Check, Fields
 
 
 def sampled(fields: Fields) -> bool:
-    """Whether tokens are drawn: "best_of > 1 means beam search and turns sampling off"."""
+    """Whether tokens are sampled: "best_of > 1 means beam search and turns sampling off"."""
     return bool(fields.get("temperature", 1.0) > 0 and fields.get("best_of", 1) == 1)
 
 
 def _assertion(condition: str, name: str, wanted: str, value: float) -> str:
-    """An assertion's text. Its form is the engine's; file, line and wording differ from build to build."""
+    """The text of a failed assertion. Its form is the engine's; file, line and wording differ from build to build."""
     return (
         f"Check '{condition}' failed at src/cpp/src/generation_config.cpp:1: {name} must be {wanted}, but is {value:g}"
     )

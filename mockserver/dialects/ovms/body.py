@@ -1,4 +1,4 @@
-"""Bodies on their way into the server: JSON, an object, a model that is served (layers 1 and 2 of vendor note 2)."""
+"""The checks of a body before any graph: JSON, an object, a model that is served (layers 1 and 2 of vendor note 2)."""
 
 import json
 import re
@@ -33,19 +33,19 @@ _FORM_MODEL = re.compile(rb'name="model"\r?\n\r?\n([^\r\n]*)')
 
 
 class Admitted(NamedTuple):
-    """A body that has got as far as a graph, and the model whose graph it is."""
+    """A body that has reached a graph, and the model of that graph."""
 
     fields: dict[str, Any]
     model: Model
 
     @property
     def streamed(self) -> bool:
-        """Whether the answer is to be a stream."""
+        """Whether a stream is requested."""
         return self.fields.get("stream") is True
 
 
 def admit(call: Call, site: Site, path: str) -> Admitted | Rejection:
-    """The body and its model, or why the server refuses it before any graph sees it. `path` is the vendor's own."""
+    """The body and its model, or why the server refuses it before any graph. `path` is the vendor's own."""
     if site.edition == "observed" and not _says_json(call):
         return _unread(call, site, path)
     fields = _fields(call.body, site)
@@ -69,7 +69,7 @@ def _media_type(call: Call) -> str:
 
 
 def _unread(call: Call, site: Site, path: str) -> Rejection:
-    """A body that is not declared as JSON: "anything else takes the model name from the path"."""
+    """A body with another content type than JSON: "anything else takes the model name from the path"."""
     form = _FORM_MODEL.search(call.body) if _media_type(call) == "multipart/form-data" else None
     known = site.model(form[1].decode("utf-8", "replace")) if form and form[1] else _listed(_named_by(path), site)
     if known is None:
@@ -82,7 +82,7 @@ def _named_by(path: str) -> str:
 
 
 def _listed(name: str, site: Site) -> Model | None:
-    """A model that is really there: nobody means one called `completions`, or none, by asking for it."""
+    """The model of that name, if it is really served: `completions` or an empty name mean no model."""
     return next((model for model in site.models if model.id == name), None)
 
 
@@ -97,7 +97,7 @@ def _fields(body: bytes, site: Site) -> dict[str, Any] | Rejection:
 
 
 def _depth(body: bytes) -> int:
-    """How deeply the body nests; a body with few brackets is not looked at closely."""
+    """How deeply the body nests; one with few brackets is not examined closely."""
     if not may_nest_deeper(body, _DEEPEST):
         return 0
     depth = deepest = 0
@@ -108,7 +108,7 @@ def _depth(body: bytes) -> int:
 
 
 def _first_of_equals(body: bytes, fields: dict[str, Any]) -> dict[str, Any]:
-    """The object again, now with the first of equal keys ("duplicate keys: the first counts")."""
+    """The object with the first of duplicate keys ("duplicate keys: the first counts")."""
     try:
         first: dict[str, Any] = json.loads(body, object_pairs_hook=_first, parse_int=_int)
     except RecursionError:
@@ -117,12 +117,12 @@ def _first_of_equals(body: bytes, fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _first(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object with the first of equal keys, its keys in their order."""
+    """An object with the first of duplicate keys, in order."""
     return dict(reversed(dict(reversed(pairs)).items()))
 
 
 def _int(digits: str) -> int | float:
-    """A whole number as the server holds it: in 64 bits, else as a fraction."""
+    """An integer as the server stores it: in 64 bits, else as a float."""
     value = int(digits) if len(digits) <= 20 else float(digits)
     return value if -(2**63) <= value < 2**64 else float(value)
 
@@ -133,7 +133,7 @@ def _http_fault(fields: dict[str, Any], path: str, edition: Edition) -> str | No
         return "model field is missing in JSON body"
     if not isinstance(fields["model"], str):
         return "model field is not a string"
-    # Null is no boolean in either edition.
+    # In neither edition is null a boolean.
     streams = any(word in path for word in _STREAMING_PATHS[edition])
     if streams and not isinstance(fields.get("stream", False), bool):
         return "stream field is not a boolean"

@@ -32,7 +32,7 @@ def _choice(choice: Choice, generation: Generation, site: Site) -> dict[str, Any
 
 
 def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, Any]:
-    """What is said, thought and called; the older server has a content and a role."""
+    """The message: text, thoughts and tool calls; the older server has only content and role."""
     if not is_parsed(generation):
         message = {"content": "".join(words(choice)), "role": "assistant"}
         return message | {"tool_calls": []} if site.edition == "observed" else message
@@ -50,7 +50,7 @@ def _message(choice: Choice, generation: Generation, site: Site) -> dict[str, An
 
 
 def _logprobs(choice: Choice) -> list[dict[str, Any]]:
-    """A row for each token of the text; rivals are never told."""
+    """A row for each token of the text, without alternatives."""
     return [
         {"token": text, "logprob": position.logprob, "bytes": list(text.encode()), "top_logprobs": []}
         for text, position in zip(choice.texts, choice.positions, strict=True)

@@ -1,4 +1,4 @@
-"""The chunks of a chat's only choice: what it thinks, says and calls, in the groups of each edition (vendor note 6)."""
+"""The chunks of a chat's only choice: thoughts, text and tool calls, grouped as by each edition (vendor note 6)."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -14,17 +14,17 @@ from mockserver.dialects.ovms.spoken import call_head, finish_reason, is_parsed,
 from mockserver.dialects.ovms.streams import Stretch, stretch_frames
 
 _KIND = "chat.completion.chunk"
-# Arguments are held back by one flush more than texts are, for what closes them.
+# Arguments are held back by one token more than texts, because of their closing bracket.
 _CALL_DELAY = 4
 
-# Puts a piece of text into the delta that carries it.
+# Makes the delta of a piece of text.
 _Delta = Callable[[Any], dict[str, Any]]
 
 
 class _Part(NamedTuple):
-    """Some of a choice's texts on their way: their flushes, their delta, their tokens, and the step of the first.
+    """A part of a choice: the flushes of its texts, their delta, the number of tokens, and the step of the first.
 
-    What is `begun` with them, the name of a tool, leaves with a step of its own.
+    If it begins with an event of its own (`begun`: the name of a tool), that has a step of its own.
     """
 
     flushes: Iterator[Flush]
@@ -35,7 +35,7 @@ class _Part(NamedTuple):
 
 
 def chunks(generation: Generation, site: Site) -> Iterator[Frames]:
-    """All of the stream: its chunks, the last with the finish reason; then usage if asked for, and the end."""
+    """The whole stream: its chunks, the last with the finish reason; then the usage if requested, and the end."""
     (choice,) = generation.choices
     first, *rest = _parts(choice, generation, site)
     flush = next(first.flushes)
@@ -67,7 +67,7 @@ def _frames(part: _Part, last: bool, generation: Generation, site: Site) -> Iter
 
 
 def _parts(choice: Choice, generation: Generation, site: Site) -> list[_Part]:
-    """At least one part, in the order of the stream."""
+    """The parts in the order of the stream, at least one."""
     if not is_parsed(generation):
         texts = words(choice)
         return [_Part(GROUPING[site.edition](texts), _content, len(texts))]
@@ -80,11 +80,11 @@ def _parts(choice: Choice, generation: Generation, site: Site) -> list[_Part]:
 
 
 def _call_parts(choice: Choice, step: int, site: Site) -> Iterator[_Part]:
-    """A call each: "first tool delta" with its name, then its arguments."""
+    """A part for each call: "first tool delta" with its name, then its arguments."""
     for place, call in enumerate(choice.calls):
         head = {**call_head(choice, place, site), "index": place, "function": {"name": call.name}}
         count = len(call.texts)
-        # The name is out when the arguments have begun; those of a call that is cut short may not have.
+        # The name is sent once the arguments have begun, which those of a call that is cut short may not have.
         begun = {"tool_calls": [head]}, step + min(count, 2)
         flushes = by_delay(call.texts, _CALL_DELAY)
         yield _Part(flushes, _arguments(place), count, step + min(count, 1), begun)

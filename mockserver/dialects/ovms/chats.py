@@ -1,4 +1,4 @@
-"""`POST /v3/chat/completions` as a request to a model (vendor note 6)."""
+"""`POST /v3/chat/completions` becomes a request to a model, or is refused (vendor note 6)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from mockserver.dialects.ovms.paths import CHATS_PATHS
 from mockserver.dialects.ovms.rows import Fields
 from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
 
-# What the writer wants to know: that thoughts and calls are told apart from what is said.
+# The wish of a request whose answer has thoughts and tool calls parsed out of its text.
 PARSED = "parsed"
 
 
@@ -29,7 +29,7 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
-    """The request with its tools, and with what the model thinks; "skip_special_tokens=false turns them off"."""
+    """The request with tools and reasoning, as the parsers find them; "skip_special_tokens=false turns them off"."""
     tools = offered(fields)
     request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields))
     if fields.get("skip_special_tokens") is False:
@@ -40,7 +40,7 @@ def _parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
 
 
 def _templated(fields: Fields, edition: Edition) -> Prompt:
-    """The conversation as one prompt; tools are no part of it in the older server."""
+    """The conversation as one prompt, which includes the tools except in the older server."""
     return read_prompt(fields["messages"], edition, offered(fields) if edition == "observed" else ())
 
 

@@ -1,6 +1,6 @@
-"""What a graph asks of a request: ordered tables of checks, and the first that fails is the answer (vendor note 2).
+"""The checks of a graph: ordered tables, of which the first check that fails is the answer (vendor note 2).
 
-The tables stand at the end: what all requests are asked, then what only a text or only a chat is.
+The tables are at the end: checks of all requests, then those of completions or of chats alone.
 """
 
 from typing import Any
@@ -200,7 +200,7 @@ def _chat_logprobs(fields: Fields, model: Model) -> str | None:
 
 
 def token_limit(fields: Fields) -> int | None:
-    """The most tokens of an answer that a chat asks for: `max_completion_tokens` goes before `max_tokens`."""
+    """The maximum length that a chat requests: `max_completion_tokens` takes precedence over `max_tokens`."""
     asked: int | None = fields.get("max_completion_tokens", fields.get("max_tokens"))
     return asked
 

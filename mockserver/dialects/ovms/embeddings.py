@@ -16,10 +16,10 @@ from mockserver.dialects.ovms.graphs import node_of
 from mockserver.dialects.ovms.headers import JSON
 from mockserver.dialects.ovms.paths import EMBEDDINGS_PATHS
 
-# How long the vectors of a model are, by its name; the first that is found counts.
+# The dimensions of a model's vectors, by a part of its name; the first that is found counts.
 _SIZES = (("minilm|small", 384), ("base|nomic|roberta|mpnet", 768), (r"(?<!\d)8b", 4096), (r"(?<!\d)4b", 2560))
 _USUAL_SIZE = 1024
-# What a text may have, in tokens, and how many of them the tokenizer adds.
+# The longest text, in tokens, and how many of these the tokenizer adds.
 _CONTEXT = 8_192
 _SPECIAL = 2
 

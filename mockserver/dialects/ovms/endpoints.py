@@ -14,9 +14,9 @@ from mockserver.dialects.ovms.rows import Fields
 
 # "V3 route regex: A `/v3/.*?(/|$)`; B also `/v1/...`; POST only".
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
-# What stands below a root and is the server's own.
+# A path below a root that belongs to the server itself.
 _CONFIG = "/v1/config"
-# What an LLM graph serves beside texts and chats; it is not simulated, and says so as an unknown URL.
+# Further endpoints of an LLM graph; they are not simulated, and are refused as unknown URLs.
 _ABSENT: dict[Edition, frozenset[str]] = {
     "documented": frozenset(),
     "observed": frozenset(root + "responses" for root in ("/v3/", "/v3/v1/", "/v1/")),
@@ -29,7 +29,7 @@ _WRONG_ENDPOINT: dict[Edition, str] = {
 
 
 def _asked_path(call: Call, site: Site) -> str:
-    """The path as it was asked for, its variables filled in."""
+    """The path as requested, with its variables filled in."""
     path = call.path
     for name, value in site.variables.items():
         path = path.replace(f"{{{name}}}", value)
@@ -37,21 +37,21 @@ def _asked_path(call: Call, site: Site) -> str:
 
 
 def _reaches_graph(path: str, edition: Edition) -> bool:
-    """Whether a POST to the path gets as far as a graph."""
+    """Whether a POST to the path reaches a graph."""
     return path.startswith(_ROOTS[edition]) and path != _CONFIG
 
 
 def _climbing(path: str) -> Rejection | None:
-    """The refusal of a path that has a step upwards, which comes before all else."""
+    """The refusal of a path with a `..`, which precedes all other checks."""
     if ".." not in path.split("/"):
         return None
     return Rejection(FailureKind.UNKNOWN_PATH, "The provided base path is invalid or doesn't exists")
 
 
 def ask_graph(call: Call, site: Site) -> Reply | Rejection:
-    """Any other path below a root, "a trailing slash" among them, gets to the graph, which knows only its own.
+    """Any other path below a root, such as one with "a trailing slash", reaches the graph, which refuses it.
 
-    The newer one has its tokenizer asked wherever the path's end says so.
+    The newer server's graph tokenizes if the path ends with that word.
     """
     path = _asked_path(call, site)
     if path in _ABSENT[site.edition] or not _reaches_graph(path, site.edition):
@@ -68,7 +68,7 @@ def ask_graph(call: Call, site: Site) -> Reply | Rejection:
 
 
 def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Rejection:
-    """The fields of a request to a graph that makes no texts, or why the server or a graph refuses it."""
+    """The fields of a request to a graph that does not generate text, or why the server or a graph refuses it."""
     if call.path not in paths[site.edition]:
         return Rejection(FailureKind.UNKNOWN_PATH)
     admitted = admit(call, site, call.path)
@@ -82,15 +82,15 @@ def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Re
 
 
 def wrong_endpoint(admitted: Admitted, edition: Edition) -> Rejection:
-    """What a graph says that is asked for something else than it makes."""
+    """The refusal of a graph at an endpoint that it does not serve."""
     fault = fields_fault(admitted.fields, kind_of(admitted.fields["model"]), edition)
     return fault or graph_fault(_WRONG_ENDPOINT[edition], stream=admitted.streamed)
 
 
 def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Rejection:
-    """Calls that no operation takes: a path that a graph refuses, a wrong URL, or a wrong method.
+    """The answer to a call that no operation serves: a graph's refusal, a wrong URL, or a wrong method.
 
-    OPTIONS is a method of the newer server alone, which answers any path with its CORS headers.
+    Only the newer server knows OPTIONS, and answers it with its CORS headers at any path.
     """
     path = _asked_path(call, site)
     climbs = _climbing(path)
@@ -104,7 +104,7 @@ def unrouted(call: Call, site: Site, allowed: tuple[str, ...]) -> Reply | Reject
 
 
 def _is_known(call: Call, allowed: tuple[str, ...]) -> bool:
-    """Whether the server blames the method of a call rather than its URL; HEAD is GET without a body to it."""
+    """Whether the server blames the method of a call rather than its URL; it treats HEAD as GET."""
     if call.method == "POST":
         # "POST on a GET-only route"
         return bool(allowed)

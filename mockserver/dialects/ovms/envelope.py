@@ -1,4 +1,4 @@
-"""What stands around the choices of every answer, and what ends every stream (vendor note 3)."""
+"""The members around the choices of every answer, and the end of every stream (vendor note 3)."""
 
 from typing import Any
 
@@ -29,12 +29,12 @@ def chunk(content: dict[str, Any], reason: str | None, kind: str, generation: Ge
 
 
 def handshake(content: dict[str, Any], kind: str, generation: Generation, site: Site) -> bytes:
-    """The newer server's first event where it has a token and no text yet: "no logprobs and no usage member"."""
+    """The newer server's first event if there is a token but no text yet: "no logprobs and no usage member"."""
     return event(envelope([{"index": 0, **content, "finish_reason": None}], kind, generation, site))
 
 
 def ending(kind: str, generation: Generation, site: Site) -> tuple[bytes, ...]:
-    """The usage, if asked for, and [DONE]: "all of these go out in one write" with the last chunk."""
+    """The usage, if requested, and [DONE]: "all of these go out in one write" with the last chunk."""
     if not generation.request.output.include_usage:
         return (DONE,)
     return event(whole([], kind, generation, site)), DONE

@@ -1,4 +1,4 @@
-"""OVMS' errors: one shape, `{"error": "<text>"}`, whatever went wrong (vendor note 4)."""
+"""OVMS' errors, all in one format: `{"error": "<text>"}` (vendor note 4)."""
 
 import orjson
 
@@ -8,7 +8,7 @@ from mockserver.dialects.ovms.headers import JSON, STREAM
 
 
 def _graph_words(node: str, status: str = "INVALID_ARGUMENT") -> str:
-    """What the server puts before the message of a graph that fails; a space stands before the line end."""
+    """The prefix of the message of a graph that fails; there is a space before the line end."""
     return (
         f"Mediapipe execution failed. MP status - {status}: CalculatorGraph::Run() failed: \n"
         f'Calculator::Process() for node "{node}" failed: '
@@ -29,20 +29,20 @@ def graph_fault(
     node: str = _NODE,
     status: str = "INVALID_ARGUMENT",
 ) -> Rejection:
-    """The refusal of a graph, in the words that the server wraps around the graph's own.
+    """The refusal of a graph: its own message, with the server's words around it.
 
-    `node` is its name there, and `status` the class of its failure, of which HTTP's own status says nothing.
+    These name its `node` and the `status` class of the failure, on which the status of HTTP does not depend.
     """
     return Rejection(kind, _graph_words(node, status) + message, streamed=stream)
 
 
 def stream_error(status: int, body: object) -> bytes:
-    """What a stream says when it fails: "bare `{"error":...}` (no `data:` prefix) is appended"."""
+    """The end of a failing stream: "bare `{"error":...}` (no `data:` prefix) is appended"."""
     return orjson.dumps(body)
 
 
 def not_json(detail: str) -> Rejection:
-    """The refusal of the HTTP layer, which reads a body before any graph does."""
+    """The refusal of the HTTP layer, which parses a body before any graph."""
     return Rejection(FailureKind.INVALID_REQUEST, _NOT_JSON + detail, status=412)
 
 
@@ -64,14 +64,14 @@ def _graph(message: str, streamed_status: int) -> Refusal:
 def _graph_rows(streamed_status: int) -> ErrorTable:
     return {
         FailureKind.INVALID_REQUEST: _graph("Response generation failed", streamed_status),
-        # By a token too long for a Llama 3: clients look for these words.
+        # One token too many for a Llama 3: clients search the message for these words.
         FailureKind.CONTEXT_LENGTH: _graph(
             "Number of prompt tokens: 8193 exceeds model max length: 8192", streamed_status
         ),
     }
 
 
-# The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are there for faults that ask for them.
+# The vendor has "no 401, 422, 429 anywhere": 401 to 403, 408 and 429 are only for faults that request them.
 _COMMON: ErrorTable = {
     FailureKind.MALFORMED_JSON: _row(412, _NOT_JSON + "Cannot parse JSON body"),
     FailureKind.NOT_AN_OBJECT: _row(412, _NOT_JSON + "JSON body must be an object"),
@@ -79,7 +79,7 @@ _COMMON: ErrorTable = {
     FailureKind.UNKNOWN_PATH: _row(400, "Invalid request URL"),
     FailureKind.WRONG_METHOD: _row(406, "Unsupported method"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _row(404, "Mediapipe graph definition with requested name is not found"),
-    # "from the HTTP library", which closes the connection and says no more.
+    # "from the HTTP library", which then closes the connection.
     FailureKind.BODY_TOO_LARGE: Refusal(413, "", lambda *_: b"", content_type=b"text/html; charset=utf-8"),
     FailureKind.CONTENT_FILTER: _row(400, _FAILED),
     FailureKind.FORBIDDEN: _row(403, "Forbidden"),
@@ -87,7 +87,7 @@ _COMMON: ErrorTable = {
     FailureKind.RATE_LIMIT: _row(429, "Too many requests"),
     FailureKind.OVERLOADED: _row(503, "Server is not ready"),
     FailureKind.TIMEOUT: _row(408, "Request timeout"),
-    # Once a stream has begun it is the graph that fails: of class INTERNAL, unless the request is at fault.
+    # Once a stream has begun, it is the graph that fails: with class INTERNAL, unless the request is to blame.
     FailureKind.SERVER_ERROR: _row(500, "Internal server error")._replace(
         midstream_message=_FAILED.replace("INVALID_ARGUMENT", "INTERNAL")
     ),

@@ -1,4 +1,4 @@
-"""What a model can do, as the server finds out from its chat template; here its name has to tell (vendor note 6)."""
+"""The abilities of a model, which the server detects by its chat template, and we by its name (vendor note 6)."""
 
 import re
 from collections.abc import Mapping
@@ -12,14 +12,14 @@ _DEFAULT_EFFORT: Effort = "medium"
 
 
 class Thinking(NamedTuple):
-    """How models of a family think: whether unasked, whether a switch is there, and what ends their thoughts."""
+    """How models of a family reason: whether by default, whether there is a switch, and what ends their thoughts."""
 
     unasked: bool = True
     switch: bool = True
     end: Literal["\n", ""] = "\n"
 
 
-# The first that is found in a name counts; None for those whose template knows no thoughts.
+# The first that is found in a name counts; None for models without reasoning.
 _FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
     (r"gpt-?oss|onyx", Thinking(switch=False, end="")),
     (r"deepseek-?r1|qwq|thinking", Thinking(switch=False)),
@@ -32,18 +32,18 @@ _SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|llava|pixtral|internvl|minicpm-?v|gem
 
 @lru_cache(maxsize=256)
 def thinking(model: str) -> Thinking | None:
-    """How a model of that name thinks; None where no reasoning parser is found for it."""
+    """How a model of that name reasons; None if it has no reasoning parser."""
     return next((found for pattern, found in _FAMILIES if re.search(pattern, model, re.IGNORECASE)), None)
 
 
 @lru_cache(maxsize=256)
 def sees(model: str) -> bool:
-    """Whether a model of that name takes pictures."""
+    """Whether a model of that name accepts images."""
     return re.search(_SEEING, model, re.IGNORECASE) is not None
 
 
 def effort(model: str, template: Mapping[str, Any]) -> Effort | None:
-    """How hard a model thinks, by what a request tells its chat template; None where it does not."""
+    """The reasoning effort of a model, given the variables of its chat template; None for no reasoning."""
     family = thinking(model)
     if family is None or not (template.get("enable_thinking", family.unasked) if family.switch else True):
         return None
@@ -52,6 +52,6 @@ def effort(model: str, template: Mapping[str, Any]) -> Effort | None:
 
 
 def shows_thoughts(model: str, template: Mapping[str, Any]) -> bool:
-    """Whether thoughts are shown, should there be any: not where a request has switched them off."""
+    """Whether thoughts would be shown: not if the request has switched reasoning off."""
     family = thinking(model)
     return template.get("enable_thinking") is not False or not (family is None or family.switch)

@@ -1,7 +1,7 @@
-"""`response_format`, which the server of today takes: a JSON Schema, or a structural tag (vendor note 6).
+"""`response_format`, which only today's server accepts: a JSON Schema, or a structural tag (vendor note 6).
 
-The engine knows more tags than are simulated: what it cannot use "is dropped silently, the request still runs", and so
-is what is not.
+The engine knows more tags than are simulated. What it cannot use "is dropped silently, the request still runs", and so
+are tags that are not simulated.
 """
 
 import re
@@ -16,7 +16,7 @@ Form = Mapping[str, Any]
 
 
 def read_format(form: Form | None, edition: Edition) -> Constraint | None:
-    """What a form demands of the answer; None where any text will do, and always with the older server."""
+    """The constraint of a format; None if any text will do, and always for the older server."""
     if form is None or edition == "documented":
         return None
     tag = form.get("format") if form.get("type") == "structural_tag" else _flattened(form)
@@ -26,7 +26,7 @@ def read_format(form: Form | None, edition: Edition) -> Constraint | None:
 
 
 def _flattened(form: Form) -> Form:
-    """The vendor's form as a tag: its schema stands where the name and the schema stood."""
+    """The vendor's format as a tag: the schema replaces the object of name and schema."""
     asked = form.get("json_schema")
     return {**form, "json_schema": asked.get("schema")} if isinstance(asked, Mapping) else form
 
@@ -37,11 +37,11 @@ def _schema(tag: Form) -> Constraint | None:
 
 
 def _matched(tag: Form) -> Constraint | None:
-    """A tag that a regular expression can say."""
+    """The constraint of a tag that a regular expression can express."""
     pattern = _pattern(tag)
     if pattern is None:
         return None
-    # Loaded with the first pattern: most servers never see one.
+    # Imported with the first pattern: most servers never see one.
     from mockserver.generation.patterns import fault_in
 
     return None if fault_in(pattern) else Constraint("regex", pattern)
@@ -63,7 +63,7 @@ def _regex(tag: Any) -> str | None:
 
 
 def _elements(tag: Any, between: str) -> str | None:
-    """The patterns of all elements in one; None where one of them is no pattern, or none is there."""
+    """The patterns of all elements in one; None if one of them is not a pattern, or if there are none."""
     elements = tag.get("elements")
     found = list(map(_pattern, elements)) if isinstance(elements, list) else []
     known = [pattern for pattern in found if pattern is not None]

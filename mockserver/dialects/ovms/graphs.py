@@ -1,7 +1,7 @@
-"""Graphs by what their model makes: texts, embeddings or scores; and what the latter two ask of a request (note 7).
+"""Graphs by the output of their model (texts, embeddings or scores), and the checks of the latter two (note 7).
 
-A graph is told by its model's name. Those that make no texts "do not look at the path": they ask for their own fields
-whatever they are asked for.
+The kind of a graph depends on its model's name. Those that do not generate text "do not look at the path": they require
+their own fields at every endpoint.
 """
 
 import re
@@ -26,24 +26,24 @@ _MOST_DOCUMENTS = 10_000
 
 @lru_cache(maxsize=256)
 def kind_of(model: str) -> Kind:
-    """What a model of that name makes."""
+    """The output of a model of that name."""
     return next((kind for pattern, kind in _NAMES if re.search(pattern, model, re.IGNORECASE)), "texts")
 
 
 def node_of(kind: Kind, edition: Edition) -> str:
-    """What errors call the node of a graph that makes no texts: the older server's have no names but their kinds'."""
+    """The node that errors of such a graph name; in the older server it is named after its kind."""
     return _GRAPHS[kind].nodes[edition]
 
 
 def fields_fault(fields: Fields, kind: Kind, edition: Edition) -> Rejection | None:
-    """Why a graph that makes no texts refuses a request; None where it does not, and for all that make texts."""
+    """Why a graph that does not generate text refuses a request; None if it accepts it, or if it generates text."""
     graph = _GRAPHS.get(kind)
     fault = None if graph is None else graph.fault(fields, edition)
     return None if fault is None else graph_fault(fault, node=node_of(kind, edition))
 
 
 def too_many(fields: Fields, edition: Edition) -> Rejection | None:
-    """Why a reranker's graph fails at the texts of a request that it has read; tables it does not count."""
+    """The refusal of too many documents by a reranker's graph, which only counts those that are texts."""
     texts = sum(isinstance(document, str) for document in fields["documents"])
     if texts <= _MOST_DOCUMENTS:
         return None
@@ -78,7 +78,7 @@ def texts_fault(fields: Fields, name: str, edition: Edition) -> str | None:
 
 
 def _element_fault(element: object, kind: type, name: str, edition: Edition) -> str | None:
-    """What is wrong with a text, a token or a list of tokens where the first one was of a kind."""
+    """What is wrong with an element (a text, a token or a list of tokens), given the kind of the first one."""
     if element == [] and edition == "observed":
         return f"inner arrays in {name} should not be empty"
     if not isinstance(element, str | list) and not _is_int(element):
@@ -131,7 +131,7 @@ def _table_fault(document: Fields) -> str | None:
 
 
 def _optional(name: str, accepts: Callable[[Any], bool], message: str) -> Callable[[Fields], str | None]:
-    """A field that may be left out, or null."""
+    """A check of a field that may be absent or null."""
     return lambda fields: None if fields.get(name) is None or accepts(fields[name]) else message
 
 
@@ -151,7 +151,7 @@ _SCORING_CHECKS: tuple[Callable[[Fields], str | None], ...] = (
 
 
 class _Graph(NamedTuple):
-    """What a graph's errors call its node, and its checks."""
+    """A kind of graph: the name of its node in errors, and its checks."""
 
     nodes: Mapping[Edition, str]
     fault: Callable[[Fields, Edition], str | None]

@@ -1,7 +1,7 @@
-"""Tokens become the texts of a stream's events, as the server's two text streamers do it (vendor note 3, "Grouping").
+"""Grouping of tokens into the events of a stream, as by the server's two text streamers (vendor note 3, "Grouping").
 
-Both hold text back: the older one until a space shows that a word is over, the newer one for three tokens. Both let
-everything go at a line end, and wait while a character is incomplete; a token that adds no text is a part of one.
+Both hold text back: the older one until a space ends a word, the newer one for three tokens. Both flush everything at a
+line end, and wait while a character is incomplete; a token without text is part of a character.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ _INCOMPLETE = "\ufffd"
 
 
 class Flush(NamedTuple):
-    """The text of one event. It leaves when token `at` is there; with it, the first `out` tokens are out."""
+    """The text of one event. It is sent once token `at` is decoded, and completes the first `out` tokens."""
 
     text: str
     at: int
@@ -28,7 +28,7 @@ Grouping = Callable[[Sequence[str]], Iterator[Flush]]
 def by_words(texts: Sequence[str]) -> Iterator[Flush]:
     """Flushes up to the last space, the last one with all that is left; `texts[k]` is what token k adds.
 
-    What the last token lets go is part of that last one.
+    Text that the last token releases is part of the last flush.
     """
     held = ""  # words without an end
     fresh = ""  # what no end was looked for in, since it breaks off within a character
@@ -49,7 +49,7 @@ def by_words(texts: Sequence[str]) -> Iterator[Flush]:
 
 
 def by_delay(texts: Sequence[str], delay: int = _DELAY) -> Iterator[Flush]:
-    """Flushes of the text up to the token before last, the last one with all that is left; others hold back more."""
+    """Flushes with a delay of some tokens, the last one with all that is left."""
     held: list[str] = []
     for at, text in enumerate(texts):
         held.append(text)

@@ -1,4 +1,4 @@
-"""The way of a request into a graph: through the server's layers, where the first fault wins (vendor note 2)."""
+"""The way of a request into a graph, through the layers of the server; the first fault is the answer (note 2)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from mockserver.dialects.ovms.sampling import read_limits, read_sampling, read_s
 
 
 class Endpoint(NamedTuple):
-    """What tells one endpoint of a graph from the other: its paths, its checks, its prompt and its limit."""
+    """How the two endpoints of a graph differ: in their paths, checks, prompts and limits."""
 
     paths: Paths
     checks: Mapping[Edition, tuple[Check, ...]]
@@ -28,7 +28,7 @@ class Endpoint(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """A request that a graph has taken: what was sent, the model, the prompt, and how many tokens may follow it."""
+    """A request that a graph has accepted: its fields, the model, the prompt, and its limit in tokens."""
 
     fields: Fields
     model: Model
@@ -59,7 +59,7 @@ def take(call: Call, site: Site, endpoint: Endpoint) -> Taken | Rejection:
 
 
 def read_request(taken: Taken, edition: Edition) -> GenerationRequest:
-    """What texts and chats may both ask of a model."""
+    """The request to the model, as far as completions and chats have it in common."""
     fields = taken.fields
     return GenerationRequest(
         model=fields["model"],

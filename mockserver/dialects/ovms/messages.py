@@ -1,4 +1,4 @@
-"""The messages of a chat: their form to both versions of the server, and the prompt that they are (vendor note 6)."""
+"""The messages of a chat: the checks of both versions of the server, and the prompt (vendor note 6)."""
 
 import binascii
 import re
@@ -14,9 +14,9 @@ from mockserver.dialects.ovms.rows import Check, Fields
 
 Message = Mapping[str, Any]
 
-# What the newer server hands on of a message beside its content and its calls; all texts.
+# The members of a message that are passed on beside its content and its calls; all of them texts.
 _KEPT = ("role", "tool_call_id", "name")
-# A picture's share of a prompt: the server's vision models differ, and state none.
+# The tokens of an image: the server's vision models differ, and state none.
 _IMAGE_TOKENS = 256
 _REMOTE = re.compile(r"(?:https?|s?ftp)://")
 
@@ -25,7 +25,7 @@ _REMOTE = re.compile(r"(?:https?|s?ftp)://")
 
 
 def messages_fault(edition: Edition) -> Check:
-    """What is wrong with the first message that the server of an edition cannot read."""
+    """What is wrong with the first invalid message, by the server of an edition."""
     fault_in = _FAULTS[edition]
 
     def fault(fields: Fields, model: Model) -> str | None:
@@ -46,7 +46,7 @@ def _message_fault(message: object, fault_in: Callable[[Message], str | None]) -
 
 
 def _older_fault(message: Message) -> str | None:
-    """The older server wants a text in every member, but for parts in `content`."""
+    """The older server requires every member to be a text, except that `content` may have parts."""
     for name, value in message.items():
         if isinstance(value, str):
             continue
@@ -59,7 +59,7 @@ def _older_fault(message: Message) -> str | None:
 
 
 def _newer_fault(message: Message) -> str | None:
-    """The newer server passes over what it does not know, but wants a role."""
+    """The newer server ignores unknown members, but requires a role."""
     content, calls = message.get("content"), message.get("tool_calls")
     fault = _parts_fault(content, _NEWER_PARTS) if isinstance(content, list) else None
     if fault is not None:
@@ -101,7 +101,7 @@ def _image_fault(part: Message) -> str | None:
 
 
 def _decoded_image_fault(part: Message) -> str | None:
-    """The older server decodes pictures at once, for whichever model."""
+    """The older server decodes images at once, whatever the model."""
     fault = _image_fault(part)
     if fault is not None:
         return fault
@@ -132,7 +132,7 @@ _FAULTS: dict[Edition, Callable[[Message], str | None]] = {"documented": _older_
 
 
 def images_fault(fields: Fields, model: Model) -> str | None:
-    """What is wrong with pictures in the newer server: a model that reads only, or an address it does not go to."""
+    """What is wrong with images, by the newer server: the model reads only text, or the URL is not allowed."""
     urls = image_urls(fields["messages"])
     if urls and not sees(model.id):
         return "This servable supports only text input, but image_url has been provided"
@@ -140,7 +140,7 @@ def images_fault(fields: Fields, model: Model) -> str | None:
 
 
 def _address_fault(url: str) -> str | None:
-    """A server that was told of no places to load pictures from takes them in the request alone."""
+    """Without allowed domains, the server only accepts images within the request."""
     _, marked, data = url.partition("base64,")
     if marked:
         return _base64_fault(data)
@@ -161,7 +161,7 @@ def _base64_fault(data: str) -> str | None:
 
 
 def read_prompt(messages: Sequence[Message], edition: Edition, tools: Sequence[Message] = ()) -> Prompt:
-    """The conversation as the model's chat template gets it; pictures and the `tools` on offer count their tokens."""
+    """The conversation as the model's chat template gets it, with the tokens of images and of the `tools` on offer."""
     prompt = chat_prompt([_passed_on(message, edition) for message in messages], tools or None)
     return prompt if edition == "documented" else with_images(prompt, messages, _IMAGE_TOKENS)
 
@@ -176,7 +176,7 @@ def _passed_on(message: Message, edition: Edition) -> dict[str, Any]:
     return {**passed_on, "tool_calls": calls} if edition == "observed" and isinstance(calls, list) else passed_on
 
 
-# Of several texts the older server keeps the last, the newer one puts them on lines of their own.
+# Of several texts the older server keeps the last, the newer one joins them with line ends.
 _JOINED: dict[Edition, Callable[[list[str]], str]] = {
     "documented": lambda texts: texts[-1] if texts else "",
     "observed": "\n".join,

@@ -1,4 +1,4 @@
-"""Where each version of the server takes what its graphs are asked for (vendor note 1)."""
+"""The paths at which each version of the server accepts requests to its graphs (vendor note 1)."""
 
 from collections.abc import Mapping
 

@@ -19,7 +19,7 @@ from mockserver.dialects.ovms.graphs import node_of, too_many
 from mockserver.dialects.ovms.headers import JSON
 from mockserver.dialects.ovms.paths import RERANK_PATHS
 
-# How sure the model is of texts that share all they speak of, and of those that share nothing.
+# The scores of texts about the same subjects, and of texts without a common subject.
 _SIZE = 256
 _SURE, _UNSURE = 10.0, -4.0
 
@@ -44,9 +44,9 @@ def read_rerank(call: Call, site: Site) -> GenerationRequest | Rejection:
             return graph_fault("document map not supported", node=node_of("scores", site.edition))
         documents = []
     top = fields.get("top_n")
-    # Compared as a count of unsigned bits, a number below zero cuts nothing off.
+    # Compared as an unsigned number, a negative one cuts nothing off.
     wishes = _Wishes(len(documents) if top is None or top < 0 else top, returned)
-    # Of several prompts the last one stands for them all wherever a request is told of.
+    # Reports of a request with several prompts show the last one.
     prompts = tuple(map(text_prompt, (*documents, fields["query"])))
     return GenerationRequest(fields["model"], prompts, n=0, wishes=wishes)
 
@@ -66,7 +66,7 @@ def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 def _scores(generation: Generation) -> list[float]:
     """How well each document answers the query, between 0 and 1, in single precision."""
-    # Most servers are never asked for one.
+    # Imported on first use: most servers never rank anything.
     from mockserver.generation.embeddings import embed, likeness
 
     key = derive(0, "rerank", generation.request.model)

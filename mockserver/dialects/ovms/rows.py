@@ -1,7 +1,7 @@
-"""The rows that checks are made of (vendor note 2): each looks at what was sent, and gives the server's message.
+"""The kinds of checks of which the tables are made (vendor note 2).
 
-A check takes the fields that were sent and the model, and gives the message, None where all is well. Integers are JSON
-integers of the server's own widths: 1.0 and true are none.
+A check takes the fields of a request and the model, and returns the server's message, None if all is well. Integers are
+JSON integers of the server's own widths: neither 1.0 nor true is one.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,14 +21,14 @@ _NULL_IS_A_VALUE = ("stream", "max_tokens", "prompt", "model", "messages")
 
 
 def sent(fields: Fields, edition: Edition) -> Fields:
-    """The fields that count as sent: all of them for the older server, for the newer one not those that are null."""
+    """The fields that count as sent: for the newer server those that are not null, for the older one all."""
     if edition == "documented":
         return fields
     return {name: value for name, value in fields.items() if value is not None or name in _NULL_IS_A_VALUE}
 
 
 def first_fault(checks: Iterable[Check], fields: Fields, model: Model) -> str | None:
-    """The message of the first check that fails, None when none does."""
+    """The message of the first check that fails, None if none does."""
     return next((fault for check in checks if (fault := check(fields, model)) is not None), None)
 
 
@@ -37,12 +37,12 @@ def whole(value: object, width: range) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """What the server takes for a number: a fraction, or an integer of 32 bits."""
+    """Whether the server accepts a value as a number: a float, or an integer of 32 bits."""
     return type(value) is float or whole(value, INT32)
 
 
 def field(name: str, fault: Callable[[Any], str | None]) -> Check:
-    """A check of one field, where it was sent."""
+    """A check of one field, if it was sent."""
     return lambda fields, model: fault(fields[name]) if name in fields else None
 
 
@@ -51,7 +51,7 @@ def boolean(name: str, message: str = "{} accepts values true or false") -> Chec
 
 
 def number(name: str, low: float = float("-inf"), high: float = float("inf")) -> Check:
-    """A number, both ends of its range included."""
+    """A check that a field is a number within an inclusive range."""
 
     def fault(value: Any) -> str | None:
         if not is_number(value):

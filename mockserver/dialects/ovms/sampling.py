@@ -1,4 +1,4 @@
-"""How a request's tokens are drawn, and where an answer ends: what texts and chats are asked alike (vendor note 2)."""
+"""Sampling, limits and stops, which completions and chats have in common (vendor note 2)."""
 
 from mockserver.core.dialects import Edition, Model
 from mockserver.core.generation import Limits, Prompt, Sampling, Stops
@@ -11,7 +11,7 @@ from mockserver.dialects.ovms.rows import Fields
 _TOP_K: dict[Edition, int] = {"documented": 0, "observed": 40}
 # "Random seed [...] default: 0" in the one; the other draws one, here from the request itself.
 _SEEDS: dict[Edition, tuple[int, ...]] = {"documented": (0,), "observed": ()}
-# The older server does not ask how long the model's window is.
+# The older server ignores the model's context window.
 _NO_WINDOW = 131_072
 
 
@@ -26,7 +26,7 @@ def too_long(prompt: Prompt, most: int | None, model: Model) -> str | None:
 
 
 def read_limits(fields: Fields, most: int | None, prompt: Prompt, model: Model, edition: Edition) -> Limits:
-    """How long the answer may be, of which the request says that it may have `most` tokens."""
+    """How long the answer may be; `most` is the maximum that the request states."""
     ignore_eos = bool(fields.get("ignore_eos"))
     if edition == "observed":
         return Limits(most, ignore_eos=ignore_eos, context=model.context)
@@ -51,7 +51,7 @@ def read_sampling(fields: Fields, edition: Edition) -> Sampling:
         temperature=float(fields.get("temperature", 1.0)) if drawn else 0.0,
         top_p=float(fields.get("top_p", 1.0)),
         top_k=max(fields.get("top_k", _TOP_K[edition]), 0) if drawn else 0,
-        # The older server ignores it, whatever it is.
+        # The older server ignores it.
         min_p=float(fields.get("min_p", 0.0)) if edition == "observed" else 0.0,
         length_penalty=float(fields.get("length_penalty", 1.0)),
         frequency_penalty=float(fields.get("frequency_penalty", 0.0)),

@@ -1,7 +1,7 @@
-"""What of a choice is thought, said and called in a chat, as the server of an edition tells it apart (vendor note 6).
+"""Thoughts, text and tool calls of a chat's choice, as the server of an edition separates them (vendor note 6).
 
-The older server knows a text and nothing else: what a model calls is text to it, and so it is to the newer one when a
-request turns its parsers off.
+The older server knows only text, which includes the calls of a model; so does the newer one if a request turns its
+parsers off.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,7 @@ from mockserver.dialects.ovms.families import thinking
 
 
 def is_parsed(generation: Generation) -> bool:
-    """Whether thoughts and calls are told apart from what is said."""
+    """Whether thoughts and calls are separated from the text."""
     return generation.request.wishes == PARSED
 
 
@@ -29,21 +29,21 @@ def finish_reason(choice: Choice, generation: Generation) -> str:
 
 
 def words(choice: Choice) -> Sequence[str]:
-    """All that the choice says and calls, as the tokens of one text."""
+    """The text and the calls of a choice, as the tokens of one text."""
     if not choice.calls:
         return choice.texts
     return [*choice.texts, *(text for call in choice.calls for text in _written(call))]
 
 
 def _written(call: ToolCall) -> Iterator[str]:
-    """A call in the words of the model, which the page's own model writes so."""
+    """A call in the model's own notation, here that of the page's model."""
     yield f'{{"name": {orjson.dumps(call.name).decode()}, "parameters": '
     yield from call.texts[:-1]
     yield from (text + "}" for text in call.texts[-1:])
 
 
 def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
-    """What the model thinks before it speaks, up to what ends it; thoughts that are cut short have no end."""
+    """The texts of the thoughts, with their end tag unless they are cut short."""
     family = thinking(generation.request.model)
     over = choice.texts or choice.calls or choice.finish_reason != "length"
     if not choice.thoughts or family is None or not over:
@@ -52,6 +52,6 @@ def thoughts(choice: Choice, generation: Generation) -> Sequence[str]:
 
 
 def call_head(choice: Choice, place: int, site: Site) -> dict[str, Any]:
-    """What a call begins with, wherever it is told."""
+    """The members with which a call begins, in bodies and chunks alike."""
     # "id = 9 random letters/digits"
     return {"id": alphanumerics(site.identity, 9, "call", choice.index, place), "type": "function"}

@@ -1,4 +1,4 @@
-"""Texts on their way into a stream: an event for each flush, with the decoding step that lets it go."""
+"""Texts become the events of a stream: one for each flush, with the decoding step after which it is sent."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -11,14 +11,14 @@ from mockserver.core.timeline import RUN_LENGTH, Frames
 from mockserver.dialects.openai_style.events import Template
 from mockserver.dialects.ovms.grouping import Flush
 
-# The events that a stream ends with, of which the first has the text that is left.
+# The last events of a stream, the first of which has the remaining text.
 Close = Callable[[str], Sequence[bytes]]
 
 
 class Stretch(NamedTuple):
-    """Texts of one kind: their flushes, the event around each of them, and how many tokens of the answer they are.
+    """Texts of one kind: their flushes, the event of each, and how many tokens of the answer they have.
 
-    The first text leaves with the decoding step `step`; below 0 it was there before the first.
+    The first text is sent after the decoding step `step`; a negative one precedes the first step.
     """
 
     flushes: Iterator[Flush]
@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
 
 
 def stretch_frames(stretch: Stretch, close: Close | None = None) -> Iterator[Frames]:
-    """One event per flush. With `close` it is the stream's last; without, what is left and empty is left out."""
+    """One event per flush. With `close` the last one ends the stream; without, it is left out if it is empty."""
     (before, after), step, dumps = stretch.around, stretch.step, orjson.dumps
     ahead, most = max(-step, 0), stretch.tokens
     out = 0

@@ -1,4 +1,4 @@
-"""OpenVINO Model Server: texts, chats, embeddings, scores, and what clients ask beside them (vendor note)."""
+"""OpenVINO Model Server: completions, chats, embeddings, reranking, models and health (vendor note)."""
 
 from collections.abc import Mapping
 
@@ -159,7 +159,7 @@ RELOAD = Operation(
     answer=config_status,
     summary="Read the configuration again",
 )
-# Its pattern takes in all that stands above, so it comes after them.
+# Its pattern includes all paths above, so it comes after them.
 WRONG_ENDPOINT = Operation(
     "wrong_endpoint",
     "POST",

@@ -1,4 +1,4 @@
-"""Tools and the choice among them, which the older server does not know (vendor note 6)."""
+"""Tools and the choice among them, which only the newer server knows (vendor note 6)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -46,20 +46,20 @@ def _tool_fault(tool: object, chosen: str) -> str | None:
         return "Function is not a valid JSON object"
     if not isinstance(function.get("name"), str):
         return "Function object does not contain a valid name field"
-    # A tool that was not chosen is dropped before its parameters are looked at.
+    # A tool that is not chosen is dropped before its parameters are checked.
     fit = not _kept(function["name"], chosen) or isinstance(function.get("parameters", {}), dict)
     return None if fit else "Function parameters are not a valid JSON object"
 
 
 def _flat_fault(tool: Mapping[str, Any]) -> str | None:
-    """A tool as the Responses API has it, its function's fields beside its type."""
+    """What is wrong with a tool in the format of the Responses API, without a `function` object."""
     if not isinstance(tool.get("type"), str):
         return "Tool type is missing or invalid"
     return None if tool["type"] == "function" else "Only function tools are supported"
 
 
 def _chosen(fields: Fields) -> str:
-    """A mode, or the name of the function that is chosen."""
+    """The mode, or the name of the chosen function."""
     choice = fields.get("tool_choice", "auto")
     if isinstance(choice, str):
         return choice
@@ -72,7 +72,7 @@ def _kept(name: str, chosen: str) -> bool:
 
 
 def offered(fields: Fields) -> list[Mapping[str, Any]]:
-    """The functions that a request leaves on offer: with a choice by name only those of that name."""
+    """The functions on offer: with a choice by name only those of that name."""
     chosen = _chosen(fields)
     if chosen == "none":
         return []
@@ -81,14 +81,14 @@ def offered(fields: Fields) -> list[Mapping[str, Any]]:
 
 
 def read_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
-    """The functions as tools; a schema that no arguments could keep to binds nothing."""
+    """The functions as tools; an unsatisfiable schema counts as none."""
     return tuple(
         Tool(function["name"], _text(function.get("description")), _usable(function)) for function in functions
     )
 
 
 def read_choice(fields: Fields) -> ToolChoice:
-    """The choice; a function chosen by its name is called, though the server leaves that to the model."""
+    """The choice; a function chosen by name is always called, though the server leaves that to the model."""
     chosen = _chosen(fields)
     return tool_choice(chosen) if chosen in _MODES else ToolChoice("required", (chosen,))
 

@@ -42,7 +42,7 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
 
 
 def _logprobs(choice: Choice) -> dict[str, Any]:
-    """The log-probability of each token of the output, an echoed prompt among them."""
+    """The log-probability of each token of the output, including an echoed prompt."""
     texts = [*choice.echo_texts, *choice.texts]
     values = [*_echoed(choice.echo_positions), *(position.logprob for position in choice.positions)]
     # "offsets are byte lengths from the start of this output (0 first)"
@@ -56,7 +56,7 @@ def _logprobs(choice: Choice) -> dict[str, Any]:
 
 
 def _echoed(positions: Sequence[Position]) -> list[float | None]:
-    # "first echoed token is null": nothing stands before it that would make it likely.
+    # "first echoed token is null": nothing precedes it that would give it a probability.
     return [position.logprob if number else None for number, position in enumerate(positions)]
 
 
@@ -64,14 +64,14 @@ def _echoed(positions: Sequence[Position]) -> list[float | None]:
 
 
 class _Arrival(NamedTuple):
-    """The texts of a choice as the engine gives them, the first `ahead` of them before the first step."""
+    """The texts of a choice in the order of decoding, the first `ahead` of them before the first step."""
 
     texts: Sequence[str]
     ahead: int
 
 
 def _arrival(choice: Choice, site: Site) -> _Arrival:
-    """An echoed prompt comes with the first token: one text with it in the old server, token by token in the new."""
+    """An echoed prompt comes with the first token: joined to it by the older server, token by token by the newer."""
     if not choice.echo_texts:
         return _Arrival(choice.texts, 0)
     if site.edition == "observed":
@@ -80,7 +80,7 @@ def _arrival(choice: Choice, site: Site) -> _Arrival:
 
 
 def _chunks(generation: Generation, site: Site) -> Iterator[Frames]:
-    """The chunks of the only choice, the last with its finish reason; then usage if asked for, and the end."""
+    """The chunks of the only choice, the last with its finish reason; then the usage if requested, and the end."""
     (choice,) = generation.choices
     arrival = _arrival(choice, site)
     flushes = GROUPING[site.edition](arrival.texts)
