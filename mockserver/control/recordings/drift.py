@@ -1,8 +1,8 @@
-"""Recorded answers beside those that a dialect here gives: where the vendor's wire is otherwise than simulated.
+"""Drift: how recorded answers of a vendor differ from those that its dialect gives here.
 
-Each recorded request is answered once more, with the model made to say what it said then, and the two answers are
-compared in status, headers and shape. What limits, keys and outages refuse nobody can see in a request: such a refusal
-is compared with those of its status that the dialect knows.
+Each recorded request is answered again, with the model made to say what it said then, and the two answers are compared
+in status, headers and shape. A refusal for reasons that no request shows, such as limits, keys and outages, is compared
+with the dialect's own refusals of the same status.
 """
 
 import re
@@ -22,12 +22,12 @@ from mockserver.control.settings import Settings
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 
-# Statuses that tell of the vendor's state, or of whoever asks, and nothing of the request.
+# Statuses that are due to the vendor's state or to the caller, not to the request.
 _CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
 
 
 class Compared(NamedTuple):
-    """An exchange that was compared: whose it is, how it was answered when it was recorded, and what differs here."""
+    """An exchange that was compared. `status` and `streamed` are those of the recorded answer."""
 
     place: str
     dialect: str
@@ -38,27 +38,34 @@ class Compared(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """An answer, recorded or of our own. Header names are in lower case."""
+    """An answer, recorded or given here. Header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
     @property
-    def kind(self) -> str:
+    def content_type(self) -> str:
         return self.headers.get("content-type", "")
 
     @property
     def events(self) -> list[Event]:
-        return events_of(self.body, streamed=is_stream(self.kind))
+        """The events of a stream; any other body counts as one."""
+        return events_of(self.body, streamed=is_stream(self.content_type))
+
+    @property
+    def summary(self) -> str:
+        """The status, with the body if it is a refusal."""
+        body = f": {_short(self.body.decode(errors='replace'))}" if self.status >= 400 else ""
+        return f"{self.status}{body}"
 
 
 def compare(
     exchanges: Iterable[Recorded | Lost], router: Router, settings: Settings, ignored: Sequence[str] = ()
 ) -> Iterator[Compared | Lost]:
-    """Each exchange beside what a server with these settings answers.
+    """Compare each exchange with the answer of a server with these settings.
 
-    The `ignored` are places in answers that may differ, in any event of a stream; `*` stands for anything.
+    Differences at the `ignored` places do not count, in whatever event of a stream; `*` matches anything.
     """
     may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
     for each in exchanges:
@@ -69,85 +76,81 @@ def compare(
         yield compared
 
 
-def _compared(recorded: Recorded, router: Router, settings: Settings) -> Compared | Lost:
-    landing = landing_of(recorded, router)
+def _compared(exchange: Recorded, router: Router, settings: Settings) -> Compared | Lost:
+    landing = landing_of(exchange, router)
     if landing is None or landing.operation is None:
-        return Lost(recorded.place, f"no dialect serves {recorded.method} {recorded.path}")
-    there = _Answer(recorded.status, recorded.answered, recorded.answer)
+        return Lost(exchange.place, f"no dialect serves {exchange.method} {exchange.path}")
+    recorded = _Answer(exchange.status, exchange.answered, exchange.answer)
     try:
-        heard = hear(call_of(recorded, landing), landing, settings)
+        heard = hear(call_of(exchange, landing), landing, settings)
     except WishError as error:
-        return Lost(recorded.place, str(error))
-    candidates = _answers(heard, there)
-    found = min((tuple(_differences(there, here)) for here in candidates), key=len)
-    return Compared(
-        recorded.place, landing.dialect.name, landing.operation.name, there.status, is_stream(there.kind), found
-    )
+        return Lost(exchange.place, str(error))
+    # Of several possible answers the most similar one counts.
+    found = min((tuple(_differences(recorded, each)) for each in _answers(heard, recorded)), key=len)
+    name, streamed = landing.operation.name, is_stream(recorded.content_type)
+    return Compared(exchange.place, landing.dialect.name, name, recorded.status, streamed, found)
 
 
-def _answers(heard: Question | Plan, there: _Answer) -> list[_Answer]:
-    """The answers of our own, of which that counts that comes nearest to the recorded one."""
-    refusals = _refusals(heard, there.status) if there.status in _CIRCUMSTANCES else []
+def _answers(heard: Question | Plan, recorded: _Answer) -> list[_Answer]:
+    """What this server may answer."""
+    refusals = _refusals(heard, recorded.status) if recorded.status in _CIRCUMSTANCES else []
     if refusals:
         return refusals
     if isinstance(heard, Question):
-        return [_sent(answer(heard, speech=speech_of(there.events)))]
-    return [_sent(heard)]
+        return [_answer_of(answer(heard, speech=speech_of(recorded.events)))]
+    return [_answer_of(heard)]
 
 
 def _refusals(heard: Question | Plan, status: int) -> list[_Answer]:
     """The dialect's refusals with a status."""
     visit, request = heard.visit, heard.request
     rows = visit.landing.dialect.errors[visit.site.edition]
-    made = (refuse(Rejection(kind), visit, request) for kind, row in rows.items() if row.status == status)
-    return [_sent(plan) for plan in made]
+    plans = (refuse(Rejection(kind), visit, request) for kind, row in rows.items() if row.status == status)
+    return [_answer_of(plan) for plan in plans]
 
 
-def _sent(plan: Plan) -> _Answer:
+def _answer_of(plan: Plan) -> _Answer:
     timeline = plan.timeline
     headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reversed(timeline.headers)}
     return _Answer(timeline.status, headers, b"".join(data for run in timeline.runs for data in run.data))
 
 
-def _differences(there: _Answer, here: _Answer) -> Iterator[Difference]:
-    if there.status != here.status:
-        yield Difference("status", _told(there), _told(here))
+def _differences(recorded: _Answer, answered: _Answer) -> Iterator[Difference]:
+    if recorded.status != answered.status:
+        yield Difference("status", recorded.summary, answered.summary)
         return
-    yield from _of_headers(there.headers, here.headers)
-    if is_stream(there.kind) and is_stream(here.kind):
-        yield from stream_differences(there.events, here.events)
-    elif not is_stream(there.kind) and not is_stream(here.kind):
-        yield from _of_bodies(there, here)
+    yield from _header_differences(recorded.headers, answered.headers)
+    streams = is_stream(recorded.content_type), is_stream(answered.content_type)
+    if all(streams):
+        yield from stream_differences(recorded.events, answered.events)
+    elif not any(streams):
+        yield from _body_differences(recorded, answered)
 
 
-def _of_headers(there: Mapping[str, str], here: Mapping[str, str]) -> Iterator[Difference]:
-    """Where the content type differs, or which headers there are by which clients decide what to do."""
-    kinds = [headers.get("content-type", "").replace(" ", "").lower() for headers in (there, here)]
-    if kinds[0] != kinds[1] and kinds[0]:
-        yield Difference("header content-type", there["content-type"], here.get("content-type", ""))
-    telling = [{name: value for name, value in each.items() if is_telling(name, value)} for each in (there, here)]
+def _header_differences(recorded: Mapping[str, str], answered: Mapping[str, str]) -> Iterator[Difference]:
+    """The content type, and the presence of headers that clients act upon."""
+    types = [headers.get("content-type", "") for headers in (recorded, answered)]
+    if types[0] and _plain(types[0]) != _plain(types[1]):
+        yield Difference("header content-type", *types)
+    telling = [{name for name, value in each.items() if is_telling(name, value)} for each in (recorded, answered)]
     # Many recordings keep hardly any headers.
-    for name in sorted(telling[0].keys() ^ telling[1].keys()) if telling[0] else ():
+    for name in sorted(telling[0] ^ telling[1]) if telling[0] else ():
         if not name.startswith("x-mockserver-"):
-            yield Difference(f"header {name}", telling[0].get(name, ""), telling[1].get(name, ""))
+            yield Difference(f"header {name}", recorded.get(name, ""), answered.get(name, ""))
 
 
-def _of_bodies(there: _Answer, here: _Answer) -> Iterator[Difference]:
-    bodies = [each.events[0].value for each in (there, here)]
-    shapes = [shape_of(body, refused=there.status >= 400) for body in bodies]
-    if all(isinstance(body, str) for body in bodies) and bodies[0] != bodies[1]:
-        yield Difference("the body", _short(bodies[0]), _short(bodies[1]))
-    else:
-        yield from differences(*shapes)
+def _plain(content_type: str) -> str:
+    return content_type.replace(" ", "").lower()
 
 
-def _told(answer: _Answer) -> str:
-    """A status, and of a refusal what it says."""
-    return (
-        str(answer.status)
-        if answer.status < 400
-        else f"{answer.status}: {_short(answer.body.decode(errors='replace'))}"
-    )
+def _body_differences(recorded: _Answer, answered: _Answer) -> Iterator[Difference]:
+    (theirs,), (ours,) = recorded.events, answered.events
+    if isinstance(theirs.value, str) and isinstance(ours.value, str):
+        if theirs.value != ours.value:
+            yield Difference("the body", _short(theirs.value), _short(ours.value))
+        return
+    refused = recorded.status >= 400
+    yield from differences(shape_of(theirs.value, refused=refused), shape_of(ours.value, refused=refused))
 
 
 def _short(text: str) -> str:

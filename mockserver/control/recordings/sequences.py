@@ -1,7 +1,7 @@
-"""Streams side by side: which events of one stand for which of another.
+"""Two streams compared event by event.
 
-A stream says the same kind of event again and again, and how often is the model's to say; so a row of events that look
-alike counts as one.
+A stream repeats the same kind of event, as often as the model has tokens, so consecutive events of one kind count as
+one. Then the two sequences of kinds are aligned, as a diff aligns lines, and each pair is compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,59 +11,63 @@ from typing import NamedTuple
 from mockserver.control.recordings.events import Event
 from mockserver.control.recordings.shapes import Difference, Shape, differences, shape_of
 
-# What it costs to let an event stand for none; what it costs to pair two is how unlike they are, from 0 to 1.
+# The cost of leaving an event without a counterpart. A pair costs how unlike its events are, from 0 to 1.
 _ALONE = 0.45
-# Where more kinds of events follow each other, the first of them are compared.
+# Of a longer sequence only so many kinds are compared.
 _LONGEST = 200
 
-# Places in two streams; where an event stands for none of the other, that has no place.
+# Indexes into the recorded and the answered sequence; None for an event without a counterpart.
 _Pair = tuple[int | None, int | None]
 
 
 class _Kind(NamedTuple):
-    """A row of events that look alike; `parts` are its paths, each with its types."""
+    """Consecutive events that look alike; `parts` are the paths of their JSON, each with its types."""
 
     fields: tuple[str, ...]
     value: object
     shape: Shape
     parts: frozenset[tuple[str, frozenset[str]]]
 
+    @property
+    def is_text(self) -> bool:
+        """Whether the data is not JSON, as in `[DONE]`."""
+        return isinstance(self.value, str)
+
+    @property
+    def description(self) -> str:
+        """What to call an event that has no counterpart."""
+        if isinstance(self.value, str):
+            return self.value if len(self.value) < 40 else "text that is not JSON"
+        return "an event with " + ", ".join(path for path in self.shape.types if path and not path.endswith("[]"))
+
     def is_like(self, other: "_Kind") -> bool:
-        same_text = not isinstance(self.value, str) or self.value == other.value
+        same_text = not self.is_text or self.value == other.value
         return self.fields == other.fields and self.shape.types == other.shape.types and same_text
 
     def unlikeness(self, other: "_Kind") -> float:
-        """How unlike another one it is: 0 for the same, 1 where they share nothing."""
-        if isinstance(self.value, str) or isinstance(other.value, str):
+        """0 for the same parts, 1 for none in common."""
+        if self.is_text or other.is_text:
             return float(self.value != other.value)
         return 1 - len(self.parts & other.parts) / len(self.parts | other.parts)
 
-    @property
-    def words(self) -> str:
-        """What it is called where nothing stands opposite."""
-        if isinstance(self.value, str):
-            return self.value if len(self.value) < 40 else "text that is no JSON"
-        return "an event with " + ", ".join(path for path in self.shape.types if path and not path.endswith("[]"))
-
 
 def stream_differences(recorded: Sequence[Event], answered: Sequence[Event]) -> Iterator[Difference]:
-    """Where two streams differ: in events that stand for each other, and in those that stand for none."""
-    there, here = _kinds(recorded), _kinds(answered)
-    for mine, yours in _pairs(there, here):
-        where = _place(mine, there) if mine is not None else _place(yours, here)
-        if mine is None or yours is None:
-            alone, others = (here[yours], there) if yours is not None else (there[mine or 0], here)
-            if not _is_told_by(alone, others):
-                yield Difference(where, _called(mine, there), _called(yours, here))
-            continue
-        one, other = there[mine], here[yours]
-        if one.fields != other.fields:
-            yield Difference(f"{where}, its lines", _lines(one), _lines(other))
-        if isinstance(one.value, str) or isinstance(other.value, str):
-            if one.value != other.value:
-                yield Difference(where, one.words, other.words)
-            continue
-        for difference in differences(one.shape, other.shape):
+    """The differences between events that correspond, and the events without a counterpart."""
+    theirs, ours = _kinds(recorded), _kinds(answered)
+    for one, other in _aligned(theirs, ours):
+        if one is not None and other is not None:
+            yield from _pair_differences(_position(one, theirs), theirs[one], ours[other])
+        elif one is not None and not _is_covered(theirs[one], ours):
+            yield Difference(_position(one, theirs), theirs[one].description, "")
+        elif other is not None and not _is_covered(ours[other], theirs):
+            yield Difference(_position(other, ours), "", ours[other].description)
+
+
+def _pair_differences(where: str, recorded: _Kind, answered: _Kind) -> Iterator[Difference]:
+    if recorded.fields != answered.fields:
+        yield Difference(f"{where}, its lines", _lines(recorded), _lines(answered))
+    if not (recorded.is_text or answered.is_text):
+        for difference in differences(recorded.shape, answered.shape):
             yield difference._replace(where=f"{where}: {difference.where}")
 
 
@@ -78,43 +82,38 @@ def _kinds(events: Sequence[Event]) -> list[_Kind]:
     return kinds[:_LONGEST]
 
 
-def _pairs(there: Sequence[_Kind], here: Sequence[_Kind]) -> list[_Pair]:
-    """The cheapest way to let the events of one stream stand for those of the other, by their places in either."""
-    # Of the first events of both, so many of each: what that costs, and the last step on the way there.
-    ways: dict[_Pair, tuple[float, _Pair]] = {(0, 0): (0.0, (None, None))}
-    for mine, yours in product(range(-1, len(there)), range(-1, len(here))):
+def _aligned(recorded: Sequence[_Kind], answered: Sequence[_Kind]) -> list[_Pair]:
+    """The cheapest alignment of two sequences, found as an edit distance is."""
+    # For the first m and n events: the cost of aligning them, and the last step of that alignment.
+    best: dict[tuple[int, int], tuple[float, _Pair]] = {(0, 0): (0.0, (None, None))}
+    for one, other in product(range(-1, len(recorded)), range(-1, len(answered))):
         steps: list[tuple[float, _Pair]] = []
-        if mine >= 0:
-            steps.append((ways[mine, yours + 1][0] + _ALONE, (mine, None)))
-        if yours >= 0:
-            steps.append((ways[mine + 1, yours][0] + _ALONE, (None, yours)))
-        if mine >= 0 and yours >= 0:
-            steps.append((ways[mine, yours][0] + there[mine].unlikeness(here[yours]), (mine, yours)))
+        if one >= 0:
+            steps.append((best[one, other + 1][0] + _ALONE, (one, None)))
+        if other >= 0:
+            steps.append((best[one + 1, other][0] + _ALONE, (None, other)))
+        if one >= 0 and other >= 0:
+            steps.append((best[one, other][0] + recorded[one].unlikeness(answered[other]), (one, other)))
         if steps:
-            ways[mine + 1, yours + 1] = min(steps, key=lambda step: step[0])
+            best[one + 1, other + 1] = min(steps, key=lambda step: step[0])
     pairs: list[_Pair] = []
-    at = len(there), len(here)
+    at = len(recorded), len(answered)
     while at != (0, 0):
-        step = ways[at][1]
+        step = best[at][1]
         pairs.append(step)
         at = at[0] - (step[0] is not None), at[1] - (step[1] is not None)
     return pairs[::-1]
 
 
-def _is_told_by(kind: _Kind, others: Sequence[_Kind]) -> bool:
-    """Whether other events say among them all that an event says: where a server joins or parts them may be chance."""
-    parts = {part for other in others for part in other.parts}
-    return not isinstance(kind.value, str) and kind.parts <= parts
+def _is_covered(kind: _Kind, others: Sequence[_Kind]) -> bool:
+    """Whether other events have all parts of an event: where a server joins tokens, or parts them, may be chance."""
+    return not kind.is_text and kind.parts <= {part for other in others for part in other.parts}
 
 
-def _place(place: int | None, kinds: Sequence[_Kind]) -> str:
-    if place == 0:
+def _position(index: int, kinds: Sequence[_Kind]) -> str:
+    if index == 0:
         return "first event"
-    return {len(kinds) - 1: "last event", len(kinds) - 2: "event before the last"}.get(place or 0, "events between")
-
-
-def _called(place: int | None, kinds: Sequence[_Kind]) -> str:
-    return "" if place is None else kinds[place].words
+    return {len(kinds) - 1: "last event", len(kinds) - 2: "event before the last"}.get(index, "events between")
 
 
 def _lines(kind: _Kind) -> str:

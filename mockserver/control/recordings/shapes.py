@@ -1,26 +1,26 @@
-"""The shape of JSON: which keys it has, in which order and of which types, and the few words that are always the same.
+"""The shape of a JSON answer: its keys with their order and types, the words of the protocol, and the form of ids.
 
-What a model says, and what counts or measures it, differs from answer to answer; this is what does not. Paths are
-written as `choices[].delta.role`.
+That is what a server answers the same way each time; what a model says, and what is counted or measured, is left out.
+Paths are written as `choices[].delta.role`.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-# Keys whose values are words of the protocol; those of a refusal are words of the vendor's all.
+# Keys whose values are words of the protocol. In a refusal all texts are compared.
 _WORDS = ("object", "role", "type", "finish_reason", "model")
 _IDS = re.compile(r"(?:.*_)?(?:id|fingerprint)")
-# Objects whose keys are somebody's words: one path stands for all.
+# Objects whose keys are data: they share one path.
 _MAPS = ("top_logprobs[]",)
 _PREFIX = re.compile(r"[A-Za-z]+[-_:]")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# What differs from one refusal to another of the same kind.
+# Ids and numbers in a refusal's text, which differ from one refusal to the next.
 _PASSING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
 
 
 class Difference(NamedTuple):
-    """Where an answer is otherwise than recorded, and what is there in either; empty where nothing is."""
+    """A place where an answer differs from the recorded one, and what is there in each; an empty text for nothing."""
 
     where: str
     recorded: str
@@ -28,12 +28,12 @@ class Difference(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is, whatever event of a stream that is in."""
+        """The place without the event of a stream that it is in."""
         return self.where.rpartition(": ")[2]
 
 
 class Shape(NamedTuple):
-    """What JSON looks like: the types at each path, the keys of objects in their order, words and forms of ids."""
+    """The types at each path, the keys of each object in their order, and at some paths words or forms of ids."""
 
     types: Mapping[str, Set[str]]
     keys: Mapping[str, tuple[str, ...]]
@@ -49,9 +49,9 @@ def shape_of(value: Any, *, refused: bool = False) -> Shape:
         types.setdefault(path, set()).add(_type(each))
         if isinstance(each, dict):
             keys[path] = tuple(dict.fromkeys((*keys.get(path, ()), *each)))
-        said = _said(key, each, refused=refused)
-        if said is not None:
-            words.setdefault(path, set()).add(said)
+        word = _word(key, each, refused=refused)
+        if word is not None:
+            words.setdefault(path, set()).add(word)
     return Shape(types, keys, words)
 
 
@@ -59,23 +59,23 @@ def differences(recorded: Shape, answered: Shape) -> Iterator[Difference]:
     """Where two shapes differ, by paths in the order in which they were recorded."""
     for path in dict.fromkeys((*recorded.types, *answered.types)):
         known = _is_known(path, recorded) and _is_known(path, answered)
-        there, here = recorded.types.get(path, set()), answered.types.get(path, set())
-        if known and not _agree(there, here):
-            yield Difference(path or "the body", _listed(there), _listed(here))
-    # Some recorders write keys in the order of the alphabet.
-    orders = {} if all(list(order) == sorted(order) for order in recorded.keys.values()) else recorded.keys
-    for path, order in orders.items():
-        other = answered.keys.get(path, ())
-        there_keys, here_keys = _shared(order, other), _shared(other, order)
-        if there_keys != here_keys:
-            yield Difference(f"{path or 'the body'}, order of keys", ", ".join(there_keys), ", ".join(here_keys))
-    for path, said in recorded.words.items():
-        if path in answered.words and answered.words[path] != said:
-            yield Difference(path, _listed(said), _listed(answered.words[path]))
+        theirs, ours = recorded.types.get(path, set()), answered.types.get(path, set())
+        if known and not _agree(theirs, ours):
+            yield Difference(path or "the body", _listed(theirs), _listed(ours))
+    # Some recorders sort keys.
+    is_sorted = all(list(keys) == sorted(keys) for keys in recorded.keys.values())
+    for path, keys in recorded.keys.items() if not is_sorted else ():
+        others = answered.keys.get(path, ())
+        first, second = _shared(keys, others), _shared(others, keys)
+        if first != second:
+            yield Difference(f"{path or 'the body'}, order of keys", ", ".join(first), ", ".join(second))
+    for path, words in recorded.words.items():
+        if path in answered.words and answered.words[path] != words:
+            yield Difference(path, _listed(words), _listed(answered.words[path]))
 
 
 def _walk(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
-    """Each value with its path and the key that it stands under, from the outside in."""
+    """Each value with its path and its key, outer values first."""
     yield path, key, value
     if isinstance(value, dict):
         is_map = path.endswith(_MAPS)
@@ -88,17 +88,17 @@ def _walk(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _is_known(path: str, shape: Shape) -> bool:
-    """Whether a shape can say anything of a path: there is something that could have it."""
+    """Whether a shape tells anything about a path: whether something exists that could have it."""
     if path.endswith(("[]", "{}")):
-        # Nothing is known of the items of an array without any.
+        # An empty array tells nothing about its items.
         return path in shape.types
     parent = path.rpartition(".")[0]
     return not path or "object" in shape.types.get(parent, ())
 
 
-def _agree(there: Set[str], here: Set[str]) -> bool:
-    # A measure may happen to be a whole number.
-    return there == here or (there | here <= {"integer", "number"} and "number" in there)
+def _agree(recorded: Set[str], answered: Set[str]) -> bool:
+    # A measured number may happen to be whole.
+    return recorded == answered or (recorded | answered <= {"integer", "number"} and "number" in recorded)
 
 
 def _type(value: Any) -> str:
@@ -111,8 +111,8 @@ def _type(value: Any) -> str:
     return {float: "number", str: "string", list: "array"}.get(type(value), "object")
 
 
-def _said(key: str, value: Any, *, refused: bool) -> str | None:
-    """The word that stands under a key, in quotes, or the form of an id."""
+def _word(key: str, value: Any, *, refused: bool) -> str | None:
+    """The text under a key if it is compared: a word in quotes, or the form of an id."""
     if not isinstance(value, str):
         return None
     if _IDS.fullmatch(key):
@@ -123,7 +123,7 @@ def _said(key: str, value: Any, *, refused: bool) -> str | None:
 
 
 def _form(name: str) -> str:
-    """What ids of one kind have in common: their beginning, and their length."""
+    """The prefix of an id, and whether the rest is a UUID or how long it is."""
     if not name:
         return "an empty id"
     prefix = _PREFIX.match(name)
