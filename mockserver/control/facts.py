@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from mockserver.control.plan import Plan, Question
+from mockserver.control.plan import Heard
 from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Message, Prompt
@@ -23,7 +23,7 @@ class RequestFacts:
     both from 1 on.
     """
 
-    def __init__(self, heard: Question | Plan, number: int = 1, attempt: int = 1) -> None:
+    def __init__(self, heard: Heard, number: int = 1, attempt: int = 1) -> None:
         self.number = number
         self.attempt = attempt
         self._landing = heard.visit.landing

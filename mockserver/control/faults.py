@@ -9,7 +9,7 @@ from email.utils import formatdate
 from typing import NamedTuple
 
 from mockserver.control.facts import RequestFacts
-from mockserver.control.plan import Plan, Question, refuse
+from mockserver.control.plan import Heard, Plan, Question, refuse
 from mockserver.control.strikes import Count, Origin, Strike, is_among
 from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING, decided
@@ -79,7 +79,7 @@ class FaultDesk:
         return [(name, rule.fault, self._counts.get(rule.name, Count())) for name, rule in self._armed.items()]
 
     def pick(
-        self, heard: Question | Plan, now: float, since: float = 0.0, facts: RequestFacts | None = None
+        self, heard: Heard, now: float, since: float = 0.0, facts: RequestFacts | None = None
     ) -> tuple[Strike, ...]:
         """The faults with which rules strike a request: those of its route, of the settings, and armed ones.
 
@@ -170,7 +170,7 @@ def _still_seen(struck: list[Strike], before: Timeline, after: Timeline) -> list
     return [each for each in struck if each.kind.head]
 
 
-def wished(heard: Question | Plan) -> tuple[Fault, ...]:
+def wished(heard: Heard) -> tuple[Fault, ...]:
     """The faults that a request's own header asks for. Raises WishError if they make no sense for it."""
     text = heard.visit.call.headers.get("x-mockserver-fault")
     if text is None:
@@ -189,7 +189,7 @@ def wished(heard: Question | Plan) -> tuple[Fault, ...]:
     return faults
 
 
-def _fits(fault: Fault, heard: Question | Plan) -> bool:
+def _fits(fault: Fault, heard: Heard) -> bool:
     """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
     kind = FAULTS[fault.kind]
     if kind.listens or not _knows_the_end(fault, heard.visit):
@@ -207,7 +207,7 @@ def _knows_the_end(fault: Fault, visit: Visit) -> bool:
     return reason is None or reason in visit.landing.dialect.finish_reasons
 
 
-def _target(fault: Fault, heard: Question | Plan) -> str:
+def _target(fault: Fault, heard: Heard) -> str:
     """What a fault strikes, for the message that it cannot strike this request."""
     kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
     if not _knows_the_end(fault, heard.visit):

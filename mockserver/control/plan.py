@@ -26,21 +26,21 @@ from mockserver.core.generation import Generation, GenerationRequest
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
-from mockserver.faults.speech import said_otherwise, say_the_same
+from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
 from mockserver.generation.refusals import word_refusals
 from mockserver.generation.subject import brief
-from mockserver.generation.unseen import foreseen_anew
+from mockserver.generation.unseen import with_prediction_recounted
 from mockserver.generation.voice import is_plain
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace
 
-# The most tokens that an answer has when nothing is said of its length.
+# How many tokens an answer has at most if its length is not limited.
 _USUAL_ANSWER = 512
-# How many times as long a word takes that is weighed against those before it.
+# How many times as long a word takes if it is weighed against those before it.
 _CARE = 4
-# What it takes to embed a text where nothing is said: so much for each of its tokens, and for the text itself.
+# The weight of a text to embed: for each of its tokens, and for the text itself.
 _READ_TOKEN = 2
 _READ_TEXT = 128
 
@@ -48,8 +48,8 @@ _READ_TEXT = 128
 class Plan(NamedTuple):
     """What will be answered, and why: the timeline, the facts that explain it, and the faults that have `struck` it.
 
-    `rule` is the stub that decided it; `nearest` are the stubs that came nearest where none of them matched; `attempt`
-    counts the tries of the same request, and `trouble` is what a function of the user's has raised.
+    `rule` is the stub that decided the answer; `nearest` are the closest stubs if none matched; `attempt` counts the
+    tries of the same request; `trouble` is what a function of the user's has raised.
     """
 
     timeline: Timeline
@@ -68,27 +68,27 @@ class Plan(NamedTuple):
     @property
     def faults(self) -> tuple[str, ...]:
         """The kinds of the faults that have struck."""
-        # Every answer is asked for this, and hardly any is struck.
+        # On the path of every request, of which hardly any is struck.
         return tuple(strike.fault.kind for strike in self.struck) if self.struck else ()
 
     @property
-    def said(self) -> Generation | None:
-        """What the model says, if anything of it goes out: a fault may leave nothing of it."""
+    def visible_generation(self) -> Generation | None:
+        """What the model generates, unless a fault keeps all of it from the client."""
         return None if self.struck and any(strike.leaves_nothing for strike in self.struck) else self.generation
 
 
 class Question(NamedTuple):
-    """A call whose body has been read and accepted: what remains is to answer it.
+    """A call whose body has been read and accepted, and which is still to be answered.
 
-    Where it is `kept`, an equal call will ask with the same request, as an object.
+    If it is `kept`, equal calls share its request object.
     """
 
     visit: Visit
     request: GenerationRequest
     kept: bool = False
 
-    def again(self, call: Call) -> "Question":
-        """The same question, asked by another call that differs in nothing but its time."""
+    def repeated_by(self, call: Call) -> "Question":
+        """The same question from another call, which differs only in its time."""
         visit, site = self.visit, self.visit.site
         if visit.settings.created is None:
             site = site._replace(now=call.received_at)
@@ -96,14 +96,16 @@ class Question(NamedTuple):
 
     @property
     def speaks(self) -> bool:
-        """Whether a model says something in answer to it, and does not only read."""
+        """Whether a model generates something for it, rather than only reads."""
         return self.request.speaks
 
     @property
     def weight(self) -> int:
-        """How much there may be to say, in tokens, each of them counted once more for every rival that is shown, and
-        several times where controls of sampling touch the words; those of an echoed prompt are said too. What says
-        nothing weighs as much as is read."""
+        """How much work the answer may be, in tokens.
+
+        A token counts once more for every alternative that is shown, and several times if sampling controls touch the
+        words; an echoed prompt counts too. If nothing is generated, what is read counts.
+        """
         request, limits = self.request, self.request.limits
         if not request.speaks:
             return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
@@ -118,24 +120,27 @@ class Question(NamedTuple):
         return max(most, limits.min_tokens) * choices * (care + rivals) + echoed
 
 
-# Calls heard lately, by all that may differ between equal ones but the time.
+# What a call comes to before any state is looked at: a question for the model, or the plan at once.
+Heard = Question | Plan
+
+# Recent questions, by all that distinguishes calls but their time.
 _heard: memory.Memory[tuple[object, ...], Question] = memory.Memory("heard")
 
 
 def hear(
     call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
-) -> Question | Plan:
-    """The question that a call asks, or the plan at once where none is asked.
+) -> Heard:
+    """The question that a call asks; or at once the plan of a refusal, or of an answer without a model.
 
-    `salt` sets apart the ids of equal calls, where the settings want them unique; `standings` are the caller's quotas.
-    Raises WishError when a header of our own cannot be obeyed.
+    `salt` makes the ids of equal calls differ; `standings` are the caller's quotas. Raises WishError if one of our own
+    headers cannot be obeyed.
     """
     if salt or standings or len(call.body) > memory.LONGEST_CALL:
         return _hear(visit_of(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
     if known is not None and known.visit.landing is landing and known.visit.settings is settings:
-        return known.again(call)
+        return known.repeated_by(call)
     heard = _hear(visit_of(call, landing, settings))
     if not isinstance(heard, Question):
         return heard
@@ -144,15 +149,15 @@ def hear(
     return heard
 
 
-def _hear(visit: Visit) -> Question | Plan:
+def _hear(visit: Visit) -> Heard:
     call, landing = visit.call, visit.landing
     check_wishes(call.headers)
     operation = landing.operation
     if operation is None:
         return _plan_of(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
-    stranger = _stranger(visit, operation)
-    if stranger is not None:
-        return refuse(stranger, visit)
+    fault = _credentials_fault(visit, operation)
+    if fault is not None:
+        return refuse(fault, visit)
     if operation.answer is not None:
         return _plan_of(operation.answer(call, visit.site), visit)
     request = operation.read(call, visit.site)
@@ -164,28 +169,15 @@ def _hear(visit: Visit) -> Question | Plan:
 def answer(
     question: Question, strikes: Sequence[Strike] = (), slots: Slots | None = None, speech: Speech | None = None
 ) -> Plan:
-    """The plan of an answer: generate, pace, write. Faults of the model itself strike here, and no others.
+    """The plan of an answer: generate, pace, write. Only faults of the model itself are applied here.
 
-    Of the `slots` one is taken, where the engine has so many and no more. A `speech` is what the model is made to say
-    instead of its own words.
+    If the engine has limited `slots`, one of them is taken. The model says the `speech` if there is one.
     """
     visit, request = question.visit, question.request
-    seed = visit.site.seed
-    if speech is not None:
-        generation = speak(request, speech, seed)
-    else:
-        generation = memory.generated(request, seed) if question.kept else generate(request, seed)
+    generation = _generation(question, speech)
     generation, struck = _struck(generation, strikes) if strikes else (generation, ())
     generation = word_refusals(generation)
-    key = derive(seed, "pace", generation.fingerprint)
-    unseen = generation.usage.unseen
-    # Thoughts that are shown take decoding steps like all that is said.
-    shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
-    thinking = unseen.reasoning if unseen is not None and not shown else 0
-    timing, slot = pace(visit.profile, generation.steps, request.prompt_tokens, key, thinking), None
-    if speech is not None:
-        delays = (*[None] * shown, *speech.delays)
-        timing = delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
+    timing, slot = _timing(question, generation, speech), None
     if slots is not None:
         taken = slots.take(timing)
         if isinstance(taken, Rejection):
@@ -199,37 +191,60 @@ def answer(
     return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, slot=slot, struck=struck)
 
 
+def _generation(question: Question, speech: Speech | None) -> Generation:
+    """What the model says, its own words or those of a speech."""
+    request, seed = question.request, question.visit.site.seed
+    if speech is not None:
+        return speak(request, speech, seed)
+    return memory.generated(request, seed) if question.kept else generate(request, seed)
+
+
+def _timing(question: Question, generation: Generation, speech: Speech | None) -> Pace:
+    """The pace of the engine, with the delays that a speech prescribes."""
+    visit, request, unseen = question.visit, question.request, generation.usage.unseen
+    # Thoughts that are shown take decoding steps like the rest of the answer; hidden ones take time before it.
+    shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
+    hidden = unseen.reasoning if unseen is not None and not shown else 0
+    key = derive(visit.site.seed, "pace", generation.fingerprint)
+    timing = pace(visit.profile, generation.steps, request.prompt_tokens, key, hidden)
+    if speech is None:
+        return timing
+    delays = (*[None] * shown, *speech.delays)
+    return delayed(timing, delays, generation.steps, apart=request.output.stream and bool(speech.pieces))
+
+
 def _struck(generation: Generation, strikes: Sequence[Strike]) -> tuple[Generation, tuple[Strike, ...]]:
-    """What is said once the faults of the model itself have struck, and those of them that have changed it."""
+    """The generation after the faults of the model itself, and those of them that have changed it."""
     struck: list[Strike] = []
     for strike in strikes:
         if strike.kind.says is None:
             continue
-        before, generation = generation, foreseen_anew(said_otherwise(generation, strike.fault, strike.kind.says))
-        if not say_the_same(before, generation):
+        changed = with_prediction_recounted(with_changed_choices(generation, strike.fault, strike.kind.says))
+        if not give_the_same_answer(generation, changed):
             struck.append(strike)
+        generation = changed
     return generation, tuple(struck)
 
 
-def answer_as(reply: Reply, heard: Question | Plan) -> Plan:
-    """The plan of an answer that is given as it is, at the pace at which its events would have come as tokens."""
+def plan_reply(reply: Reply, heard: Heard) -> Plan:
+    """The plan of a given answer, at the pace of a generated one with as many tokens as it has events."""
     visit, request = heard.visit, heard.request
     steps = sum(len(frames.data) for frames in reply.frames)
     key = derive(visit.site.seed, "pace", visit.site.identity)
     timing = instant(steps) if request is None else pace(visit.profile, steps, request.prompt_tokens, key)
     headed = _headed(reply, visit)
-    # What the answer says itself stands instead of what the vendor would say.
+    # The answer's own headers replace the vendor's.
     headers = tuple(reversed(dict(reversed(headed.headers)).items()))
     return Plan(assemble(headed._replace(headers=headers), timing), visit, request, timing)
 
 
 def plan_refusal(rejection: Rejection, call: Call, landing: Landing, settings: Settings) -> Plan:
-    """The plan of a refusal that comes before everything else, such as that of a body too large to be read."""
+    """The plan of a refusal that comes before everything else, such as that of a body that is too large."""
     return refuse(rejection, visit_of(call, landing, settings, 0))
 
 
-def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
-    """Why the credentials of a call do not do, where the operation asks for any."""
+def _credentials_fault(visit: Visit, operation: Operation) -> Rejection | None:
+    """Why the credentials of a call are not accepted; None if they are, or if the operation needs none."""
     credentials, auth = visit.landing.dialect.credentials, visit.settings.auth
     if auth == "off" or credentials is None or not operation.secured:
         return None
@@ -240,15 +255,15 @@ def _stranger(visit: Visit, operation: Operation) -> Rejection | None:
     return None if auth == "any" or key in accepted else Rejection(FailureKind.UNAUTHORIZED, key=key)
 
 
-def _plan_of(said: Reply | Rejection, visit: Visit) -> Plan:
-    """The plan of an answer that generates nothing."""
-    if isinstance(said, Rejection):
-        return refuse(said, visit)
-    return Plan(assemble(_headed(said, visit), instant(0)), visit)
+def _plan_of(outcome: Reply | Rejection, visit: Visit) -> Plan:
+    """The plan of an answer without a model."""
+    if isinstance(outcome, Rejection):
+        return refuse(outcome, visit)
+    return Plan(assemble(_headed(outcome, visit), instant(0)), visit)
 
 
 def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None = None) -> Plan:
-    """The plan of a refusal, in the vendor's own words: those for streams where the request asks for one."""
+    """The plan of a refusal in the vendor's words, those for streams if the request asks for one."""
     row = visit.landing.dialect.errors[visit.site.edition][rejection.kind]
     streams = rejection.streamed or (request is not None and request.output.stream and rejection.status is None)
     streamed = streams and row.streamed is not None
@@ -265,7 +280,7 @@ def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None
 
 
 def _headed(reply: Reply, visit: Visit) -> Reply:
-    """The reply with the headers that the vendor puts on every answer, and our own."""
+    """The reply with the headers of every answer: the vendor's, and our own."""
     own: RawHeaders = ()
     if not visit.settings.strict:
         own = (

@@ -22,8 +22,8 @@ from mockserver.latency.traces import NO_TRACES, Traces
 
 # The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.
 _OWN = b"x-mockserver-"
-_WISHES = ("seed", "latency", "fault", "edition", "reply", "namespace")
-_SAID = ("request-id", "seed", "rule", "hint")
+_REQUEST_HEADERS = ("seed", "latency", "fault", "edition", "reply", "namespace")
+_ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 
 
@@ -53,7 +53,7 @@ def visit_of(
     if landing.operation is not None:
         edition = landing.operation.edition or edition
     latency = wish("x-mockserver-latency") or usual.latency
-    profile = _in_force(latency, landing.dialect.realistic, settings)
+    profile = _profile_in_force(latency, landing.dialect.realistic, settings)
     site = _site(call, landing, settings, seed, edition, salt)
     if standings:
         site = site._replace(standings=standings)
@@ -66,7 +66,7 @@ def paced(visit: Visit, model: str) -> Visit:
     preset_of = visit.landing.dialect.preset_of
     if preset_of is None or not visit.latency.startswith(REALISTIC):
         return visit
-    return visit._replace(profile=_in_force(visit.latency, preset_of(model), visit.settings))
+    return visit._replace(profile=_profile_in_force(visit.latency, preset_of(model), visit.settings))
 
 
 def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
@@ -102,7 +102,7 @@ def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) 
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
     if latency is not None and not headers.get("x-mockserver-latency"):
-        profile = _in_force(latency, visit.landing.dialect.realistic, visit.settings)
+        profile = _profile_in_force(latency, visit.landing.dialect.realistic, visit.settings)
         return paced(visit._replace(site=site, profile=profile, latency=latency), model)
     return visit._replace(site=site)
 
@@ -110,9 +110,9 @@ def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) 
 def check_wishes(headers: Headers) -> None:
     """Raise WishError for an unknown `X-Mockserver-...` header: a misspelt one would silently do nothing."""
     for name, _ in headers.raw:
-        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_WISHES, *_SAID):
+        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
             wanted = name.decode("latin-1")
-            raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _WISHES)))
+            raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _REQUEST_HEADERS)))
 
 
 def _seed(wished: str, otherwise: int) -> int:
@@ -130,7 +130,7 @@ def _edition(name: str) -> Edition:
     raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
 
 
-def _in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
+def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
     """The profile that a latency names, at the settings' speed; None when it is off."""
     return profile_of(text, realistic, settings.speed, settings.traces)
 

@@ -252,14 +252,14 @@ class Choice:
         return "".join(self.texts)
 
     @property
-    def said(self) -> int:
+    def answer_tokens(self) -> int:
         """How many tokens its text and its calls have."""
         return len(self.ids) + sum(call.steps for call in self.calls)
 
     @property
     def steps(self) -> int:
         """How many decoding steps a client can see: one for each token shown, thoughts included."""
-        return len(self.thoughts) + self.said
+        return len(self.thoughts) + self.answer_tokens
 
     @property
     def last_step(self) -> int:
@@ -306,7 +306,7 @@ class Generation(NamedTuple):
 
     def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
         """The generation with other choices, and its usage adjusted to them."""
-        said = sum(choice.said for choice in choices) - sum(choice.said for choice in self.choices)
+        said = sum(choice.answer_tokens for choice in choices) - sum(choice.answer_tokens for choice in self.choices)
         thought = sum(choice.reasoning for choice in choices) - sum(choice.reasoning for choice in self.choices)
         usage = self.usage._replace(completion_tokens=self.usage.completion_tokens + said + thought)
         if thought and usage.unseen is not None:

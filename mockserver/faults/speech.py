@@ -22,7 +22,7 @@ _LONGEST = 131_072
 Change = Callable[[Choice, Fault, GenerationRequest], Choice]
 
 
-def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Generation:
+def with_changed_choices(generation: Generation, fault: Fault, change: Change) -> Generation:
     """The generation with each of its choices changed; none is longer than the request allows."""
     request = generation.request
     return generation.with_choices(
@@ -30,7 +30,7 @@ def said_otherwise(generation: Generation, fault: Fault, change: Change) -> Gene
     )
 
 
-def say_the_same(one: Generation, other: Generation) -> bool:
+def give_the_same_answer(one: Generation, other: Generation) -> bool:
     """Whether two generations give the same answer."""
     return all(_shown(mine) == _shown(its) for mine, its in zip(one.choices, other.choices, strict=True))
 
@@ -135,7 +135,7 @@ def _room(choice: Choice, request: GenerationRequest) -> int:
 
 def _allowed(choice: Choice, room: int) -> Choice:
     """The choice, cut to the room that it has."""
-    if choice.said <= room:
+    if choice.answer_tokens <= room:
         return choice
     return replace(_beginning(choice, len(choice.thoughts) + room), finish_reason="length")
 

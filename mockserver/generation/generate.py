@@ -85,7 +85,7 @@ def silent(request: GenerationRequest, seed: int) -> Generation:
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
-    said = sum(choice.said for choice in choices)
+    said = sum(choice.answer_tokens for choice in choices)
     if request.effort is None and request.prediction is None:
         return Usage(request.prompt_tokens, said)
     more = unseen(request, choices)
@@ -133,16 +133,18 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int) -> _Draft:
     room = _limit(request, prompt)
     if request.effort is None:
-        return _said(request, prompt, source, seed, own, room)
+        return _answer_draft(request, prompt, source, seed, own, room)
     # "An upper bound [...] including visible output tokens and reasoning tokens."
     thought = thinking(request.effort, source.content, own)
     reasoning = min(thought, room if request.budget is None else request.budget, room)
-    draft = _said(request, prompt, source, seed, own, room - reasoning)
+    draft = _answer_draft(request, prompt, source, seed, own, room - reasoning)
     thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
     return draft._replace(reasoning=reasoning, thoughts=thoughts)
 
 
-def _said(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int, limit: int) -> _Draft:
+def _answer_draft(
+    request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int, limit: int
+) -> _Draft:
     """What is said to a prompt in so many tokens at most: calls of tools, or a text."""
     cut = _calls(request, prompt, source, own, limit) if request.tools else None
     if cut is not None:

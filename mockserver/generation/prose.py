@@ -51,11 +51,11 @@ def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
 def draw_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
     """The same, with draws of any kind to decide its turns."""
     about = brief(prompt.topic)
-    story = _Writer(about, draws, about.sayings or _said_to_chats(prompt))
-    return chain(_told(prompt, about, story, draws), (None,), story.more())
+    story = _Writer(about, draws, about.sayings or _dictated_to_chats(prompt))
+    return chain(_until_natural_end(prompt, about, story, draws), (None,), story.more())
 
 
-def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Iterator[Phrase]:
+def _until_natural_end(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Iterator[Phrase]:
     """The phrases up to the natural end."""
     found = results(prompt.messages)
     if found:
@@ -71,7 +71,7 @@ def _told(prompt: Prompt, about: Brief, story: "_Writer", draws: Draws) -> Itera
     return story.continuation(prompt.text)
 
 
-def _said_to_chats(prompt: Prompt) -> Sequence[str]:
+def _dictated_to_chats(prompt: Prompt) -> Sequence[str]:
     """What a chat alone is told to say: in a sentence without quotes, or by instructions that hold for every message;
     mostly nothing."""
     if prompt.chat and _SAY.match(prompt.topic):

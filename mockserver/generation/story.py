@@ -78,10 +78,10 @@ def beginning(
 
     It does not end before it has `least` of them. The key stands for the prompt and the constraint too.
     """
-    return heard(prompt, key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
+    return remembered_beginning(prompt, key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
 
 
-def heard(
+def remembered_beginning(
     prompt: Prompt, key: int, write: Callable[[], Iterator[Phrase | None]], *, limit: int, least: int
 ) -> tuple[list[int], list[str], bool]:
     """The same of the story that somebody writes, if it is not known by its key."""

@@ -13,7 +13,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose import draw_prose
 from mockserver.generation.sampling import Blend
-from mockserver.generation.story import beginning, heard
+from mockserver.generation.story import beginning, remembered_beginning
 from mockserver.generation.voice import is_plain, revoiced
 
 Told = tuple[list[int], list[str], bool]
@@ -69,7 +69,9 @@ def tell(
             return phrases
         return revoiced(phrases, prompt, sampling, _draws(derive(key, "voice"), derive(likeliest, "voice"), free))
 
-    return heard(prompt, derive(key, "controls", repr(_controls(sampling, free))), write, limit=limit, least=least)
+    return remembered_beginning(
+        prompt, derive(key, "controls", repr(_controls(sampling, free))), write, limit=limit, least=least
+    )
 
 
 def _freedom(source: Source, own: int) -> float:

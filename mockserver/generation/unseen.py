@@ -30,7 +30,7 @@ def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
     if request.prediction is None:
         return Unseen(reasoning)
     most = request.limits.max_tokens
-    visible = sum(choice.said for choice in choices)
+    visible = sum(choice.answer_tokens for choice in choices)
     room = None if most is None else most * len(choices) - visible - reasoning
     return foreseen(request.prediction, [choice.ids for choice in choices], room)._replace(reasoning=reasoning)
 
@@ -43,7 +43,7 @@ def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None
     return Unseen(0, accepted, rejected if room is None else max(min(rejected, room), 0))
 
 
-def foreseen_anew(generation: Generation) -> Generation:
+def with_prediction_recounted(generation: Generation) -> Generation:
     """The generation, whose choices have been changed, with what came true of the prediction in these."""
     old, prediction = generation.usage.unseen, generation.request.prediction
     if old is None or prediction is None:

@@ -82,7 +82,7 @@ class _Voice:
         self._biases = _Biases(sampling.logit_bias)
         self._bans = bans(sampling)
         self._pool = sayable(language, self._bans)
-        self._said = _Said(prompt, sampling)
+        self._history = _History(prompt, sampling)
         self._counts: Counter[str] = Counter()
         self._words: list[str] = []
         # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
@@ -114,13 +114,13 @@ class _Voice:
     def _turn(self, unit: Unit) -> Unit | None:
         favourite = self._biases.favourite(self._draws) if self._biases.favoured else None
         if favourite is not None:
-            self._said.add(favourite)
+            self._history.add(favourite)
             return favourite
         if unit.word and self._pool.words:
             unit = self._chosen(unit)
         allowed = self._allowed(unit)
         if allowed is not None:
-            self._said.add(allowed)
+            self._history.add(allowed)
             if allowed.word:
                 self._counts[allowed.word] += 1
                 self._words.append(allowed.word)
@@ -172,9 +172,9 @@ class _Voice:
     def _may_say(self, unit: Unit) -> bool:
         if self._biases.avoided and self._biases.avoids(unit, self._draws):
             return False
-        if self._bans and self._bans.forbid(unit, self._said.ids, self._said.text):
+        if self._bans and self._bans.forbid(unit, self._history.ids, self._history.text):
             return False
-        return self._said.is_new(unit.ids)
+        return self._history.is_new(unit.ids)
 
     def _heard(self, unit: Unit) -> list[str]:
         """The texts of tokens where some of them are parts of characters."""
@@ -209,7 +209,7 @@ def _alone(token: int) -> Unit:
     return Unit((token,), (text,), text, text, "")
 
 
-class _Said:
+class _History:
     """The tokens and the text so far, as much of them as has to be known; and every n-gram that must not come again."""
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:

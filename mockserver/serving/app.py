@@ -20,7 +20,7 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
-from mockserver.serving.connection import Answer
+from mockserver.serving.direct_answers import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import Reader, Watcher
 from mockserver.serving.simulator import Simulator

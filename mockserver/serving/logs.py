@@ -96,7 +96,7 @@ def log_access(exchange: Exchange) -> None:
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
-    landing, usage = plan.visit.landing, plan.said.usage if plan.said is not None else None
+    landing, usage = plan.visit.landing, plan.visible_generation.usage if plan.visible_generation is not None else None
     return {
         "dialect": landing.dialect.name,
         "operation": landing.operation.name if landing.operation is not None else None,

@@ -80,7 +80,7 @@ class Metrics:
         dialect, operation = landing.dialect.name, landing.operation
         tally = self._tally(dialect, "" if operation is None else operation.name, plan.timeline.status)
         _note(tally, record)
-        visible = plan.said
+        visible = plan.visible_generation
         if visible is not None:
             usage = visible.usage
             tally.prompt_tokens += usage.prompt_tokens

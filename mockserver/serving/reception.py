@@ -1,4 +1,4 @@
-"""Where requests come in, by whatever way, and become exchanges: heard, decided, answered, and noted in the journal.
+"""Requests become exchanges: they are routed, heard, decided, answered, and noted in the journal.
 
 incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> performance
 """
@@ -16,7 +16,7 @@ from mockserver.control.deciding.admission import settle, standings_of
 from mockserver.control.deciding.decision import Decision, decide, recall, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
-from mockserver.control.plan import Plan, Question, hear, plan_refusal
+from mockserver.control.plan import Heard, Plan, hear, plan_refusal
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.retries import Retries
 from mockserver.control.routing import Landing
@@ -38,9 +38,9 @@ from mockserver.serving.simulator import Setup, Simulator
 
 
 class Incoming(NamedTuple):
-    """A request as it came, whole; one whose body is too large comes without it.
+    """A whole request, without its body if that is too large.
 
-    `wired` says whether its connection can be broken in ways that HTTP does not know.
+    `wired` says whether its connection can fail in ways that HTTP does not know.
     """
 
     method: str
@@ -53,7 +53,7 @@ class Incoming(NamedTuple):
 
 
 class _Visitor(NamedTuple):
-    """A request with whatever it meets: its namespace and path, the setup in force, the clock that counts."""
+    """A request with its namespace and its path there, the setup in force, and the namespace's clock."""
 
     incoming: Incoming
     namespace: Namespace
@@ -64,7 +64,7 @@ class _Visitor(NamedTuple):
     metrics: Metrics
 
     def call(self, path: str) -> Call:
-        """The call, under the dialect's own path."""
+        """The call under the dialect's native path."""
         incoming = self.incoming
         now = time.time() + self.namespace.shift
         return Call(incoming.method, path, incoming.headers, incoming.body, incoming.query, now)
@@ -76,7 +76,7 @@ class _Visitor(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """What is ready to be performed: an exchange, or what is answered `aside`, to a browser, and nobody notes."""
+    """What is ready to be performed: an exchange, or an answer `aside` to a browser, which the journal leaves out."""
 
     visitor: _Visitor
     exchange: Exchange | None = None
@@ -88,7 +88,7 @@ class Staged(NamedTuple):
         visitor, exchange = self.visitor, self.exchange
         if self.aside is not None:
             return Performance(self.aside, sink, visitor.clock, visitor.instant, Record())
-        assert exchange is not None, "what is not answered aside is an exchange"
+        assert exchange is not None, "every other answer belongs to an exchange"
         visitor.metrics.begun()
         return Performance(
             _opened(_timeline(exchange, visitor), visitor),
@@ -109,11 +109,11 @@ class Reception:
         self._calls = count(1)
 
     def count_from(self, first: int) -> None:
-        """Count the calls from a number on: it keeps the ids apart that are unique for each."""
+        """Count calls from a number on, so that the unique ids of several processes differ."""
         self._calls = count(first)
 
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
-        """The exchange of a request; one that takes long is worked out by turns, or in a thread."""
+        """The exchange of a request; if that takes long, it is worked out in turns with others, or in a thread."""
         simulator = self._simulator
         name, path = namespace_of(incoming.path, incoming.headers, incoming.query)
         well_named = name == DEFAULT or is_name(name)
@@ -129,7 +129,7 @@ class Reception:
         landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
             led = None if setup.settings.strict else to_live_page(incoming.method, path, incoming.headers)
-            return self._denied(visitor, self._lost(visitor)) if led is None else Staged(visitor, aside=led)
+            return self._denied(visitor, self._no_route(visitor)) if led is None else Staged(visitor, aside=led)
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
         if is_large(incoming.body, incoming.headers.get("content-encoding")):
@@ -148,26 +148,19 @@ class Reception:
             return self._receive_slowly(visitor, landing, hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        decision = self._decided(visitor, landing, heard)
-        if isinstance(decision, Staged):
-            return decision
-        return self._responded(visitor, landing, decision)
+        return self._answered(visitor, landing, heard)
 
-    async def _receive_slowly(
-        self, visitor: _Visitor, landing: Landing, hearing: Callable[[], Question | Plan]
-    ) -> Staged:
-        """The same for a call that takes long to be heard."""
+    async def _receive_slowly(self, visitor: _Visitor, landing: Landing, hearing: Callable[[], Heard]) -> Staged:
+        """The same for a call that takes long to be heard: in a thread."""
         try:
             heard = await asyncio.to_thread(hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        decision = self._decided(visitor, landing, heard)
-        if isinstance(decision, Staged):
-            return decision
-        return await self._respond_slowly(visitor, landing, decision)
+        answered = self._answered(visitor, landing, heard, slowly=True)
+        return answered if isinstance(answered, Staged) else await answered
 
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
-        """The same for a large body, by turns with everybody else, and in a thread where that is not enough."""
+        """The same for a large body: read in turns with other requests, and in a thread if that is not enough."""
         call = visitor.call(landing.path)
         try:
             if landing.operation is not None and await has_too_many_values(call.body):
@@ -182,22 +175,19 @@ class Reception:
             return await self._receive_slowly(visitor, landing, hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        decision = self._decided(visitor, landing, heard)
-        if isinstance(decision, Staged):
-            return decision
         await asyncio.sleep(0)
-        responded = self._responded(visitor, landing, decision)
-        return responded if isinstance(responded, Staged) else await responded
+        answered = self._answered(visitor, landing, heard)
+        return answered if isinstance(answered, Staged) else await answered
 
-    def _decided(self, visitor: _Visitor, landing: Landing, heard: Question | Plan) -> Decision | Staged:
-        """What is decided about what was heard, or the exchange of its failure."""
+    def _answered(
+        self, visitor: _Visitor, landing: Landing, heard: Heard, *, slowly: bool = False
+    ) -> Staged | Awaitable[Staged]:
+        """The exchange of what was heard; `slowly`, or if it takes long, its answer is planned in a thread."""
         try:
-            return decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
+            decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
             return self._failed(visitor, landing, error)
-
-    def _responded(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged | Awaitable[Staged]:
-        if decision.takes_long:
+        if slowly or decision.takes_long:
             return self._respond_slowly(visitor, landing, decision)
         try:
             return self._staged(visitor, in_haste(partial(respond, decision)), decision)
@@ -212,8 +202,8 @@ class Reception:
         except Exception as error:
             return self._failed(visitor, landing, error, decision)
 
-    def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Question | Plan]:
-        """How a call is heard, by whatever thread: what depends on the namespace's state is looked up now."""
+    def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Heard]:
+        """What hears a call, in any thread: the namespace's state is looked up now."""
         settings = visitor.setup.settings
         salt = next(self._calls) if settings.ids == "unique" else 0
         quotas = visitor.namespace.quotas
@@ -223,18 +213,18 @@ class Reception:
     def _failed(
         self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
     ) -> Staged:
-        """What is answered when a wish cannot be obeyed, or the simulator itself has a fault."""
+        """The exchange if one of our own headers cannot be obeyed, or if the simulator itself fails."""
         if decision is not None:
             _leave(visitor.namespace, decision.ticket)
             take_back(decision.strikes)
         if isinstance(error, WishError):
             return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
-        said = "a fault of mockserver's own, answered as a server error: %s %s"
-        log.error(said, visitor.incoming.method, landing.path, exc_info=error)
+        message = "a fault of mockserver's own, answered as a server error: %s %s"
+        log.error(message, visitor.incoming.method, landing.path, exc_info=error)
         return self._refused(visitor, landing, FailureKind.SERVER_ERROR)
 
     def _refused(self, visitor: _Visitor, landing: Landing, kind: FailureKind) -> Staged:
-        """The exchange of a refusal that no dialect has a part in."""
+        """The exchange of a refusal before the dialect has read the request."""
         call = visitor.call(landing.path)
         return self._staged(visitor, plan_refusal(Rejection(kind), call, landing, visitor.setup.settings))
 
@@ -249,9 +239,9 @@ class Reception:
         if decision is not None:
             take_back(decision.strikes, () if wireless else plan.struck)
         if wireless:
-            said = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
+            message = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
             _leave(visitor.namespace, ticket)
-            return self._denied(visitor, Denial(501, "no_wire", said), plan.visit.landing)
+            return self._denied(visitor, Denial(501, "no_wire", message), plan.visit.landing)
         if decision is not None:
             visitor.namespace.retries.note(plan)
         if _leads_nowhere(plan) and not visitor.setup.settings.strict:
@@ -271,21 +261,21 @@ class Reception:
         return Staged(visitor, exchange, ticket)
 
     def _denied(self, visitor: _Visitor, denial: Denial, landing: Landing | None = None) -> Staged:
-        """The exchange of an answer of our own."""
+        """The exchange of a refusal in our own words."""
         call = visitor.call(visitor.path if landing is None else landing.path)
         return self._noted(visitor, call, denial=denial)
 
-    def _lost(self, visitor: _Visitor) -> Denial:
-        said = (
+    def _no_route(self, visitor: _Visitor) -> Denial:
+        message = (
             f"Nothing is served at {visitor.incoming.method} {visitor.path}. Put a dialect's name in front "
             f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes, "
             f"or the live page: {ADMIN}/ui/."
         )
-        return Denial(404, "no_route", said)
+        return Denial(404, "no_route", message)
 
 
 def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
-    """What goes out: the plan's timeline, or our own words in a shape that every OpenAI-style client can show."""
+    """The plan's timeline, or our own refusal in a shape that every OpenAI-style client can show."""
     if exchange.plan is not None:
         return exchange.plan.timeline
     denial = exchange.denial
@@ -297,7 +287,7 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
-    """The timeline, such that the page of another origin that asked for it can read it."""
+    """The timeline, with the headers by which a page of another origin can read it."""
     origin = visitor.incoming.headers.get("origin")
     return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
 
@@ -309,7 +299,7 @@ def _leads_nowhere(plan: Plan) -> bool:
 
 
 def _with_hint(made: Plan, nearest: list[str]) -> Plan:
-    """A vendor's refusal of a path or a method says little: a header of our own says what is served nearby."""
+    """The plan with a header of our own that names the nearest routes, since vendors' refusals of paths say little."""
     hint = (b"x-mockserver-hint", f"nearest: {', '.join(nearest)}".encode("ascii", "replace"))
     timeline = made.timeline._replace(headers=(*made.timeline.headers, hint))
     return made._replace(timeline=timeline)
@@ -322,7 +312,7 @@ def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
 
 
 def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries: Retries) -> None:
-    """What follows from the end of an exchange."""
+    """Settle an exchange that has ended: quotas, slots, metrics, journal and log."""
     namespace, plan = visitor.namespace, exchange.plan
     _leave(namespace, ticket)
     if plan is not None and exchange.record.closed_by == "client":

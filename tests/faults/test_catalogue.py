@@ -12,7 +12,7 @@ from mockserver.faults.connections import How
 from mockserver.faults.events import goes_on, reaches
 from mockserver.faults.notation import read_fault
 from mockserver.faults.rules import Fault
-from mockserver.faults.speech import said_otherwise
+from mockserver.faults.speech import with_changed_choices
 
 EVENTS = (*(f'data: {{"n":{number},"s":"é"}}\n\n'.encode() for number in range(4)), b"data: [DONE]\n\n")
 STREAM = Timeline(
@@ -230,7 +230,7 @@ def test_the_model_itself_says_otherwise(table: dict[str, Any], texts: list[str]
     fault = read_fault(table)
     says = FAULTS[fault.kind].says
     assert says is not None
-    made = said_otherwise(choice("a", "b", "c"), fault, says)
+    made = with_changed_choices(choice("a", "b", "c"), fault, says)
     assert (list(made.choices[0].texts), made.choices[0].finish_reason) == (texts, reason)
     assert made.usage.completion_tokens == len(made.choices[0].ids) == len(texts)
 

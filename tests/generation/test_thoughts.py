@@ -7,7 +7,7 @@ import pytest
 from mockserver.core.generation import Effort, Generation, GenerationRequest, Limits, Output, Prompt, Tool, ToolChoice
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
-from mockserver.faults.speech import said_otherwise
+from mockserver.faults.speech import with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Counts, Speech, speak
 from mockserver.generation.readings import token_count
@@ -22,7 +22,7 @@ def struck(generation: Generation, fault: str) -> Generation:
     (read,) = read_faults(fault)
     change = FAULTS[read.kind].says
     assert change is not None
-    return said_otherwise(generation, read, change)
+    return with_changed_choices(generation, read, change)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 17, 18, 19, 40, 500, 4095])
@@ -47,7 +47,7 @@ def test_what_is_said_is_the_same_whether_thoughts_are_shown_or_not() -> None:
     assert (shown.text, shown.reasoning) == (hidden.text, hidden.reasoning)
     assert (len(shown.thoughts), len(hidden.thoughts)) == (shown.reasoning, 0)
     assert aloud.usage == silent.usage
-    assert (shown.steps, hidden.steps) == (shown.reasoning + shown.said, shown.said)
+    assert (shown.steps, hidden.steps) == (shown.reasoning + shown.answer_tokens, shown.answer_tokens)
 
 
 @pytest.mark.parametrize(("effort", "least", "most"), [("none", 0, 0), ("low", 48, 159), ("high", 640, 1535)])

@@ -7,7 +7,8 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from mockserver.core.calls import Headers
-from mockserver.serving.connection import Answer, DirectProtocol
+from mockserver.serving.connection import DirectProtocol
+from mockserver.serving.direct_answers import Answer
 from mockserver.serving.reception import Incoming
 from tests.support.virtual import run_virtually
 

@@ -12,7 +12,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
-from mockserver.serving.connection import Answer
+from mockserver.serving.direct_answers import Answer
 from mockserver.serving.player import Performance
 from tests.support.sockets import connected, post
 

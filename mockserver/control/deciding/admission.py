@@ -4,7 +4,7 @@ standings_of: call -> the standings of whoever calls      (before a body is read
 admit:        question -> question with its standings, and a ticket; or the plan of a refusal
 """
 
-from mockserver.control.plan import Plan, Question, refuse
+from mockserver.control.plan import Heard, Plan, Question, refuse
 from mockserver.control.quotas.desk import Asker, QuotaDesk, Ticket, charge_of
 from mockserver.control.quotas.rules import allowance_of
 from mockserver.control.routing import Landing
@@ -22,7 +22,7 @@ def standings_of(call: Call, landing: Landing, settings: Settings, desk: QuotaDe
     return () if allowance is None else desk.standings(asker, allowance, now)
 
 
-def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Question | Plan, Ticket | None]:
+def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Heard, Ticket | None]:
     """The question as it goes on, with a ticket that has to leave again; or the plan of the vendor's refusal.
 
     Without a ticket nothing is counted: quotas are off, or the request was refused.

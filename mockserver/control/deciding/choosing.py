@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question
+from mockserver.control.plan import Heard, Plan, Question
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
 from mockserver.control.stubs.replies import read_wish
 from mockserver.control.stubs.values import StubError
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
         return "X-Mockserver-Reply" if self.rule is None else f"stub {self.rule!r}"
 
     @property
-    def is_usual(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether nothing was prepared, looked for in vain, or tried before."""
         return self.prepared is None and self.nearest is None and self.trouble is None and self.facts.attempt == 1
 
@@ -53,13 +53,13 @@ class Chosen(NamedTuple):
         return self.prepared is not None and isinstance(self.prepared.content, Raw)
 
 
-def facts_of(heard: Question | Plan, namespace: Namespace) -> RequestFacts:
+def facts_of(heard: Heard, namespace: Namespace) -> RequestFacts:
     """The facts of a request, which is counted with this."""
     number = namespace.retries.count() if isinstance(heard, Question) else 0
     return RequestFacts(heard, number, namespace.retries.attempt(heard.visit))
 
 
-def choose(heard: Question | Plan, facts: RequestFacts, namespace: Namespace, standing: Sequence[Stub] = ()) -> Chosen:
+def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Sequence[Stub] = ()) -> Chosen:
     """The answer that is prepared for a request. `standing` are the stubs of the settings.
 
     What the vendor refuses stays refused. Raises WishError when the request's own header cannot be obeyed.
@@ -95,7 +95,7 @@ def overridden_by(question: Question, chosen: Chosen) -> Question:
     return question._replace(visit=overridden(question.visit, question.request.model, prepared.seed, prepared.latency))
 
 
-def check_faults(prepared: Prepared, heard: Question | Plan, by: str) -> None:
+def check_faults(prepared: Prepared, heard: Heard, by: str) -> None:
     """Raise WishError when a fault of an answer that somebody has prepared cannot strike it."""
     streamed = isinstance(heard, Question) and heard.request.output.stream
     for fault in prepared.faults:

@@ -15,7 +15,7 @@ from mockserver.control.faults import wished
 from mockserver.control.load import Slots
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Plan, Question
+from mockserver.control.plan import Heard, Plan, Question
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
@@ -40,18 +40,22 @@ class Decision(NamedTuple):
     - `chosen`: the answer that is prepared for it, or why there is none; None for what the quotas refuse.
     """
 
-    heard: Question | Plan
+    heard: Heard
     strikes: tuple[Strike, ...] = ()
     slots: Slots | None = None
     ticket: Ticket | None = None
     chosen: Chosen | None = None
 
     @property
-    def is_usual(self) -> bool:
+    def is_reusable(self) -> bool:
         """Whether nothing is in the way of an answer, so that an equal question would get an equal one."""
         chosen = self.chosen
         return (
-            not self.strikes and self.slots is None and self.ticket is None and chosen is not None and chosen.is_usual
+            not self.strikes
+            and self.slots is None
+            and self.ticket is None
+            and chosen is not None
+            and chosen.is_reusable
         )
 
     @property
@@ -62,9 +66,7 @@ class Decision(NamedTuple):
         return self.chosen is not None and self.chosen.takes_long
 
 
-def decide(
-    heard: Question | Plan, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()
-) -> Decision:
+def decide(heard: Heard, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()) -> Decision:
     """The decision on a request that arrives at the instant `now`; rules of the settings count from `since`.
 
     `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
@@ -102,7 +104,7 @@ def respond(decision: Decision) -> Plan:
         assert isinstance(heard, Plan), "for every question something is chosen"
         return heard
     plan = fulfil(heard, chosen, decision.strikes, decision.slots)
-    if decision.is_usual:
+    if decision.is_reusable:
         _remember(plan)
     return plan
 
@@ -113,7 +115,7 @@ _TICKS = 20
 _MOST_MADE = 256
 
 # Usual plans made lately, for calls that come again within a tick.
-_planned: Memory[tuple[object, ...], Plan] = Memory("planned")
+_reusable_plans: Memory[tuple[object, ...], Plan] = Memory("planned")
 
 
 def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
@@ -123,13 +125,13 @@ def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespac
     if namespace.retries.has_failed(landing.dialect.name, call):
         return None
     key = _key(call, landing)
-    plan = _planned.find(key)
+    plan = _reusable_plans.find(key)
     if plan is None or plan.visit.landing is not landing or plan.visit.settings is not settings:
         return None
     if isinstance(plan.timeline.runs, Lazy) and _tokens(plan) <= _MOST_MADE:
         # Who has come twice may come a hundred times: the frames are made once for all of them.
         plan = plan._replace(timeline=plan.timeline._replace(runs=tuple(plan.timeline.runs)))
-        _planned.keep(key, plan)
+        _reusable_plans.keep(key, plan)
     namespace.retries.count()
     return plan
 
@@ -148,7 +150,7 @@ def _remember(plan: Plan) -> None:
     if not plan.generation.choices and plan.timeline.held > LONGEST_BODY:
         return
     if len(visit.call.body) <= LONGEST_CALL:
-        _planned.keep(_key(visit.call, visit.landing), plan)
+        _reusable_plans.keep(_key(visit.call, visit.landing), plan)
 
 
 def _key(call: Call, landing: Landing) -> tuple[object, ...]:

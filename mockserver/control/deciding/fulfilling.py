@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
 from mockserver.control.load import Slots
-from mockserver.control.plan import Plan, Question, answer, answer_as, refuse
+from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
 from mockserver.control.stubs.replies import read_prepared
@@ -21,7 +21,7 @@ _NOTHING = Prepared()
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slots | None) -> Plan:
+def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slots | None) -> Plan:
     """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
 
     A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError
@@ -32,21 +32,21 @@ def fulfil(heard: Question | Plan, chosen: Chosen, strikes: tuple[Strike, ...], 
             raise HandlerError(chosen.trouble)
         prepared = resolved(chosen.prepared, chosen) if chosen.prepared is not None else _NOTHING
     except HandlerError as error:
-        return _marked(_failed(heard, str(error)), chosen)
+        return _with_explanation(_failed(heard, str(error)), chosen)
     check_faults(prepared, heard, chosen.by)
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
-    made = _with_headers(_made(heard, chosen, prepared, strikes, slots), prepared.headers)
-    return _marked(strike(made, strikes) if strikes else made, chosen)
+    made = _with_headers(_before_faults(heard, chosen, prepared, strikes, slots), prepared.headers)
+    return _with_explanation(strike(made, strikes) if strikes else made, chosen)
 
 
-def _made(
-    heard: Question | Plan, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], slots: Slots | None
+def _before_faults(
+    heard: Heard, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], slots: Slots | None
 ) -> Plan:
     """The plan before anything strikes it."""
     content = prepared.content
     if isinstance(content, Raw):
-        return answer_as(_reply(content), heard)
+        return plan_reply(_reply(content), heard)
     if not isinstance(heard, Question):
         return heard
     if chosen.nearest is not None and heard.visit.settings.unmatched == "refuse":
@@ -56,13 +56,13 @@ def _made(
     return answer(heard, strikes, slots, speech)
 
 
-def _failed(heard: Question | Plan, trouble: str) -> Plan:
+def _failed(heard: Heard, trouble: str) -> Plan:
     """The plan of a vendor's server error, for a function of the user's that has failed."""
     refusal = refuse(Rejection(FailureKind.SERVER_ERROR, trouble), heard.visit, heard.request)
     return refusal._replace(trouble=trouble)
 
 
-def _marked(made: Plan, chosen: Chosen) -> Plan:
+def _with_explanation(made: Plan, chosen: Chosen) -> Plan:
     """The plan with what explains it; the stub's name goes out in a header of our own."""
     rule, attempt = chosen.rule, chosen.facts.attempt
     if rule is None and chosen.nearest is None and attempt == 1:
@@ -97,7 +97,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
         return prepared
-    said = _asked(content, chosen)
+    said = _from_handler(content, chosen)
     return prepared._replace(
         content=said.content,
         faults=(*prepared.faults, *said.faults),
@@ -105,7 +105,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     )
 
 
-def _asked(handler: Handler, chosen: Chosen) -> Prepared:
+def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
     """The answer that a function of the user's returns for a request. Raises HandlerError."""
     try:
         value = handler(chosen.facts)

@@ -136,7 +136,7 @@ def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     }
     if request is not None:
         line |= {"model": request.model, "prompt": request.prompts[-1].topic if request.prompts else ""}
-    visible = plan.said
+    visible = plan.visible_generation
     if visible is not None:
         line |= sent_and_planned(plan, visible, record)
     return line
@@ -186,7 +186,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
         return {}
     in_force = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
     first = record.first_write
-    if plan.said is not plan.generation:
+    if plan.visible_generation is not plan.generation:
         # Nobody was given what would have taken this time.
         return {**in_force, "ttft": first}
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}

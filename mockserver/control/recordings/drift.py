@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from mockserver.control.plan import Plan, Question, answer, hear, refuse
+from mockserver.control.plan import Heard, Plan, Question, answer, hear, refuse
 from mockserver.control.recordings.events import Event, events_of, is_stream
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import is_telling
@@ -91,7 +91,7 @@ def _compared(exchange: Recorded, router: Router, settings: Settings) -> Compare
     return Compared(exchange.place, landing.dialect.name, name, recorded.status, streamed, found)
 
 
-def _answers(heard: Question | Plan, recorded: _Answer) -> list[_Answer]:
+def _answers(heard: Heard, recorded: _Answer) -> list[_Answer]:
     """What this server may answer."""
     refusals = _refusals(heard, recorded.status) if recorded.status in _CIRCUMSTANCES else []
     if refusals:
@@ -101,7 +101,7 @@ def _answers(heard: Question | Plan, recorded: _Answer) -> list[_Answer]:
     return [_answer_of(heard)]
 
 
-def _refusals(heard: Question | Plan, status: int) -> list[_Answer]:
+def _refusals(heard: Heard, status: int) -> list[_Answer]:
     """The dialect's refusals with a status."""
     visit, request = heard.visit, heard.request
     rows = visit.landing.dialect.errors[visit.site.edition]

@@ -31,7 +31,7 @@ class Style(NamedTuple):
         if self.shown != "raw" or not choice.thoughts:
             return "", ""
         before, behind = self.family.tags
-        return before, behind if choice.said else ""
+        return before, behind if choice.answer_tokens else ""
 
     def message(self, choice: Choice) -> dict[str, Any]:
         """The whole message; what a call or a thought stands for is left out, not null."""

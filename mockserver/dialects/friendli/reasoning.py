@@ -98,7 +98,7 @@ def _tagged(choice: Choice) -> Sequence[str]:
         return ()
     first, *rest = choice.thoughts
     texts = [_OPEN + first, *rest]
-    if choice.said or choice.finish_reason != "length":
+    if choice.answer_tokens or choice.finish_reason != "length":
         texts[-1] += _CLOSE
     return texts
 

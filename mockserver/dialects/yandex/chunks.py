@@ -43,7 +43,7 @@ def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
 def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
     """Chunks as vLLM has them: "role chunk, one token per chunk, empty delta with finish_reason"."""
     apart = form.backend.role_apart
-    if apart or not choice.said:
+    if apart or not choice.answer_tokens:
         opening = {"role": "assistant"} if apart else {"role": "assistant", _said_in(choice): ""}
         yield at_step(OPENING, (event(_chunk(choice, envelope, opening)),))
     yield from token_frames(choice.thoughts, template(_chunk(choice, envelope, {"reasoning_content": SLOT})))

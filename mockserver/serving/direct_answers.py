@@ -1,0 +1,252 @@
+"""Answers over a connection of our own: what the player writes goes to the transport, without ASGI in between."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE
+
+from mockserver.core.calls import Headers
+from mockserver.core.timeline import Closer, Ending, RawHeaders
+from mockserver.serving.player import Performance, Then
+from mockserver.serving.reception import Incoming
+from mockserver.serving.wire import WireProtocol
+
+_LAST_CHUNK = b"0\r\n\r\n"
+_BODILESS = (204, 304)
+# How much of an answer fits into a TLS record; and, with its head, into 64 KiB.
+_RECORD = 16_384
+_READ = 61_440
+
+
+class Direct(Protocol):
+    """An application that takes requests directly."""
+
+    def takes(self, path: str, headers: Headers) -> bool:
+        """Whether it takes a request."""
+
+    @property
+    def max_body(self) -> int:
+        """The largest body that it takes, in bytes."""
+
+    def take(self, incoming: Incoming, sink: "Answer") -> None:
+        """Answer a request, now or later."""
+
+
+class _Ignored:
+    """An event that nobody waits for."""
+
+    def set(self) -> None:
+        """Nothing to do."""
+
+
+class Answer:
+    """One request on a connection and its answer: a sink for the player, and a cycle for uvicorn."""
+
+    message_event = _Ignored()
+
+    __slots__ = (
+        *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
+        *("response_complete", "too_large"),
+        *("_bodiless", "_chunked", "_closed_by", "_awaits_continue", "_gone", "_head", "_old", "_parts", "_protocol"),
+        *("_resume", "_send", "_size", "_taken"),
+    )
+
+    def __init__(
+        self, protocol: WireProtocol, app: Direct, method: str, path: str, query: str, headers: Headers
+    ) -> None:
+        self.app = app
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
+        self._parts: list[bytes] = []
+        self._size = 0
+        self.more_body = True
+        self.too_large = False
+        # HTTP/1.0 knows no chunks, and its connections are closed.
+        self._old = protocol.parser.get_http_version() == "1.0"
+        self.keep_alive = not self._old and protocol.parser.should_keep_alive()
+        self.disconnected = False
+        self.response_complete = False
+        self._protocol = protocol
+        self._head = b""
+        self._chunked = False
+        self._bodiless = method == "HEAD"
+        # The transport's write, once only chunks follow and while the client reads: the short way.
+        self._send: Callable[[bytes], object] | None = None
+        self._resume: Then | None = None
+        self._gone: Callable[[Closer], None] | None = None
+        self._closed_by: Closer = "client"
+        self._taken = False
+        self._awaits_continue = protocol.expect_100_continue
+
+    def feed(self, body: bytes) -> None:
+        """Take a part of the request's body."""
+        if self.too_large:
+            return
+        self._parts.append(body)
+        self._size += len(body)
+        if self._size > self.app.max_body:
+            self.too_large = True
+            self._parts.clear()
+
+    def send_continue(self) -> None:
+        """Ask for the body if the client waits for that (`Expect: 100-continue`), unless it will be too large."""
+        if self._awaits_continue and self.more_body and not self._size:
+            length = self.headers.get("content-length") or ""
+            self.too_large = length.isdecimal() and int(length[:20]) > self.app.max_body
+            if self.too_large:
+                self.keep_alive = False
+            else:
+                self._protocol.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        self._awaits_continue = False
+
+    def start(self) -> None:
+        """Have the request answered if it is whole; it is its turn."""
+        self.send_continue()
+        if self._taken or (self.more_body and not self.too_large) or self.disconnected:
+            return
+        self._taken = True
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        self._parts.clear()
+        self.app.take(
+            Incoming(self.method, self.path, self.query, self.headers, body, self.too_large, wired=True), self
+        )
+
+    def play(self, performance: Performance) -> None:
+        """Play the answer, and tell it when the connection ends."""
+        self._gone = performance.leave
+        if self.disconnected:
+            performance.leave(self._closed_by)
+        else:
+            performance.play()
+
+    @property
+    def longest_write(self) -> int:
+        """What clients read at once: a TLS record, or as much as most of them ask a socket for."""
+        return _RECORD if self._protocol.scheme == "https" else _READ
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Prepare the head, which leaves with the first part of the body."""
+        if not self.keep_alive:
+            # A vendor's header for kept connections is left out if the connection ends.
+            headers = tuple(header for header in headers if header[0] != b"connection")
+        lines = [*map(b": ".join, headers)]
+        bodiless = status in _BODILESS
+        if length is not None and not bodiless:
+            lines.append(b"content-length: %d" % length)
+        elif not bodiless and not _has_length(headers):
+            if self._old:
+                self.keep_alive = False
+            else:
+                self._chunked = True
+                lines.append(b"transfer-encoding: chunked")
+        if not self.keep_alive:
+            lines.append(b"connection: close")
+        lines += (b"", b"")
+        self._bodiless = self._bodiless or bodiless
+        self._head = STATUS_LINE[status] + b"\r\n".join(lines)
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Send a part of the body, as a chunk if its length is not known."""
+        if self._send is not None and not last and data:
+            self._send(b"%x\r\n%b\r\n" % (len(data), data))
+            return self._send is not None
+        if self.disconnected:
+            return False
+        if self._bodiless:
+            data = b""
+        elif self._chunked:
+            data = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+            if last:
+                data += _LAST_CHUNK
+        if self._head:
+            data, self._head = self._head + data, b""
+        if data:
+            self._protocol.transport.write(data)
+        if last:
+            self._complete()
+        else:
+            self.go_on()
+        return not self._protocol.flow.write_paused
+
+    def go_on(self) -> None:
+        """Take the short way from now on if only chunks follow and the client reads."""
+        protocol = self._protocol
+        plain = self._chunked and not self._bodiless and not self._head and not self.response_complete
+        self._send = protocol.transport.write if plain and not protocol.flow.write_paused else None
+
+    def pause(self) -> None:
+        """The client has stopped reading."""
+        self._send = None
+
+    def blocked(self, resume: Then) -> bool:
+        """Whether the client is slow to read; `resume` is called when it reads again."""
+        if not self._protocol.flow.write_paused:
+            return False
+        self._resume = resume
+        return True
+
+    def break_off(self, ending: Ending, ended: Then) -> None:
+        """End the answer as a fault demands, when all that was written is on its way."""
+        task = asyncio.ensure_future(self._break_off(ending, ended))
+        self._protocol.tasks.add(task)
+        task.add_done_callback(self._protocol.tasks.discard)
+
+    def abort(self) -> None:
+        """Drop the connection."""
+        self._protocol.transport.abort()
+
+    def writable(self) -> None:
+        """The client reads again."""
+        self.go_on()
+        resume, self._resume = self._resume, None
+        if resume is not None:
+            resume()
+
+    def leave(self) -> None:
+        """The connection has ended, by the client unless the server was first."""
+        self.disconnected = True
+        self._send = None
+        gone, self._gone, self._resume = self._gone, None, None
+        self._parts.clear()
+        if gone is not None:
+            gone(self._closed_by)
+
+    def give_up(self) -> None:
+        """The server ends the connection."""
+        self._closed_by = "server"
+        self.leave()
+
+    async def _break_off(self, ending: Ending, ended: Then) -> None:
+        wire = self._protocol.wire
+        try:
+            if self._head:
+                wire.write(self._head)
+                self._head = b""
+            await wire.drain()
+            if ending.raw:
+                wire.write(ending.raw)
+                await wire.drain()
+        finally:
+            # Before the client can know; and whatever has become of it.
+            if ending.how in ("reset", "close"):
+                ended()
+        if ending.how == "reset":
+            await wire.reset()
+        elif ending.how == "close":
+            wire.close()
+        elif ending.how == "half_open":
+            wire.die()
+
+    def _complete(self) -> None:
+        self.response_complete = True
+        self._gone = None
+        if not self.keep_alive:
+            self._protocol.transport.close()
+        self._protocol.on_response_complete()
+
+
+def _has_length(headers: RawHeaders) -> bool:
+    return any(name == b"content-length" for name, _ in headers)
