@@ -130,6 +130,14 @@ class Router:
         near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
         return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
+    def elsewhere(self, landing: Landing, path: str) -> list[str]:
+        """Where other dialects have the path of a landing, if it is a bare path that several dialects have."""
+        owners = self._root.paths().get(path, {}).values()
+        if self._alone is not None or all(entry.dialect is not landing.dialect for entry in owners):
+            return []
+        others = (dialect for dialect in self._dialects.values() if dialect is not landing.dialect)
+        return [f"/{dialect.name}{path}" for dialect in others if path in self._native[dialect.name].paths()]
+
     def served(self) -> list[str]:
         """Every path that is served, bare ones first."""
         return [*self._root.paths(), *(path for dialect in self._dialects.values() for path in _prefixed(dialect))]

@@ -88,12 +88,17 @@ def remembered_beginning(
     story = _kept.get(key)
     if story is None:
         story = Story(write())
-        # Who writes it holds on to the prompt.
+        # A writer holds on to its prompt.
         if len(prompt.text) <= _LONGEST_PROMPT:
             if len(_kept) >= _KEPT_STORIES:
                 _kept.clear()
             _kept[key] = story
-    end = story.tell(limit, least)
+    try:
+        end = story.tell(limit, least)
+    except BaseException:
+        # Its writer cannot go on.
+        _kept.pop(key, None)
+        raise
     if len(story.ids) > _LONGEST_KEPT:
         _kept.pop(key, None)
     ended = end is not None and end < limit

@@ -244,8 +244,8 @@ class Reception:
             return self._denied(visitor, Denial(501, "no_wire", message), plan.visit.landing)
         if decision is not None:
             visitor.namespace.retries.note(plan)
-        if _leads_nowhere(plan) and not visitor.setup.settings.strict:
-            plan = _with_hint(plan, visitor.setup.router.nearest(visitor.path))
+        if plan.rejection is not None and not visitor.setup.settings.strict:
+            plan = _with_hint(plan, visitor)
         return self._noted(visitor, call, plan, ticket)
 
     def _noted(
@@ -292,17 +292,26 @@ def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
     return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
 
 
-def _leads_nowhere(plan: Plan) -> bool:
-    """Whether nothing is served at the path of a request, or not by its method."""
-    refused = plan.rejection is not None and plan.rejection.kind is FailureKind.UNKNOWN_PATH
-    return refused or plan.visit.landing.operation is None
+def _with_hint(plan: Plan, visitor: _Visitor) -> Plan:
+    """The plan of a refusal; if another path would do, with a header of our own that names it."""
+    hint = _hint(plan, visitor)
+    if not hint:
+        return plan
+    header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
+    return plan._replace(timeline=plan.timeline._replace(headers=(*plan.timeline.headers, header)))
 
 
-def _with_hint(made: Plan, nearest: list[str]) -> Plan:
-    """The plan with a header of our own that names the nearest routes, since vendors' refusals of paths say little."""
-    hint = (b"x-mockserver-hint", f"nearest: {', '.join(nearest)}".encode("ascii", "replace"))
-    timeline = made.timeline._replace(headers=(*made.timeline.headers, hint))
-    return made._replace(timeline=timeline)
+def _hint(plan: Plan, visitor: _Visitor) -> str:
+    landing, router = plan.visit.landing, visitor.setup.router
+    if landing.allowed and landing.operation is None:
+        return f"{visitor.path} takes {', '.join(landing.allowed)}"
+    assert plan.rejection is not None, "only refusals are given hints"
+    if plan.rejection.kind is FailureKind.UNKNOWN_PATH or landing.operation is None:
+        return f"nearest: {', '.join(router.nearest(visitor.path))}"
+    if plan.rejection.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
+        return ""
+    others = [] if plan.visit.landing.route else router.elsewhere(landing, visitor.path)
+    return f"{visitor.path} is {landing.dialect.name}'s; others: {', '.join(others)}" if others else ""
 
 
 def _leave(namespace: Namespace, ticket: Ticket | None) -> None:

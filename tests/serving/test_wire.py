@@ -251,6 +251,36 @@ def test_the_hint_is_no_path_that_was_refused_just_now(server: MockServer) -> No
     assert "/ovms/v1/completions" not in hint
 
 
+def test_a_refused_method_is_told_those_that_the_path_takes(server: MockServer) -> None:
+    answer = exchange(server.url, "GET", "/cerebras/v1/chat/completions")
+    assert (answer.status, dict(answer.headers)["x-mockserver-hint"]) == (
+        405,
+        "/cerebras/v1/chat/completions takes POST",
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "hint"),
+    [
+        (
+            "/v1/chat/completions",
+            {},
+            "/v1/chat/completions is yandex's; others: /cerebras/v1/chat/completions, /friendli/v1/chat/completions, "
+            "/ovms/v1/chat/completions",
+        ),
+        ("/yandex/v1/chat/completions", {}, None),
+        ("/v1/chat/completions", {"host": "api.cerebras.ai"}, None),
+    ],
+)
+def test_a_refusal_at_a_bare_path_names_the_other_dialects_that_have_it(
+    server: MockServer, path: str, headers: dict[str, str], hint: str | None
+) -> None:
+    body = {"model": "gpt-4o", "messages": "hello"}
+    answer = exchange(server.url, "POST", path, body, headers)
+    assert answer.status in (400, 422)
+    assert dict(answer.headers).get("x-mockserver-hint") == hint
+
+
 def test_a_namespace_before_the_path_is_served_like_the_path(server: MockServer) -> None:
     answer = exchange(server.url, "POST", "/ns/suite-1/cerebras/v1/completions", REQUEST)
     assert answer.body == exchange(server.url, "POST", "/cerebras/v1/completions", REQUEST).body or answer.status == 200
