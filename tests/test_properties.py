@@ -26,6 +26,7 @@ OPERATIONS = [
     for operation in dialect.operations
     for edition in EDITIONS
     if operation.schemas.request and operation.edition in (None, edition)
+    if operation.serves(operation.paths[0], edition)
 ]
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 MODELS = {"yandex": ["gpt://folder/yandexgpt", "gpt://folder/qwen3/latest"]}
