@@ -18,7 +18,7 @@ _MOST_CHOICES = 40
 _SHORT = 120
 
 # An order begins its sentence; another one may stand before it.
-_BEGIN = r"(?:^|[.!?;\n]\s*|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
+_BEGIN = r"(?:^|[.!?;]\s{0,4}|\n[ \t]{0,8}|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
 _SAY = (
     r"(?:say|reply|respond|answer|return|output|print|echo|repeat|write|скажи(?:те)?|ответь(?:те)?|повтори(?:те)?|"
     r"напиши(?:те)?|выведи(?:те)?)"
@@ -75,8 +75,10 @@ _COUNT = re.compile(
 
 _CHOICE = r"(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|`[^`\n]{1,60}`|[\w+#&-]+(?: [\w+#&-]+){0,2}?)"
 _OR = r"(?:or|или)"
-_CHOICES = rf"({_CHOICE}(?:\s*[,/|]\s*{_CHOICE})*\s*(?:,?\s*\b{_OR}\b|,|/|\|)\s*{_CHOICE})"
-_STOP = r"(?=\s*(?:$|[.!?;:)\]\n]|,? (?:and|only|without|depending|based|for|in|with|by|nothing|please)\b))"
+# No more blanks than anybody writes: unbounded, a page of them would take seconds.
+_GAP = r"\s{0,3}"
+_CHOICES = rf"({_CHOICE}(?:{_GAP}[,/|]{_GAP}{_CHOICE})*{_GAP}(?:,?{_GAP}\b{_OR}\b|,|/|\|){_GAP}{_CHOICE})"
+_STOP = r"(?=\s{0,3}(?:$|[.!?;:)\]\n]|,? (?:and|only|without|depending|based|for|in|with|by|nothing|please)\b))"
 _NAMED = r"(?:these|the|following|labels|categories|classes|words|options|values|answers)"
 _BEFORE_CHOICES = (
     # "Answer yes or no", "reply with either A or B only".
@@ -91,9 +93,32 @@ _BEFORE_CHOICES = (
 _CHOOSING = (
     *(re.compile(rf"{before}:? [(\[]?{_CHOICES}[)\]]?{_STOP}", re.IGNORECASE) for before in _BEFORE_CHOICES),
     # "Yes or no?"
-    re.compile(rf"(?:^|[.!?:\n]\s*)(?:please )?((?:yes|true|да) {_OR} (?:no|false|нет)){_STOP}", re.IGNORECASE),
+    re.compile(
+        rf"(?:^|[.!?:]\s{{0,3}}|\n[ \t]{{0,8}})(?:please )?((?:yes|true|да) {_OR} (?:no|false|нет)){_STOP}",
+        re.IGNORECASE,
+    ),
 )
-_PARTED = re.compile(rf"\s*(?:,?\s*\b{_OR}\b|[,/|])\s*", re.IGNORECASE)
+# "Answer with one of the categories:" above a list, of which each line may say after a colon what it means. BAML puts a
+# heading between.
+_LISTED = re.compile(
+    r"\b(?:answer|respond|reply|return|output|classif\w*|categori[sz]\w*|label|choose|pick|select)\b[^\n]{0,120}?"
+    r"\b(?:one|any|either) of"
+    r"(?: (?:the|these|those|valid|possible|allowed|following|labels|categories|classes|words|options|values|answers|"
+    r"topics|intents))+[ \t]{0,4}:[ \t]{0,4}\n{1,3}"
+    r"(?:[^\n-][^\n]{0,60}\n-{3,}\n)?((?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)])[ \t][^\n]{1,200}(?:\n|$)){2,40})",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]([^\n:]+)", re.MULTILINE)
+# "Answer as an int", as BAML says it.
+_KIND = re.compile(
+    rf"{_BEGIN}(?:answer|respond|reply|return)(?: with| as)? an? (bool|int|float)(?:ean|eger)?{_END}", re.IGNORECASE
+)
+_KINDS = {
+    "bool": ("true", "false"),
+    "int": tuple(map(str, range(1, 41))),
+    "float": tuple(str(n / 8) for n in range(41)),
+}
+_PARTED = re.compile(rf"{_GAP}(?:,?{_GAP}\b{_OR}\b|[,/|]){_GAP}", re.IGNORECASE)
 _ANSWERS = frozenset(("yes", "no", "true", "false", "да", "нет"))
 # What follows an "or" and begins no answer.
 _NO_CHOICES = frozenset((
@@ -105,7 +130,10 @@ _NO_CHOICES = frozenset((
 def sayings(text: str) -> tuple[str, ...]:
     """What a prompt wants to be said: the answer that it dictates, or several of which it wants one; mostly none."""
     dictated = _dictated(text)
-    return (dictated,) if dictated else _choices(text)
+    if dictated:
+        return (dictated,)
+    kind = _KIND.search(text)
+    return _KINDS[kind[1].lower()] if kind else _listed(text) or _choices(text)
 
 
 def sentence_to_say(text: str) -> str | None:
@@ -142,6 +170,13 @@ def _numbers(first: int, last: int) -> str | None:
 def _sentence(words: str) -> str:
     """Words with a capital at the start, and a full stop where they are several."""
     return words[0].upper() + words[1:] + ("." if " " in words else "")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """The answers that stand in a list of which a prompt wants one."""
+    found = _LISTED.search(text)
+    items = _ITEM.findall(found[1]) if found else []
+    return tuple(dict.fromkeys(item.strip().strip("\"'`*") for item in items))
 
 
 def _choices(text: str) -> tuple[str, ...]:

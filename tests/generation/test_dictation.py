@@ -48,6 +48,10 @@ def test_what_a_prompt_dictates_is_said(prompt: str, said: str) -> None:
         ("Answer in one word: yes or no?", ("yes", "no")),
         ("Reply with YES or NO only", ("YES", "NO")),
         ("Return only true or false.", ("true", "false")),
+        ("Is it good?\nAnswer as a bool", ("true", "false")),
+        ("Classify it.\nAnswer with any of the categories:\nCategory\n----\n- Refund\n- Log in", ("Refund", "Log in")),
+        ("Choose one of the following options:\n1. a: the first\n2. b: the other\nText: hi", ("a", "b")),
+        ("Answer with one of these labels:\n\n* **spam**\n* `ham`\n", ("spam", "ham")),
         ("Answer yes, no or maybe", ("yes", "no", "maybe")),
         ("Which is best? Answer with A, B, C, or D only.", ("A", "B", "C", "D")),
         ("Classify the sentiment of this review as positive, negative or neutral: I loved it", LABELS),
@@ -85,6 +89,10 @@ def test_what_a_prompt_lets_the_model_choose_from_is_known(prompt: str, choices:
         "Explain how to reply with a 404 or 500",
         "Count the words from 1 to 5",
         "Count to 100000",
+        "Write about one of the following topics:\n- cats\n- dogs",
+        "Choose one of the topics and write an essay:\n- cats\n- dogs",
+        "Answer with one of the labels:\n- only",
+        "Answer as an integer programming expert",
     ],
 )
 def test_what_only_looks_like_it_dictates_nothing(prompt: str) -> None:
@@ -146,10 +154,36 @@ def test_instructions_hold_for_every_question_and_a_question_knows_better() -> N
 
 
 def test_the_most_hostile_text_is_read_in_some_milliseconds() -> None:
-    words = ["say", "one of", "a,", "/", "or", "'x'", "classify", "as", "label", "is", "yes", ":", "count to", "1"]
+    words = [
+        "say",
+        "one of",
+        "a,",
+        "/",
+        "or",
+        "'x'",
+        "classify",
+        "as",
+        "label",
+        "is",
+        "yes",
+        ":",
+        "count to",
+        "1",
+        ":\n",
+        "- a\n",
+    ]
     draws = random.Random(5)
     texts = [" ".join(draws.choices(draws.sample(words, 4), k=300))[:1200] for _ in range(300)]
-    began = time.process_time()
+    # Pages of nothing are as hostile as any.
+    texts += [
+        f"{order}{blank * 1100}x"
+        for order in ("say", "answer with a or", "yes", "one of the labels:")
+        for blank in "\n "
+    ]
+    took = []
     for text in texts:
+        began = time.process_time()
         sayings(text)
-    assert (time.process_time() - began) / len(texts) < 0.02
+        took.append(time.process_time() - began)
+    assert sum(took) / len(took) < 0.02
+    assert max(took) < 0.5
