@@ -33,6 +33,7 @@ class _Filling(NamedTuple):
     topic: str
     about: frozenset[str]
     guessing: bool
+    taken: frozenset[str] = frozenset()  # names that stand in an object around this one
 
 
 def filled(
@@ -117,7 +118,8 @@ def _filled(
                 taken.append(offer)
                 break
     if depth < _DEEPEST:
-        filling = filling._replace(guessing=False)
+        above = {offer for offer in taken if isinstance(offer, str)}
+        filling = filling._replace(guessing=False, taken=filling.taken | above)
         for name, own in parts:
             if name in made:
                 made = {**made, name: _within(name, made, own, filling, accepts, depth)}
@@ -149,7 +151,7 @@ def _within(
 
 def _rows(base: Sequence[dict[str, Any]], item: Schema, filling: _Filling, depth: int) -> list[Any]:
     """An object for each name that stands in one; where nothing else is said of the only one, the others stay."""
-    found = names(filling.topic, filling.about)
+    found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
     rows = []
     for place, (name, following) in enumerate(zip(found[:_MOST_ROWS], (*found[1:], None), strict=False)):
         said = filling.topic[name.start : following.start if following else None]

@@ -40,10 +40,11 @@ _ENDING = re.compile("['\u2019][a-zçğıöşü]{1,5}$")
 _DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "昨天", "昨日", "오늘", "내일", "지금"])
 # Orders that begin a sentence, and so a name, with a capital; and what only follows an order: "Invent a person".
 _ORDERS = frozenset((
-    "add", "analyse", "analyze", "classify", "collect", "compose", "consider", "convert", "create", "describe",
-    "design", "draft", "extract", "fill", "generate", "given", "identify", "imagine", "introduce", "invent", "list",
-    "make", "meet", "parse", "plan", "prepare", "produce", "provide", "read", "recognise", "recognize", "register",
-    "save", "schedule", "store", "suggest", "summarise", "summarize", "translate", "write",
+    "add", "analyse", "analyze", "answer", "classify", "collect", "compose", "consider", "convert", "create",
+    "describe", "design", "draft", "extract", "fill", "generate", "given", "identify", "imagine", "introduce",
+    "invent", "list", "make", "meet", "parse", "plan", "prepare", "produce", "provide", "read", "recognise",
+    "recognize", "register", "reply", "respond", "return", "save", "schedule", "store", "suggest", "summarise",
+    "summarize", "translate", "write",
 ))  # fmt: skip
 _ORDERED = re.compile(
     r"[ ](?:an?|some|any|me|us|my|our|your|ein(?:en?|er|em)?|mir|uns|une?|una|uno|uma?|des)[ ]", re.IGNORECASE

@@ -82,6 +82,19 @@ def test_structured_output_holds_what_the_prompt_names(
     assert written(kind, prompt, schema) == expected
 
 
+def test_who_stands_in_an_object_stands_in_no_list_within_it() -> None:
+    work = {"type": "object", "properties": {"company": TEXT}, "required": ["company"]}
+    resume = {
+        "type": "object",
+        "properties": {"name": TEXT, "experience": {"type": "array", "items": work, "minItems": 1}},
+        "required": ["name", "experience"],
+    }
+    held = written("json_schema", "Jason Liu is 25 years old and works at ACME. Answer in JSON.", resume)
+    assert held["name"] == "Jason Liu"
+    assert held["experience"][0] == {"company": "ACME"}
+    assert "Jason Liu" not in [row["company"] for row in held["experience"]]
+
+
 def test_an_object_in_words_alone_holds_what_the_prompt_names() -> None:
     asked = "Jason is 25 years old. Answer in JSON with the keys name and age."
     assert written("json_object", asked, None) == {"name": "Jason", "age": 25}
