@@ -65,6 +65,12 @@ _SUBJECTS = {
 _ASKED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
 _ABOUT_WORDS = frozenset(["about", "regarding", "concerning", "о", "об", "про", "über", "sobre", "hakkinda"])
+# Words with which a prompt may label what it asks for, as in `Current Task: ...`.
+_LABELS = frozenset((
+    "task", "question", "topic", "query", "prompt", "input", "request", "subject", "instruction", "instructions",
+    "problem", "text", "title", "document", "задача", "задание", "вопрос", "тема", "текст", "frage", "aufgabe", "thema",
+    "sujet", "tema", "pregunta", "domanda", "soru", "konu",
+))  # fmt: skip
 _GENERIC = {
     "en": "this topic", "ru": "этот вопрос", "de": "dieses Thema", "fr": "ce sujet", "es": "este tema",
     "it": "questo argomento", "pt": "este tema", "tr": "bu konu", "uk": "це питання", "zh": "这个话题",
@@ -283,7 +289,8 @@ def _subject(text: str, language: str, wording: _Wording) -> str:
         return _unbroken(marked[1].strip())
     stopwords = corpus.stopwords(language)
     points = wording.may_have(_ABOUT_WORDS)
-    for sentence in _candidates(text):
+    for labelled in _candidates(text):
+        sentence = _without_label(labelled)
         named = _named(sentence) if points else sentence
         words = _without_lead(named, stopwords)
         while words and words[-1].group().lower() in stopwords:
@@ -291,6 +298,15 @@ def _subject(text: str, language: str, wording: _Wording) -> str:
         if words:
             return _unbroken(named[words[0].start() : words[-1].end()])
     return ""
+
+
+def _without_label(sentence: str) -> str:
+    """A sentence without a label such as `Task:` at its beginning; nothing is left of one that is a label."""
+    label, colon, rest = sentence.partition(":")
+    words = label.split()
+    if not colon or not 1 <= len(words) <= 2 or words[-1].strip("#*").lower() not in _LABELS:
+        return sentence
+    return rest.strip()
 
 
 def _named(sentence: str) -> str:

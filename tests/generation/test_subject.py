@@ -26,6 +26,12 @@ from mockserver.generation.subject import _FORMS, brief
         ("", "en", "this topic"),
         ("?!", "en", "this topic"),
         ("12345", "en", "12345"),
+        ("Current Task: Write a haiku about the sea", "en", "the sea"),
+        ("Question: What is the capital of France?", "en", "the capital of France"),
+        ("**Topic:** volcanoes", "en", "volcanoes"),
+        ("Task:\nExplain tides", "en", "tides"),
+        ("Тема: вулканы", "ru", "вулканы"),
+        ("Rule of thumb: keep it short", "en", "Rule of thumb"),
     ],
 )
 def test_language_and_subject_are_the_prompts(topic: str, language: str, subject: str) -> None:
