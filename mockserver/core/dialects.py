@@ -6,7 +6,7 @@ Adding a dialect means writing one folder whose `table.py` holds one `Dialect`, 
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -105,6 +105,7 @@ class Operation(NamedTuple):
       model says anything, rather than reads only, as for embeddings.
     - `served`: the paths that an edition serves, where it does not serve all; how it refuses at the others is the
       operation's own to say.
+    - `stream_error`: the events by which a stream of it fails, where the dialect's usual one will not do.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Operation(NamedTuple):
     speaks: bool = True
     summary: str = ""
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
+    stream_error: "Callable[[Broken], bytes] | None" = None
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition ever answers at one of the paths, rather than refuse whatever is asked there."""
@@ -163,8 +165,20 @@ def error_event(status: int, body: object) -> bytes:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
+# A typed event that ends an answer, as the Responses API has them.
+TYPED_END = re.compile(rb'"type"\s*:\s*"response\.(?:completed|incomplete)"')
 # An event of OpenAI's shape that ends a choice: others have no finish reason, or null.
-FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"')
+FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"|' + TYPED_END.pattern)
+
+
+class Broken(NamedTuple):
+    """A stream that fails once it has begun: the status of the refusal, its words, and the stream's events, of which so
+    many were `sent`."""
+
+    status: int
+    message: str
+    events: Sequence[bytes]
+    sent: int
 
 
 class Clients(NamedTuple):
@@ -204,7 +218,7 @@ class Dialect(NamedTuple):
     - `unrouted`: the answer to a call that no operation takes.
     - `stream_error`: the event by which a stream that has begun fails, from the status and the body of the refusal.
     - `finishes`: matches each event of a stream that ends choices: those of its `choices` with a `finish_reason`, or
-      all of them where it has none.
+      all of them where it has none, as a typed event has not.
     - `finish_reasons`: the ends of an answer that the vendor has a word for.
     - `quotas`: how the vendor limits its customers; without it nobody is refused for asking too much.
     - `clients`: how the vendor's client and the openai client find the dialect.

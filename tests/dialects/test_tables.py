@@ -41,6 +41,8 @@ def test_every_failure_has_an_answer_in_the_vendors_shape(
 def test_every_operation_names_schemas_that_the_contract_has(dialect: Dialect, edition: Edition) -> None:
     known = dialect.contract[edition]()["schemas"]
     for operation in (each for each in dialect.operations if each.edition in (None, edition)):
+        if operation.served.get(edition) == ():
+            continue
         named = {operation.schemas.request, operation.schemas.response, operation.schemas.chunk} - {None}
         assert named <= set(known)
     assert dialect.error_schema in known
@@ -61,6 +63,8 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
         return {"model": EMBEDDERS[dialect.name], "input": "Tides"}
     if schema.startswith("Rerank"):
         return {"model": "BAAI/bge-reranker-large", "query": "Tides", "documents": ["Moon", "Tides"]}
+    if "Responses" in schema:
+        return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 3}
     if "Completion" not in schema:
         return {}
     bodies = [shape.body("Tell me about tides") for shape in SHAPES if shape.dialect == dialect.name]

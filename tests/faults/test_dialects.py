@@ -1,6 +1,5 @@
 """Faults that edit events, on the streams of every dialect: each writes them in its own way."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from mockserver.core.timeline import Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
+from tests.support.conformity import stream_data
 from tests.support.shapes import SHAPES, Shape
 
 every_shape = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
@@ -18,9 +18,7 @@ WITHOUT = {"no_finish": ("friendli",), "no_usage": ("yandex-d1", "friendli-chat"
 
 def events_of(timeline: Timeline) -> list[Any]:
     """The JSON of the events."""
-    data = b"".join(data for run in timeline.runs for data in run.data)
-    blocks = [block.removeprefix("data: ") for block in data.decode().removesuffix("\n\n").split("\n\n")]
-    return [block if block == "[DONE]" else json.loads(block) for block in blocks]
+    return stream_data(b"".join(data for run in timeline.runs for data in run.data))
 
 
 def struck(timeline: Timeline, kind: str) -> Timeline:

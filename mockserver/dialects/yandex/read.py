@@ -2,62 +2,35 @@
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Sampling, ToolChoice
-from mockserver.core.seeding import derive
-from mockserver.dialects.openai_style.fields import json_object, token_biases
+from mockserver.dialects.openai_style.fields import token_biases
 from mockserver.dialects.yandex.backends import Backend, backend_of
-from mockserver.dialects.yandex.errors import explain, fault
+from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
-from mockserver.dialects.yandex.headers import request_id
+from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting, in_session
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
-from mockserver.dialects.yandex.models import context_window, is_offered
-from mockserver.dialects.yandex.schemas import REQUEST, request_fields
-from mockserver.dialects.yandex.tools import Body, read_tool_choice, read_tools, tools_fault
-from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+from mockserver.dialects.yandex.models import context_window
+from mockserver.dialects.yandex.schemas import REQUEST
+from mockserver.dialects.yandex.tools import read_tool_choice, read_tools, tools_fault
+from mockserver.dialects.yandex.uri import ModelUri
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
-    body = _checked_body(call, site)
+    body = checked_body(call, site, REQUEST)
     if isinstance(body, Rejection):
         return body
-    uri = _checked_uri(body["model"], site)
+    uri = checked_uri(body["model"], site)
     if isinstance(uri, Rejection):
         return uri
     wrong = messages_fault(body["messages"])
     if wrong is not None:
-        return _in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+        return in_session(wrong, uri, call, site)
     choice = _conflict(body) or tools_fault(body) or read_tool_choice(body, parallel=_is_parallel(body, uri))
     if isinstance(choice, Rejection):
         return choice
-    request = _request(body, uri, choice)
-    limit, count = request.limits.context, request.prompt_tokens
-    if count <= limit:
-        return request
-    said = f"number of input tokens must be no more than {limit}, got {count}"
-    return _in_session(FailureKind.CONTEXT_LENGTH, said, uri, call, site)
-
-
-def _checked_body(call: Call, site: Site) -> Body | Rejection:
-    body = json_object(call.body)
-    if isinstance(body, Rejection):
-        return body
-    contract = REQUEST[site.edition]
-    if not contract.accepts(body):
-        return explain(contract.violations(body), request_fields(site.edition))
-    # Where null is allowed it means nothing.
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _checked_uri(text: str, site: Site) -> ModelUri | Rejection:
-    """The model's URI: "a bare name gives 400 `Failed to parse model URI`"."""
-    if "://" not in text:
-        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
-    uri = parse_uri(text)
-    if uri is None or uri.scheme != "gpt":
-        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
-    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+    return fitting(_request(body, uri, choice), uri, call, site)
 
 
 def _conflict(body: Body) -> Rejection | None:
@@ -69,15 +42,6 @@ def _conflict(body: Body) -> Rejection | None:
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
     return history_fault(body["messages"]) or format_fault(body.get("response_format"))
-
-
-def _in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
-    """A refusal by the model's own server, which says whose session it was."""
-    words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
-    request = request_id(site)
-    client = call.headers.get("x-client-request-id") or request
-    session = f"internal_id={'-'.join(words)}&request_id={request}&client_request_id={client}&folder_id={uri.folder}"
-    return Rejection(kind, f"Error in session {session}: {said}")
 
 
 def _request(body: Body, uri: ModelUri, choice: ToolChoice) -> GenerationRequest:
