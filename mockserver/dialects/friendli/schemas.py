@@ -11,6 +11,8 @@ REQUEST = by_edition(CONTRACT, "CompletionRequest")
 HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
 CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
 HOSTED_CHAT_REQUEST = Contract(CONTRACT["observed"], "HostedChatCompletionRequest")
+RESPONSES_REQUEST = Contract(CONTRACT["observed"], "ResponsesRequest")
+HOSTED_RESPONSES_REQUEST = Contract(CONTRACT["observed"], "HostedResponsesRequest")
 
 
 @cache

@@ -1,8 +1,8 @@
-"""FriendliAI: texts and chats on the wire of its first client and on today's, and all around them (vendor note B)."""
+"""FriendliAI: texts, chats, responses, on the wire of its first client and on today's, and the rest (vendor note B)."""
 
 import re
 
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Parts, Schemas, on_demand
+from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.friendli.endpoints import Addressed, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
@@ -37,8 +37,27 @@ def _chats(place: Addressed) -> Parts:
     return on_demand(load)
 
 
+def _responses(place: Addressed) -> Parts:
+    """The responses of a place."""
+
+    def load() -> Parts:
+        from mockserver.dialects.friendli.response_answers import write_response
+        from mockserver.dialects.friendli.responses import responses_reader
+
+        return Parts(responses_reader(place), write_response)
+
+    return on_demand(load)
+
+
+def _fail(broken: Broken) -> bytes:
+    from mockserver.dialects.friendli.response_answers import fail
+
+    return fail(broken)
+
+
 _CONTAINER, _SERVERLESS, _DEDICATED = map(_texts, (container, serverless, dedicated))
 _CONTAINER_CHATS, _SERVERLESS_CHATS, _DEDICATED_CHATS = map(_chats, (container, serverless, dedicated))
+_CONTAINER_RESPONSES, _SERVERLESS_RESPONSES, _DEDICATED_RESPONSES = map(_responses, (container, serverless, dedicated))
 
 COMPLETIONS = Operation(
     "completions",
@@ -102,6 +121,43 @@ DEDICATED_CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation by an endpoint of one's own",
 )
+# The Responses API came with the second wire, at a container too.
+RESPONSES = Operation(
+    "responses",
+    "POST",
+    ("/v1/responses",),
+    Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
+    read=_CONTAINER_RESPONSES.read,
+    write=_CONTAINER_RESPONSES.write,
+    edition="observed",
+    calls_tools=True,
+    summary="Answer what was said, called and given back: a container of today",
+    stream_error=_fail,
+)
+SERVERLESS_RESPONSES = Operation(
+    "serverless_responses",
+    "POST",
+    ("/serverless/v1/responses",),
+    Schemas("HostedResponsesRequest", "Response", "ResponsesEvent"),
+    read=_SERVERLESS_RESPONSES.read,
+    write=_SERVERLESS_RESPONSES.write,
+    edition="observed",
+    calls_tools=True,
+    summary="Answer what was said, called and given back by a model of the catalogue",
+    stream_error=_fail,
+)
+DEDICATED_RESPONSES = Operation(
+    "dedicated_responses",
+    "POST",
+    ("/dedicated/v1/responses",),
+    Schemas("HostedResponsesRequest", "Response", "ResponsesEvent"),
+    read=_DEDICATED_RESPONSES.read,
+    write=_DEDICATED_RESPONSES.write,
+    edition="observed",
+    calls_tools=True,
+    summary="Answer what was said, called and given back by an endpoint of one's own",
+    stream_error=_fail,
+)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -133,6 +189,9 @@ FRIENDLI = Dialect(
         CHAT_COMPLETIONS,
         SERVERLESS_CHAT_COMPLETIONS,
         DEDICATED_CHAT_COMPLETIONS,
+        RESPONSES,
+        SERVERLESS_RESPONSES,
+        DEDICATED_RESPONSES,
         LIST_MODELS,
         HEALTH,
     ),
