@@ -14,10 +14,10 @@ from mockserver.dialects.ovms.rows import Fields
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
 # What stands below a root and is the server's own.
 _CONFIG = "/v1/config"
-# What an LLM graph serves beside texts and chats; it is not simulated, and says so as an unknown URL.
+# What an LLM graph serves beside texts, chats and responses; it is not simulated, and says so as an unknown URL.
 _ABSENT: dict[Edition, frozenset[str]] = {
     "documented": frozenset(),
-    "observed": frozenset(root + name for root in ("/v3/", "/v3/v1/", "/v1/") for name in ("responses", "tokenize")),
+    "observed": frozenset(root + "tokenize" for root in ("/v3/", "/v3/v1/", "/v1/")),
 }
 _WRONG_ENDPOINT: dict[Edition, str] = {
     "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
@@ -51,7 +51,12 @@ def refuse_endpoint(call: Call, site: Site) -> Reply | Rejection:
     path = asked_path(call, site)
     if path in _ABSENT[site.edition]:
         return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = climbing(path) or admit(call, site, path)
+    return climbing(path) or refuse_graph(call, site, path)
+
+
+def refuse_graph(call: Call, site: Site, path: str) -> Rejection:
+    """The refusal of a path that a graph does not know; the server's own layers come first."""
+    admitted = admit(call, site, path)
     if isinstance(admitted, Rejection):
         return admitted
     return wrong_endpoint(admitted, site.edition)

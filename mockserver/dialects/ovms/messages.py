@@ -17,7 +17,7 @@ Message = Mapping[str, Any]
 # What the newer server hands on of a message beside its content and its calls; all texts.
 _KEPT = ("role", "tool_call_id", "name")
 # A picture's share of a prompt: the server's vision models differ, and state none.
-_IMAGE_TOKENS = 256
+IMAGE_TOKENS = 256
 _REMOTE = re.compile(r"(?:https?|s?ftp)://")
 
 
@@ -133,7 +133,11 @@ _FAULTS: dict[Edition, Callable[[Message], str | None]] = {"documented": _older_
 
 def images_fault(fields: Fields, model: Model) -> str | None:
     """What is wrong with pictures in the newer server: a model that reads only, or an address it does not go to."""
-    urls = image_urls(fields["messages"])
+    return pictures_refused(image_urls(fields["messages"]), model)
+
+
+def pictures_refused(urls: Sequence[str], model: Model) -> str | None:
+    """The same of pictures by their addresses."""
     if urls and not sees(model.id):
         return "This servable supports only text input, but image_url has been provided"
     return next(filter(None, map(_address_fault, urls)), None)
@@ -164,7 +168,7 @@ def read_prompt(messages: Sequence[Message], edition: Edition, tools: Sequence[M
     """The conversation as the model's chat template gets it; pictures and the `tools` on offer count their tokens."""
     told = [_told(message, edition) for message in messages]
     prompt = chat_prompt(told, tools or None)
-    return prompt if edition == "documented" else with_images(prompt, messages, _IMAGE_TOKENS)
+    return prompt if edition == "documented" else with_images(prompt, messages, IMAGE_TOKENS)
 
 
 def _told(message: Message, edition: Edition) -> dict[str, Any]:

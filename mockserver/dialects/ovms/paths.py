@@ -17,3 +17,5 @@ COMPLETIONS_PATHS = _below_roots("completions")
 CHATS_PATHS = _below_roots("chat/completions")
 EMBEDDINGS_PATHS = _below_roots("embeddings")
 RERANK_PATHS = _below_roots("rerank")
+# "since v2026.2".
+RESPONSES_PATHS: Paths = {**_below_roots("responses"), "documented": ()}

@@ -3,7 +3,18 @@
 from collections.abc import Mapping
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Parts, Schemas, Site, on_demand
+from mockserver.core.dialects import (
+    EDITIONS,
+    Broken,
+    Clients,
+    Dialect,
+    Edition,
+    Operation,
+    Parts,
+    Schemas,
+    Site,
+    on_demand,
+)
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.bodies import body_reply
@@ -20,7 +31,13 @@ from mockserver.dialects.ovms.models import (
     model_ready,
     server_metadata,
 )
-from mockserver.dialects.ovms.paths import CHATS_PATHS, COMPLETIONS_PATHS, EMBEDDINGS_PATHS, RERANK_PATHS
+from mockserver.dialects.ovms.paths import (
+    CHATS_PATHS,
+    COMPLETIONS_PATHS,
+    EMBEDDINGS_PATHS,
+    RERANK_PATHS,
+    RESPONSES_PATHS,
+)
 from mockserver.dialects.ovms.schemas import CONTRACT
 
 
@@ -38,6 +55,20 @@ def _chats() -> Parts:
     from mockserver.dialects.ovms.replies import write
 
     return Parts(read, write)
+
+
+@on_demand
+def _responses() -> Parts:
+    from mockserver.dialects.ovms.response_answers import write
+    from mockserver.dialects.ovms.responses import read
+
+    return Parts(read, write)
+
+
+def _fail(broken: Broken) -> bytes:
+    from mockserver.dialects.ovms.response_answers import fail
+
+    return fail(broken)
 
 
 @on_demand
@@ -74,6 +105,18 @@ CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation",
     served=CHATS_PATHS,
+)
+RESPONSES = Operation(
+    "responses",
+    "POST",
+    RESPONSES_PATHS["observed"],
+    Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
+    read=_responses.read,
+    write=_responses.write,
+    calls_tools=True,
+    summary="Answer what was said, called and given back",
+    served=RESPONSES_PATHS,
+    stream_error=_fail,
 )
 EMBEDDINGS = Operation(
     "embeddings",
@@ -190,6 +233,7 @@ OVMS = Dialect(
     operations=(
         COMPLETIONS,
         CHAT_COMPLETIONS,
+        RESPONSES,
         EMBEDDINGS,
         RERANK,
         LIST_MODELS,
