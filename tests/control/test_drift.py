@@ -17,11 +17,11 @@ from mockserver.core.installed import load_dialects
 from tests.support.goldens import FIXTURES, golden
 
 SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIONS}
-# Nobody is served at these: preflights are no operation's.
+# Nobody is served at these: preflights are no operation's. And what a fault has struck is otherwise than recorded.
 CASES = sorted(
     f"{path.parent.parent.name}/{path.parent.name}"
     for path in FIXTURES.glob("*/*/request.json")
-    if json.loads(path.read_text())["method"] != "OPTIONS"
+    if json.loads(path.read_text())["method"] != "OPTIONS" and "X-Mockserver-Fault" not in path.read_text()
 )
 
 
@@ -55,7 +55,7 @@ STREAM = golden("cerebras/stream")
         (lambda it: it.update(extra=[{"a": 1}]), Difference("extra", "array", "")),
         (lambda it: it.update(created="now"), Difference("created", "string", "integer")),
         (lambda it: it.update(object="chat"), Difference("object", '"chat"', '"chat.completion"')),
-        (lambda it: it.update(id="x-1"), Difference("id", "x-<1 characters>", "chatcmpl-<UUID>")),
+        (lambda it: it.update(id="x-1"), Difference("id", "x-<number>", "chatcmpl-<UUID>")),
         (lambda it: it["choices"][0].update(logprobs=None), Difference("choices[].logprobs", "null", "")),
         (
             lambda it: it.update(created=it.pop("created")),

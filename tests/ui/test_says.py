@@ -1,4 +1,4 @@
-"""What the live page reads as the text and as the thoughts of answers: of typed events, and of the bodies they end in."""
+"""What the live page reads as the text and the thoughts of answers: of typed events, and of the bodies they end in."""
 
 import json
 from collections.abc import Sequence
