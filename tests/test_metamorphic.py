@@ -68,7 +68,7 @@ def test_seeds_tell_different_stories_and_a_seed_always_the_same(shape: Shape) -
 
 @every_shape
 def test_a_stop_ends_the_text_where_it_would_have_come(shape: Shape) -> None:
-    if shape.dialect == "yandex":
+    if shape.dialect == "yandex" or shape.id == "friendli-responses":
         pytest.skip("the vendor ignores stop")
     whole = shape.text(shape.plain(PROMPTS[0]))
     stop = whole[len(whole) // 2 :][:6]

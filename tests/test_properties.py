@@ -48,7 +48,8 @@ def fields_of(dialect: str, path: str, edition: Edition) -> list[str]:
     found = load_dialects()[dialect]
     operation = next(op for op in found.operations if path in op.paths)
     assert operation.schemas.request is not None
-    schema = found.contract[edition]()["schemas"][operation.schemas.request]
+    # An edition that serves it nowhere has no schema for it.
+    schema = found.contract[edition]()["schemas"].get(operation.schemas.request, {})
     return sorted(schema.get("properties", {})) or ["model", "prompt", "stream"]
 
 
@@ -60,6 +61,8 @@ def test_no_body_breaks_a_dialect(dialect: str, path: str, edition: Edition, dat
     base: dict[str, Any] = {"model": model, "prompt": "Say hi", "max_tokens": 3}
     if "chat" in path:
         base = {"model": model, "messages": [{"role": "user", "content": "Say hi"}], "max_tokens": 3}
+    elif path.endswith("responses"):
+        base = {"model": model, "input": "Say hi", "max_output_tokens": 3}
     names = st.sampled_from(fields_of(dialect, path, edition)) | st.text(max_size=8)
     changes = data.draw(st.dictionaries(names, json_values, max_size=4))
     body = json.dumps(base | changes).encode()

@@ -23,10 +23,18 @@ from mockserver.control.options import settle
 from tests.support.http import Transcript, exchange
 
 CHAT = {"model": "gpt://f/yandexgpt/latest", "messages": [{"role": "user", "content": 'Say "hi", it\'s me'}]}
-TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}}
+GET_WEATHER = {"name": "get_weather", "parameters": {"type": "object", "properties": {}}}
+TOOL = {"type": "function", "function": GET_WEATHER}
 SYSTEM = [{"role": "system", "content": "Be brief."}, *CHAT["messages"]]
 TALK = [*CHAT["messages"], {"role": "assistant", "content": "Hi."}, *CHAT["messages"]]
 PROMPT = {"model": "m", "prompt": "hello", "max_tokens": 8}
+RESPONSE = {"model": "gpt://f/yandexgpt/latest", "input": "Write a line about tides", "max_output_tokens": 40}
+FLAT = {"type": "function", **GET_WEATHER}
+RESULT = [
+    {"role": "user", "content": "What is the weather?"},
+    {"type": "function_call", "call_id": "c", "name": "get_weather", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c", "output": "rain"},
+]
 ASKED: list[tuple[str, str, Any]] = [
     ("POST", "/yandex/v1/chat/completions", CHAT),
     ("POST", "/yandex/v1/chat/completions", {**CHAT, "stream": True}),
@@ -53,6 +61,11 @@ ASKED: list[tuple[str, str, Any]] = [
     ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "Why?", "documents": ["Because.", "Who knows"]}),
     ("POST", "/ovms/v3/rerank", {"model": "bge-reranker", "query": "How?", "documents": ["Because.", "Who knows"]}),
     ("POST", "/yandex/v1/embeddings", {"model": "emb://f/text-search-doc/latest", "input": ["The tides"]}),
+    ("POST", "/yandex/v1/responses", RESPONSE),
+    ("POST", "/yandex/v1/responses", {**RESPONSE, "stream": True}),
+    ("POST", "/yandex/v1/responses", {**RESPONSE, "tools": [FLAT], "tool_choice": "required", "stream": True}),
+    ("POST", "/yandex/v1/responses", {**RESPONSE, "tools": [FLAT], "input": RESULT}),
+    ("POST", "/friendli/serverless/v1/responses", {**RESPONSE, "model": "zai-org/GLM-5.3"}),
     ("GET", "/cerebras/v1/models", None),
 ]
 
@@ -111,7 +124,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"{tmp_path}/journal.toml: 23 stubs, 11 bodies in files beside them",
+            f"{tmp_path}/journal.toml: 28 stubs, 13 bodies in files beside them",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )

@@ -13,10 +13,12 @@ from mockserver.control.plan import Heard, Plan, Question, refuse
 from mockserver.control.strikes import Count, Origin, Strike, is_among
 from mockserver.control.visits import Visit, WishError
 from mockserver.core.criteria import ANYTHING, decided
+from mockserver.core.dialects import Broken
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.seeding import Draws, derive
 from mockserver.core.timeline import RawHeaders, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.events import events_of, parted
 from mockserver.faults.notation import FaultError, read_faults
 from mockserver.faults.rules import Chance, Fault, holds, strikes
 
@@ -239,11 +241,15 @@ def _words(fault: Fault, plan: Plan) -> Timeline:
     rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit))
     if fault.kind != "error_event":
         return refuse(rejection, visit, plan.request).timeline
-    dialect = visit.landing.dialect
+    dialect, operation = visit.landing.dialect, visit.landing.operation
     row = dialect.errors[visit.site.edition][kind]
-    event = dialect.stream_error(
-        row.status, row.body(rejection, rejection.message or row.midstream_message or row.message)
-    )
+    message = rejection.message or row.midstream_message or row.message
+    if operation is None or operation.stream_error is None:
+        event = dialect.stream_error(row.status, row.body(rejection, message))
+    else:
+        events = tuple(each.data for each in events_of(plan.timeline))
+        sent = tuple(each.data for each in parted(events_of(plan.timeline), fault.place)[0])
+        event = operation.stream_error(Broken(row.status, message, events, len(sent)))
     return Timeline(200, (), (Run((event,), (0.0,), (0,)),), streamed=True)
 
 

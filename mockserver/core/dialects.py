@@ -6,7 +6,7 @@ To add a dialect, write a folder whose `table.py` holds one `Dialect`, and name 
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, get_args
@@ -108,6 +108,7 @@ class Operation(NamedTuple):
     - `calls_tools`: whether its requests may offer tools.
     - `speaks`: whether its model generates text; one that embeds or ranks only reads.
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
+    - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Operation(NamedTuple):
     speaks: bool = True
     summary: str = ""
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
+    stream_error: "Callable[[Broken], bytes] | None" = None
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition serves a path of this operation, rather than refuse every request there."""
@@ -166,8 +168,20 @@ def error_event(status: int, body: object) -> bytes:
     return f"data: {json.dumps(body, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
-# Matches an event of OpenAI's format that ends a choice: in all others the finish reason is absent or null.
-FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"')
+# Matches a typed event that ends an answer, as in the Responses API.
+TYPED_END = re.compile(rb'"type"\s*:\s*"response\.(?:completed|incomplete)"')
+# Matches an event of OpenAI's formats that ends a choice: in all others the finish reason is absent or null.
+FINISH_REASON = re.compile(rb'"finish_reason"\s*:\s*"|' + TYPED_END.pattern)
+
+
+class Broken(NamedTuple):
+    """A stream that fails after it has begun: the status and the message of the refusal, and the events of the stream,
+    the first `sent` of which have been sent."""
+
+    status: int
+    message: str
+    events: Sequence[bytes]
+    sent: int
 
 
 class Clients(NamedTuple):
@@ -208,7 +222,7 @@ class Dialect(NamedTuple):
     - `unrouted`: the answer to a call that no operation serves.
     - `stream_error`: makes the event that ends a failing stream from the status and the body of the refusal.
     - `finishes`: matches the events of a stream that end choices: those of its `choices` with a `finish_reason`, or
-      all of them if the event has no `choices`.
+      all of them if the event has no `choices`, as typed events have none.
     - `finish_reasons`: those that the vendor knows.
     - `quotas`: the vendor's rate limits; without them nobody is refused for asking too much.
     - `clients`: how the vendor's client and the openai client are pointed at the dialect.

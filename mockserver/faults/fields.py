@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from itertools import zip_longest
 
+from mockserver.core.dialects import TYPED_END
 from mockserver.core.timeline import Timeline
 from mockserver.faults.events import Events, Words, changed, events_of
 from mockserver.faults.rules import Fault
@@ -18,8 +19,8 @@ _NO_CHOICES = re.compile(rb'(?<!\\)"choices"\s*:\s*\[\s*\]')
 
 
 def no_finish(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
-    """No event says why the answer ended."""
-    return changed(timeline, lambda events: _without(events, "finish_reason", str))
+    """No event says why the answer ended; a typed one that says nothing else is missing."""
+    return changed(timeline, _without_an_end)
 
 
 def no_usage(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
@@ -29,7 +30,7 @@ def no_usage(timeline: Timeline, fault: Fault, words: Words) -> Timeline:
 
 def has_finish(timeline: Timeline) -> bool:
     """Whether a stream says why it ended."""
-    return _differs(timeline, lambda events: _without(events, "finish_reason", str))
+    return _differs(timeline, _without_an_end)
 
 
 def has_usage(timeline: Timeline) -> bool:
@@ -40,6 +41,10 @@ def has_usage(timeline: Timeline) -> bool:
 def _differs(timeline: Timeline, change: Callable[[Events], Events]) -> bool:
     pairs = zip_longest(events_of(timeline), change(events_of(timeline)))
     return any(before != after for before, after in pairs)
+
+
+def _without_an_end(events: Events) -> Events:
+    return (event for event in _without(events, "finish_reason", str) if not TYPED_END.search(event.data))
 
 
 def _without(events: Events, key: str, kind: type) -> Events:

@@ -56,7 +56,8 @@ def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
     key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
     # The older form knows one function and no more.
     called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
-    calls = tuple(_call(name, arguments) for name, arguments in called)
+    kinds = {tool.name: tool.kind for tool in request.tools}
+    calls = tuple(_call(name, arguments)._replace(kind=kinds.get(name, "function")) for name, arguments in called)
     places = [(prompt, index) for prompt in request.prompts for index in range(request.n)]
     choices = tuple(
         _choice(number, prompt, _seed(request, key, index), speech, calls, request)

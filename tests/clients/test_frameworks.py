@@ -11,8 +11,8 @@ from .questions import Server
 MODULES = [example for example in EXAMPLES if example.text.startswith("import ")]
 # What each example of a Python framework prints, line by line, at least.
 PRINTED = {
-    "langchain_openai": ["'name': 'get_weather', 'args': {'town': 'Oslo'}", ", ", "1024"],
-    "pydantic_ai": ["?", "name='Jason' age=25"],
+    "langchain_openai": ["'args': {'town': 'Oslo'}", "'args': {'town': 'Bergen'}", ", ", "1024"],
+    "pydantic_ai": ["?", "name='Jason' age=25", "?"],
 }
 
 

@@ -17,12 +17,16 @@ from tests.support.journals import exchange
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Oslo"}'}}
 HISTORY = [{"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "tool_call_id": "c1", "content": "It rains."}]
+ITEMS = [
+    {"type": "function_call", "call_id": "c2", "name": "get_time", "arguments": '{"zone": "CET"}'},
+    {"type": "function_call_output", "call_id": "c2", "output": "Noon."},
+]
 DIFFERENCE = {"field": "model", "wanted": "'x'", "found": "'m'"}
 VIEWS = [
     exchange(1, 0.0, status=429, decision={"kind": "rate_limit", "rule": "limit", "faults": ["error"]}),
     exchange(2, 0.5, tool_calls=[{"name": "get_weather", "arguments": '{"city": "Oslo", "unit": "C"}'}]),
     exchange(3, 0.505, 1.0, model="n", request={"body": {"model": "n", "messages": HISTORY}}),
-    exchange(4, 2.0, streamed=True, outcome={"closed_by": "client"}),
+    exchange(4, 2.0, streamed=True, request={"body": {"model": "m", "input": ITEMS}}, outcome={"closed_by": "client"}),
     exchange(5, 3.0, decision={"kind": "invalid_request", "by": "refusal"}, status=400, usage={}),
     exchange(6, 3.1, decision={"nearest": [{"name": "weather", "differences": [DIFFERENCE]}]}),
     exchange(7, 3.2, question=False, operation="models", usage={}),
@@ -56,6 +60,7 @@ PASSING: list[dict[str, Any]] = [
     {"cost": 0.001, "prices": {"*": [1, 2]}},
     {"tool_called": "get_weather", "arguments": {"city": {"regex": "^O"}}},
     {"tool_answered": "get_weather", "result": {"contains": "rain"}},
+    {"tool_answered": "get_time", "result": "Noon."},
     {"schema": {"type": "object", "required": ["model"]}},
     {"contract": True, "match": {"status": 200}},
     {"cancelled": 1},

@@ -20,7 +20,12 @@ SETTINGS = {edition: Settings(edition=edition, auth="off") for edition in EDITIO
 # Preflights are no operation's; and what a fault of Alice AI's leaves in the content counts as said by the model.
 LEFT_OUT = {"ovms/preflight-observed", "yandex/tools-stream-alice-forced-observed"}
 CASES = sorted(
-    {f"{path.parent.parent.name}/{path.parent.name}" for path in FIXTURES.glob("*/*/request.json")} - LEFT_OUT
+    {
+        f"{path.parent.parent.name}/{path.parent.name}"
+        for path in FIXTURES.glob("*/*/request.json")
+        if "X-Mockserver-Fault" not in path.read_text()
+    }
+    - LEFT_OUT
 )
 
 
@@ -54,7 +59,7 @@ STREAM = golden("cerebras/stream")
         (lambda it: it.update(extra=[{"a": 1}]), Difference("extra", "array", "")),
         (lambda it: it.update(created="now"), Difference("created", "string", "integer")),
         (lambda it: it.update(object="chat"), Difference("object", '"chat"', '"chat.completion"')),
-        (lambda it: it.update(id="x-1"), Difference("id", "x-<1 characters>", "chatcmpl-<UUID>")),
+        (lambda it: it.update(id="x-1"), Difference("id", "x-<number>", "chatcmpl-<UUID>")),
         (lambda it: it["choices"][0].update(logprobs=None), Difference("choices[].logprobs", "null", "")),
         (
             lambda it: it.update(created=it.pop("created")),

@@ -539,7 +539,7 @@ WRONG_ENDPOINTS = {"documented": ["/v3/", "/v3/models", "/v3/models/llama3", "/v
 WRONG_ENDPOINTS["observed"] = [*WRONG_ENDPOINTS["documented"], "/v1/models", "/v1/models/llama3", "/v1/embeddings"]
 INVALID_URLS = {
     "documented": ["/v3", "/v1/completions/", "/v1/embeddings", "/v1/chat/completions", "/v4/chat/completions"],
-    "observed": ["/v3", "/v1", "/v4/completions", "/v4/chat/completions", "/v1/responses"],
+    "observed": ["/v3", "/v1", "/v4/completions", "/v4/chat/completions"],
 }
 
 

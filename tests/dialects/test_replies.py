@@ -19,7 +19,9 @@ SHAPE = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
 YANDEX = [shape for shape in SHAPES if shape.dialect == "yandex"]
 # Backends whose stream has an event for each token; the others gather some.
-BY_TOKEN = [shape for shape in SHAPES if shape.dialect != "ovms" and shape.id != "yandex-d1"]
+BY_TOKEN = [shape for shape in SHAPES if shape.dialect != "ovms" and not shape.id.endswith("-d1")]
+# FriendliAI has no log-probabilities in its responses.
+SCORED = [shape for shape in SHAPES if shape.id != "friendli-responses"]
 
 
 def asked(shape: Shape, reply: object, *, stream: bool, prompt: str = "Weather?", **fields: Any) -> Answer:
@@ -28,7 +30,7 @@ def asked(shape: Shape, reply: object, *, stream: bool, prompt: str = "Weather?"
     space.stubs.add(read_stub({"name": "rain", "reply": reply}))
     settings = fields.pop("settings", QUIET)
     extra = {"stream": True, **shape.stream_extra} if stream else {}
-    body = {**shape.body(prompt), **extra, **fields}
+    body = {**shape.body(prompt), **extra, **shape.named(fields)}
     return ask(
         shape.dialect,
         body,
@@ -43,8 +45,18 @@ def asked(shape: Shape, reply: object, *, stream: bool, prompt: str = "Weather?"
 def finish_reasons(answer: Answer) -> list[str]:
     """Every finish reason that an answer states."""
     bodies = answer.events() if answer.plan.timeline.streamed else [answer.json()]
+    ended = [body.get("response", body) for body in bodies if body != "[DONE]"][-1]
+    if ended.get("object") == "response":
+        return [_reason_of(ended)]
     choices = [choice for body in bodies if body != "[DONE]" for choice in body.get("choices", ())]
     return [choice["finish_reason"] for choice in choices if choice.get("finish_reason")]
+
+
+def _reason_of(response: Mapping[str, Any]) -> str:
+    """Why a response ended, in the words of chats."""
+    if response["status"] == "incomplete":
+        return "length" if response["incomplete_details"]["reason"].startswith("max_") else "content_filter"
+    return "tool_calls" if any(item["type"] == "function_call" for item in response["output"]) else "stop"
 
 
 @SHAPE
@@ -177,10 +189,12 @@ def test_a_recorded_stream_goes_out_event_by_event(shape: Shape) -> None:
     assert rows == [(b'data: {"a": 1}\n\n', 1.0), (b'data: {"b": 2}\r\n\r\n', 2.0), (b"data: [DONE]\n\n", 3.0)]
 
 
-@SHAPE
+@pytest.mark.parametrize("shape", SCORED, ids=lambda shape: shape.id)
 def test_log_probabilities_are_those_of_the_words(shape: Shape) -> None:
     asks: dict[str, Any] = {"logprobs": 1 if shape.dialect == "ovms" else 2}
-    if shape.chats:
+    if shape.dialect == "yandex" and shape.responds:
+        asks = {"include": ["message.output_text.logprobs"], "top_logprobs": 2}
+    elif shape.chats or shape.responds:
         asks = {"logprobs": True} | ({"top_logprobs": 2} if shape.dialect != "ovms" else {})
     elif shape.id == "friendli":
         asks = {"include_output_logprobs": True}
@@ -193,11 +207,12 @@ def test_log_probabilities_are_those_of_the_words(shape: Shape) -> None:
 
 # --- tools and refusals --------------------------------------------------------------------------------------------
 
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {"type": "function", "function": {"name": name, "parameters": {"type": "object", "properties": {}}}}
     for name in ("get_weather", "get_time")
 ]
-TOOLED = [s for s in SHAPES if s.dialect in ("friendli", "yandex") and s.calls_tools]
+FLAT = [{"type": "function", **tool["function"]} for tool in TOOLS]
+TOOLED = [s for s in SHAPES if s.responds or (s.dialect in ("friendli", "yandex") and s.calls_tools)]
 CALLS = [
     {"name": "get_weather", "arguments": {"city": "Oslo", "days": 2}},
     {"name": "get_time", "arguments": '{"zone":'},
@@ -206,22 +221,31 @@ CALLS = [
 
 @pytest.mark.parametrize("shape", TOOLED, ids=lambda shape: shape.id)
 def test_tool_calls_are_written_as_the_vendor_writes_them(shape: Shape) -> None:
-    answer = asked(shape, {"tool_calls": CALLS}, stream=False, tools=TOOLS)
-    [choice] = answer.json()["choices"]
-    told = [call["function"] for call in choice["message"]["tool_calls"]]
+    answer = asked(shape, {"tool_calls": CALLS}, stream=False, tools=FLAT if shape.responds else TOOLS)
+    if shape.responds:
+        told = [item for item in answer.json()["output"] if item["type"] == "function_call"]
+    else:
+        told = [call["function"] for call in answer.json()["choices"][0]["message"]["tool_calls"]]
     assert [call["name"] for call in told] == ["get_weather", "get_time"]
     assert told[0]["arguments"].replace(" ", "") == '{"city":"Oslo","days":2}'
     assert told[1]["arguments"] == '{"zone":'
-    assert choice["finish_reason"] == "tool_calls"
+    assert finish_reasons(answer) == ["tool_calls"]
 
 
 @pytest.mark.parametrize("shape", TOOLED, ids=lambda shape: shape.id)
 def test_streamed_tool_calls_add_up_to_the_same(shape: Shape) -> None:
-    answer = asked(shape, {"tool_calls": CALLS, "text": "Let me see."}, stream=True, tools=TOOLS)
+    tools = FLAT if shape.responds else TOOLS
+    answer = asked(shape, {"tool_calls": CALLS, "text": "Let me see."}, stream=True, tools=tools)
     assert shape.text(answer) == "Let me see."
     told: dict[int, str] = {}
+    items: list[str] = []
     for event in answer.events():
-        for choice in event["choices"] if event != "[DONE]" else ():
+        if event != "[DONE]" and event.get("type") == "response.function_call_arguments.delta":
+            if event["item_id"] not in items:
+                items.append(event["item_id"])
+            place = items.index(event["item_id"])
+            told[place] = told.get(place, "") + event["delta"]
+        for choice in event.get("choices", ()) if event != "[DONE]" else ():
             for call in choice["delta"].get("tool_calls", ()):
                 told[call["index"]] = told.get(call["index"], "") + call["function"].get("arguments", "")
     assert {place: text.replace(" ", "") for place, text in told.items()} == {
@@ -248,7 +272,10 @@ def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool)
 @pytest.mark.parametrize("shape", YANDEX, ids=lambda shape: shape.id)
 def test_a_refusal_stands_where_the_vendor_has_one(shape: Shape) -> None:
     answer = asked(shape, {"refusal": "I would rather not."}, stream=False)
-    assert answer.json()["choices"][0]["message"]["refusal"] == "I would rather not."
+    if shape.responds:
+        assert answer.json()["output"][0]["content"] == [{"type": "refusal", "refusal": "I would rather not."}]
+    else:
+        assert answer.json()["choices"][0]["message"]["refusal"] == "I would rather not."
 
 
 @pytest.mark.parametrize("shape", [s for s in SHAPES if s.dialect != "yandex"], ids=lambda shape: shape.id)
@@ -260,7 +287,7 @@ def test_elsewhere_a_refusal_is_said_like_any_text(shape: Shape, stream: bool) -
 # --- history decides -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if s.chats], ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s.chats or s.responds], ids=lambda shape: shape.id)
 def test_the_history_in_the_request_decides_so_that_one_server_serves_many_sessions(shape: Shape) -> None:
     space = Namespace("")
     for turn, reply in ((1, "Which city?"), (2, "It rains in Oslo.")):
@@ -268,11 +295,11 @@ def test_the_history_in_the_request_decides_so_that_one_server_serves_many_sessi
     model = shape.body("")["model"]
     first = [{"role": "system", "content": "Be terse."}, {"role": "user", "content": "Weather?"}]
     second = [*first, {"role": "assistant", "content": "Which city?"}, {"role": "user", "content": "Oslo"}]
+    key = "input" if shape.responds else "messages"
+    bodies = [{"model": model, key: each} for each in (first, second, first)]
     said = [
-        shape.text(
-            ask(shape.dialect, {"model": model, "messages": each}, path=shape.path, method="POST", namespace=space)
-        )
-        for each in (first, second, first)
+        shape.text(ask(shape.dialect, body, path=shape.path, method="POST", edition=shape.edition, namespace=space))
+        for body in bodies
     ]
     assert said == ["Which city?", "It rains in Oslo.", "Which city?"]
 
@@ -295,6 +322,30 @@ def test_a_tool_loop_is_scripted_by_what_the_request_holds() -> None:
     history += [message, {"role": "tool", "tool_call_id": call["id"], "content": "rain"}]
     answer = ask("yandex", {**ask_with, "messages": history}, namespace=space)
     assert answer.json()["choices"][0]["message"]["content"] == "It rains."
+
+
+@pytest.mark.parametrize("shape", [s for s in SHAPES if s.responds], ids=lambda shape: shape.id)
+@STREAM
+def test_a_tool_loop_of_items_is_scripted_by_the_same_stubs(shape: Shape, stream: bool) -> None:
+    space = Namespace("")
+    match = {"tool": "get_weather", "turn": 1, "last_user": "Weather in Oslo?", "tool_result": {"exists": False}}
+    space.stubs.add(read_stub({"match": match, "reply": {"tool_calls": CALLS[:1], "reasoning": "A tool knows."}}))
+    space.stubs.add(read_stub({"match": {"tool_result": "get_weather"}, "reply": "It rains."}))
+
+    def said(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        body = {**shape.body(""), "input": history, "tools": FLAT, "stream": stream}
+        answer = ask(shape.dialect, body, path=shape.path, method="POST", edition=shape.edition, namespace=space)
+        bodies = [each for each in answer.events() if each != "[DONE]"] if stream else [answer.json()]
+        response = bodies[-1]["response"] if stream else bodies[-1]
+        output: list[dict[str, Any]] = response["output"]
+        return output
+
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Weather in Oslo?"}]
+    output = said(history)
+    [call] = [item for item in output if item["type"] == "function_call"]
+    result = {"type": "function_call_output", "call_id": call["call_id"], "output": '{"sky": "rain"}'}
+    answer = said([*history, *output, result])
+    assert answer[-1]["content"][0]["text"] == "It rains."
 
 
 def test_forced_tokens_of_a_request_give_way_to_a_prepared_text() -> None:

@@ -70,6 +70,8 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
             "model": dialect.models[0].id,
             **({"tokens": [1]} if "Detokenization" in schema else {"prompt": "Tides"}),
         }
+    if "Responses" in schema:
+        return {"model": dialect.models[0].id, "input": "Tell me about tides", "max_output_tokens": 3}
     if "Completion" not in schema:
         return {}
     bodies = [shape.body("Tell me about tides") for shape in SHAPES if shape.dialect == dialect.name]

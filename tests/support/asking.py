@@ -14,7 +14,7 @@ from mockserver.control.strikes import take_back
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
-from tests.support.conformity import faults
+from tests.support.conformity import faults, stream_data
 
 FROZEN = 1_700_000_000.25
 QUIET = Settings(created=FROZEN, latency="off")
@@ -35,9 +35,7 @@ class Answer:
 
     def events(self) -> list[Any]:
         """The data of each event of a stream; `[DONE]` stays a text."""
-        blocks = self.body.decode().removesuffix("\n\n").split("\n\n")
-        data = [block.removeprefix("data: ") for block in blocks]
-        return [text if text == "[DONE]" else json.loads(text) for text in data]
+        return stream_data(self.body)
 
 
 def ask(

@@ -1,6 +1,7 @@
 """Whether an answer keeps to its dialect's contract: every answer that a test asks for is checked."""
 
 import json
+import re
 from functools import cache
 from typing import Any
 
@@ -28,10 +29,16 @@ def faults(plan: Plan, body: bytes) -> list[str]:
         return []
     schemas = operation.schemas
     if plan.timeline.streamed:
-        data = [block.removeprefix(b"data: ") for block in body.removesuffix(b"\n\n").split(b"\n\n")]
-        events = [json.loads(text) for text in data if text != b"[DONE]"]
+        events = [event for event in stream_data(body) if event != "[DONE]"]
         return [fault for event in events for fault in _faults(dialect.name, edition, schemas.chunk, event)]
     return _faults(dialect.name, edition, schemas.response, json.loads(body)) if schemas.response else []
+
+
+def stream_data(body: bytes) -> list[Any]:
+    """The data of each event of a stream, with or without a line that names its type; `[DONE]` stays a text."""
+    blocks = body.decode().removesuffix("\n\n").split("\n\n")
+    data = [re.sub(r"^(?:event: .*\n)?(?:data: )?", "", block) for block in blocks]
+    return [text if text == "[DONE]" else json.loads(text) for text in data]
 
 
 def _faults(dialect: str, edition: Edition, name: str | None, value: Any) -> list[str]:

@@ -19,6 +19,10 @@ def _chat(model: str) -> Callable[[str], dict[str, Any]]:
     return lambda prompt: {"model": model, "messages": [{"role": "user", "content": prompt}]}
 
 
+def _response(model: str) -> Callable[[str], dict[str, Any]]:
+    return lambda prompt: {"model": model, "input": prompt}
+
+
 def _text(choice: Json) -> str:
     return str(choice["text"])
 
@@ -39,12 +43,30 @@ def _chunks_text(piece: Callable[[Json], str]) -> Callable[[Sequence[Any], int],
     return text
 
 
+def _output_text(events: Sequence[Any], index: int) -> str:
+    kinds = ("response.output_text.delta", "response.refusal.delta")
+    return "".join(e["delta"] for e in events if e != "[DONE]" and e["type"] in kinds)
+
+
 def _sampled_text(events: Sequence[Any], index: int) -> str:
     return "".join(e["text"] for e in events if e["event"] == "token_sampled" and e["index"] == index)
 
 
 def _last_usage(events: Sequence[Any]) -> Json | None:
-    return next((event["usage"] for event in reversed(events) if event != "[DONE]" and event.get("usage")), None)
+    told = (event.get("response", event) for event in reversed(events) if event != "[DONE]")
+    return next((_of_a_chat(each["usage"]) for each in told if each.get("usage")), None)
+
+
+def _of_a_chat(usage: Json) -> Json:
+    """A usage in the words of chats."""
+    names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
+    return {names.get(name, name): count for name, count in usage.items()}
+
+
+def said_in(response: Json) -> str:
+    """All that the messages of a response say."""
+    parts = (part for item in response["output"] if item["type"] == "message" for part in item["content"])
+    return "".join(part["text"] if part["type"] == "output_text" else part["refusal"] for part in parts)
 
 
 @dataclass(frozen=True)
@@ -69,30 +91,42 @@ class Shape:
         return next(each for each in operations if self.path is None or self.path in each.paths).calls_tools
 
     @property
+    def responds(self) -> bool:
+        """Whether it is the Responses API, which has its own names for limits, and items for choices."""
+        return "input" in self.body("")
+
+    @property
     def chats(self) -> bool:
         """Whether it takes messages, and speaks of log-probabilities as chats do."""
         return "messages" in self.body("")
 
     def plain(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The whole answer to a prompt."""
-        return self._ask(self.body(prompt) | fields, seed, fault)
+        return self._ask(self.body(prompt) | self.named(fields), seed, fault)
 
     def stream(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:
         """The streamed answer to a prompt."""
-        return self._ask({**self.body(prompt), "stream": True, **self.stream_extra, **fields}, seed, fault)
+        body = {**self.body(prompt), "stream": True, **self.stream_extra, **self.named(fields)}
+        return self._ask(body, seed, fault)
+
+    def named(self, fields: Json) -> dict[str, Any]:
+        """The fields of a chat by the names that they have here."""
+        limit = {"max_tokens": "max_output_tokens"} if self.responds else {}
+        return {limit.get(name, name): value for name, value in fields.items()}
 
     def text(self, answer: Answer, index: int = 0) -> str:
         """The text of a choice, plain or streamed."""
         if answer.plan.timeline.streamed:
             return self.stream_text(answer.events(), index)
+        if self.responds:
+            return said_in(answer.json())
         return self.plain_text(answer.json()["choices"][index])
 
     def usage(self, answer: Answer) -> Json | None:
         """The usage that an answer states."""
         if answer.plan.timeline.streamed:
             return _last_usage(answer.events())
-        usage: Json = answer.json()["usage"]
-        return usage
+        return _of_a_chat(answer.json()["usage"])
 
     def _ask(self, body: Json, seed: int, fault: str) -> Answer:
         headers = {"x-mockserver-seed": str(seed), "x-mockserver-fault": fault}
@@ -103,6 +137,8 @@ class Shape:
 
 _USAGE = {"stream_options": {"include_usage": True}}
 _CHAT: dict[str, Any] = {"plain_text": _message, "stream_text": _chunks_text(_delta)}
+
+_RESPONSE: dict[str, Any] = {"stream_text": _output_text, "many": False}
 
 OVMS_CHAT = "/v3/chat/completions"
 
@@ -142,4 +178,14 @@ SHAPES = (
     Shape("upstash", "upstash", _chat("meta-llama/Meta-Llama-3-8B-Instruct"), **_CHAT),
     Shape("yandex-d1", "yandex", _chat("gpt://folder/yandexgpt/latest"), stream_usage=False, **_CHAT),
     Shape("yandex-d2", "yandex", _chat("gpt://folder/qwen3-235b-a22b-fp8/latest"), **_CHAT),
+    Shape("friendli-responses", "friendli", _response("m"), "/serverless/v1/responses", **_RESPONSE),
+    Shape("ovms-responses-observed", "ovms", _response("llama3"), "/v3/responses", "observed", **_RESPONSE),
+    Shape("yandex-responses-d1", "yandex", _response("gpt://folder/yandexgpt/latest"), "/v1/responses", **_RESPONSE),
+    Shape(
+        "yandex-responses-d2",
+        "yandex",
+        _response("gpt://folder/qwen3-235b-a22b-fp8/latest"),
+        "/v1/responses",
+        **_RESPONSE,
+    ),
 )

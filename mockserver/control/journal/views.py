@@ -128,8 +128,14 @@ class View:
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The messages of a chat as they came."""
+        """The messages of a chat as they came; items that stand for them in a chat's words."""
         messages = self.body.get("messages") if isinstance(self.body, dict) else None
+        items = self.body.get("input") if isinstance(self.body, dict) and messages is None else None
+        if isinstance(items, list) and any(isinstance(each, dict) for each in items):
+            # Loaded with the first that is looked at: most journals have none.
+            from mockserver.dialects.openai_style.responses.items import messages_of
+
+            return messages_of(items)
         return [each for each in messages if isinstance(each, dict)] if isinstance(messages, list) else []
 
     @property

@@ -15,6 +15,8 @@ _IDS = re.compile(r"(?:.*_)?(?:id|fingerprint)")
 _MAPS = ("top_logprobs[]",)
 _PREFIX = re.compile(r"[A-Za-z]+[-_:]")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# Digits in an id up to this length are a time or an index rather than random.
+_LONGEST_NUMBER = 12
 # Ids and numbers in a refusal's text, which differ from one refusal to the next.
 _PASSING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
 
@@ -129,6 +131,8 @@ def _form(name: str) -> str:
     prefix = _PREFIX.match(name)
     begins = prefix[0] if prefix and not _UUID.fullmatch(name) else ""
     rest = name[len(begins) :]
+    if rest.isdecimal() and len(rest) <= _LONGEST_NUMBER:
+        return f"{begins}<number>"
     return f"{begins}<UUID>" if _UUID.fullmatch(rest) else f"{begins}<{len(rest)} characters>"
 
 

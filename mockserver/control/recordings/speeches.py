@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from mockserver.control.recordings.events import Event
+from mockserver.control.recordings.typed_events import is_typed, typed_speech
 from mockserver.core.generation import FinishReason
 from mockserver.generation.prepared import Counts, Speech
 
@@ -14,6 +15,9 @@ _THOUGHTS = ("reasoning", "reasoning_content")
 
 def speech_of(events: Iterable[Event]) -> Speech | None:
     """What the first choice says in the events of a stream, or in a body as the only one; None where no model spoke."""
+    events = list(events)
+    if is_typed(events):
+        return typed_speech(events)
     said, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
     spoke = False
     for event in events:

@@ -15,6 +15,8 @@ TOKENIZATION_REQUEST = by_edition(CONTRACT, "TokenizationRequest")
 HOSTED_TOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedTokenizationRequest")
 DETOKENIZATION_REQUEST = by_edition(CONTRACT, "DetokenizationRequest")
 HOSTED_DETOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedDetokenizationRequest")
+RESPONSES_REQUEST = Contract(CONTRACT["observed"], "ResponsesRequest")
+HOSTED_RESPONSES_REQUEST = Contract(CONTRACT["observed"], "HostedResponsesRequest")
 
 
 @cache

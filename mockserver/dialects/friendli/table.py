@@ -1,9 +1,9 @@
-"""FriendliAI: completions and chats, on the wire of its first client and on today's (vendor note B)."""
+"""FriendliAI: texts, chats and responses on the wire of its first client and on today's (vendor note B)."""
 
 import re
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import FINISH_REASON, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
+from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
@@ -42,6 +42,26 @@ def _chats(name: str, path: str, place: Place, summary: str) -> Operation:
 
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
     return Operation(name, "POST", (path,), schemas, parts.read, parts.write, calls_tools=True, summary=summary)
+
+
+def _responses(name: str, path: str, place: Place, summary: str) -> Operation:
+    """The responses of a place, which only today's wire has."""
+
+    @on_demand
+    def parts() -> Parts:
+        from mockserver.dialects.friendli.response_answers import write_response
+        from mockserver.dialects.friendli.responses import responses_reader
+
+        return Parts(responses_reader(place), write_response)
+
+    def fail(broken: Broken) -> bytes:
+        from mockserver.dialects.friendli.response_answers import fail
+
+        return fail(broken)
+
+    schemas = Schemas("ResponsesRequest", "Response", "ResponsesEvent")
+    operation = Operation(name, "POST", (path,), schemas, parts.read, parts.write, calls_tools=True, summary=summary)
+    return operation._replace(edition="observed", stream_error=fail)
 
 
 def _tokenize(name: str, path: str, place: Place, summary: str) -> Operation:
@@ -146,6 +166,26 @@ DEDICATED_DETOKENIZE = _hosted(
         "The text of token ids, by an endpoint of one's own",
     )
 )
+# The Responses API came with the second wire, at a container too.
+RESPONSES = _responses(
+    "responses", "/v1/responses", container, "Answer what was said, called and given back: a container of today"
+)
+SERVERLESS_RESPONSES = _hosted(
+    _responses(
+        "serverless_responses",
+        "/serverless/v1/responses",
+        serverless,
+        "Answer what was said, called and given back by a model of the catalogue",
+    )
+)
+DEDICATED_RESPONSES = _hosted(
+    _responses(
+        "dedicated_responses",
+        "/dedicated/v1/responses",
+        dedicated,
+        "Answer what was said, called and given back by an endpoint of one's own",
+    )
+)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -183,6 +223,9 @@ FRIENDLI = Dialect(
         DETOKENIZE,
         SERVERLESS_DETOKENIZE,
         DEDICATED_DETOKENIZE,
+        RESPONSES,
+        SERVERLESS_RESPONSES,
+        DEDICATED_RESPONSES,
         LIST_MODELS,
         HEALTH,
     ),

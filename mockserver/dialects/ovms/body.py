@@ -20,7 +20,7 @@ _FIELDS = (
     "presence_penalty", "repetition_penalty", "length_penalty", "diversity_penalty", "num_assistant_tokens",
     "assistant_confidence_threshold", "skip_special_tokens", "include_usage", "response_format", "messages", "tools",
     "tool_choice", "max_completion_tokens", "chat_template_kwargs", "input", "encoding_format", "query", "documents",
-    "top_n", "return_documents", "rank_fields", "max_chunks_per_doc",
+    "top_n", "return_documents", "rank_fields", "max_chunks_per_doc", "max_output_tokens", "reasoning", "text",
 )  # fmt: skip
 # "only if the path contains `completions`; B also `responses`".
 _STREAMING_PATHS: dict[Edition, tuple[str, ...]] = {

@@ -1,7 +1,7 @@
 """`POST /v3/chat/completions` becomes a request to a model, or is refused (vendor note 6)."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
@@ -15,8 +15,12 @@ from mockserver.dialects.ovms.paths import CHATS_PATHS
 from mockserver.dialects.ovms.rows import Fields
 from mockserver.dialects.ovms.tools import offered, read_choice, read_tools
 
-# The wish of a request whose answer has thoughts and tool calls parsed out of its text.
-PARSED = "parsed"
+
+class Asked(NamedTuple):
+    """What a writer has to know: whether thoughts and calls are parsed out of the text, and the fields it repeats."""
+
+    parsed: bool
+    fields: Mapping[str, Any] = {}
 
 
 def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -25,10 +29,10 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
     if isinstance(taken, Rejection):
         return taken
     request = read_request(taken, site.edition)
-    return _parsed(request, taken.fields) if site.edition == "observed" else request
+    return parsed(request, taken.fields) if site.edition == "observed" else request
 
 
-def _parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
+def parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
     """The request with tools and reasoning, as the parsers find them; "skip_special_tokens=false turns them off"."""
     tools = offered(fields)
     request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields))
@@ -36,7 +40,7 @@ def _parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
         return request
     template: Mapping[str, Any] = fields.get("chat_template_kwargs", {})
     output = request.output._replace(reasoning=shows_thoughts(request.model, template))
-    return request._replace(output=output, effort=effort(request.model, template), wishes=PARSED)
+    return request._replace(output=output, effort=effort(request.model, template), wishes=Asked(parsed=True))
 
 
 def _templated(fields: Fields, edition: Edition) -> Prompt:

@@ -48,7 +48,7 @@ def _stream_options(fields: Fields, model: Model) -> str | None:
     return None
 
 
-def _token_limit(name: str) -> Check:
+def whole_limit(name: str) -> Check:
     def fault(value: object) -> str | None:
         if whole(value, UINT32):
             return None
@@ -128,7 +128,7 @@ def _best_of(fields: Fields, model: Model) -> str | None:
     return "best_of cannot be used in streaming mode" if fields.get("stream") is True else None
 
 
-def _n(fields: Fields, model: Model) -> str | None:
+def several(fields: Fields, model: Model) -> str | None:
     if "n" not in fields:
         return None
     value = fields["n"]
@@ -192,7 +192,7 @@ def _something_to_say(fields: Fields, model: Model) -> str | None:
     return None
 
 
-def _chat_logprobs(fields: Fields, model: Model) -> str | None:
+def chat_logprobs(fields: Fields, model: Model) -> str | None:
     value = fields.get("logprobs", False)
     if not isinstance(value, bool):
         return "logprobs accepts values true or false"
@@ -216,12 +216,15 @@ def _kwargs(value: object) -> str | None:
 # --- the tables --------------------------------------------------------------------------------------------------
 
 _NO_UNSIGNED_SEED = "seed is not an unsigned integer"
+MAX_TOKENS = whole_limit("max_tokens")
+FORMAT = field("response_format", _format)
+KWARGS = field("chat_template_kwargs", _kwargs)
 
-_COMMON: dict[Edition, tuple[Check, ...]] = {
+COMMON: dict[Edition, tuple[Check, ...]] = {
     "documented": (
         _stream_options,
         boolean("ignore_eos"),
-        _token_limit("max_tokens"),
+        MAX_TOKENS,
         _below_limit("max_tokens"),
         _capped_without_eos("max_tokens"),
         number("frequency_penalty", -2.0, 2.0),
@@ -237,7 +240,7 @@ _COMMON: dict[Edition, tuple[Check, ...]] = {
         boolean("include_stop_str_in_output"),
         _kept_stop,
         _best_of,
-        _n,
+        several,
         _speculation,
         field("num_assistant_tokens", _assistant_tokens),
         field("assistant_confidence_threshold", _assistant_confidence),
@@ -245,7 +248,7 @@ _COMMON: dict[Edition, tuple[Check, ...]] = {
     "observed": (
         _stream_options,
         boolean("ignore_eos"),
-        _token_limit("max_tokens"),
+        MAX_TOKENS,
         number("frequency_penalty", -2.0, 2.0),
         number("presence_penalty", -2.0, 2.0),
         number("repetition_penalty"),
@@ -260,37 +263,37 @@ _COMMON: dict[Edition, tuple[Check, ...]] = {
         boolean("include_stop_str_in_output"),
         _kept_stop,
         _best_of,
-        _n,
+        several,
         boolean("skip_special_tokens", "{} is not a bool"),
     ),
 }
 
 _TEXT: tuple[Check, ...] = (_prompt, _logprobs, boolean("echo"), _something_to_say)
-_CHAT_LIMIT = _token_limit("max_completion_tokens")
+_CHAT_LIMIT = whole_limit("max_completion_tokens")
 
 COMPLETION_CHECKS: dict[Edition, tuple[Check, ...]] = {
-    "documented": (*_COMMON["documented"], *_TEXT),
-    "observed": (_reads_texts, *_COMMON["observed"], field("response_format", _format), *_TEXT),
+    "documented": (*COMMON["documented"], *_TEXT),
+    "observed": (_reads_texts, *COMMON["observed"], FORMAT, *_TEXT),
 }
 CHAT_CHECKS: dict[Edition, tuple[Check, ...]] = {
     "documented": (
-        *_COMMON["documented"],
+        *COMMON["documented"],
         messages_fault("documented"),
-        _chat_logprobs,
+        chat_logprobs,
         _CHAT_LIMIT,
         _below_limit("max_completion_tokens"),
         _capped_without_eos("max_completion_tokens"),
         _a_token_to_say,
     ),
     "observed": (
-        *_COMMON["observed"],
+        *COMMON["observed"],
         messages_fault("observed"),
         tools_fault,
-        _chat_logprobs,
+        chat_logprobs,
         _CHAT_LIMIT,
         _a_token_to_say,
-        field("response_format", _format),
-        field("chat_template_kwargs", _kwargs),
+        FORMAT,
+        KWARGS,
         images_fault,
     ),
 }

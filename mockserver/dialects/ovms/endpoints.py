@@ -16,11 +16,6 @@ from mockserver.dialects.ovms.rows import Fields
 _ROOTS: dict[Edition, tuple[str, ...]] = {"documented": ("/v3/",), "observed": ("/v3/", "/v1/")}
 # A path below a root that belongs to the server itself.
 _CONFIG = "/v1/config"
-# Further endpoints of an LLM graph; they are not simulated, and are refused as unknown URLs.
-_ABSENT: dict[Edition, frozenset[str]] = {
-    "documented": frozenset(),
-    "observed": frozenset(root + "responses" for root in ("/v3/", "/v3/v1/", "/v1/")),
-}
 _WRONG_ENDPOINT: dict[Edition, str] = {
     "documented": "Wrong endpoint. Allowed endpoints: /v3/chat/completions, /v3/completions",
     "observed": "Wrong endpoint. Allowed endpoints: "
@@ -53,18 +48,30 @@ def ask_graph(call: Call, site: Site) -> Reply | Rejection:
 
     The newer server's graph tokenizes if the path ends with that word.
     """
-    path = _asked_path(call, site)
-    if path in _ABSENT[site.edition] or not _reaches_graph(path, site.edition):
-        return Rejection(FailureKind.UNKNOWN_PATH)
-    admitted = _climbing(path) or admit(call, site, path)
+    admitted = _admitted(call, site)
     if isinstance(admitted, Rejection):
         return admitted
-    if site.edition == "observed" and path.endswith("tokenize") and kind_of(admitted.fields["model"]) != "scores":
-        # Hardly anybody asks for it.
+    tokenizes = site.edition == "observed" and _asked_path(call, site).endswith("tokenize")
+    if tokenizes and kind_of(admitted.fields["model"]) != "scores":
+        # Few servers are ever asked to.
         from mockserver.dialects.ovms.tokenize import tokenize
 
         return tokenize(admitted, site)
     return wrong_endpoint(admitted, site.edition)
+
+
+def refuse_endpoint(call: Call, site: Site) -> Rejection:
+    """The refusal of a path that the graph does not know; the server's own layers come first."""
+    admitted = _admitted(call, site)
+    return admitted if isinstance(admitted, Rejection) else wrong_endpoint(admitted, site.edition)
+
+
+def _admitted(call: Call, site: Site) -> Admitted | Rejection:
+    """A request on its way to a graph, or why it does not get there."""
+    path = _asked_path(call, site)
+    if not _reaches_graph(path, site.edition):
+        return Rejection(FailureKind.UNKNOWN_PATH)
+    return _climbing(path) or admit(call, site, path)
 
 
 def enter_graph(call: Call, site: Site, paths: Paths, kind: Kind) -> Fields | Rejection:

@@ -36,6 +36,11 @@ def graph_fault(
     return Rejection(kind, _graph_words(node, status) + message, streamed=stream)
 
 
+def own_words(message: str) -> str:
+    """A graph's own message, without the words that the server wraps around it."""
+    return message.rpartition('" failed: ')[2]
+
+
 def stream_error(status: int, body: object) -> bytes:
     """The end of a failing stream: "bare `{"error":...}` (no `data:` prefix) is appended"."""
     return orjson.dumps(body)

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.core.generation import Effort
 
-_EFFORTS: dict[str, Effort] = {"low": "low", "medium": "medium", "high": "high"}
+EFFORTS: dict[str, Effort] = {"low": "low", "medium": "medium", "high": "high"}
 _DEFAULT_EFFORT: Effort = "medium"
 
 
@@ -48,7 +48,7 @@ def effort(model: str, template: Mapping[str, Any]) -> Effort | None:
     if family is None or not (template.get("enable_thinking", family.unasked) if family.switch else True):
         return None
     asked = template.get("reasoning_effort")
-    return _EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT
+    return EFFORTS.get(asked, _DEFAULT_EFFORT) if isinstance(asked, str) else _DEFAULT_EFFORT
 
 
 def shows_thoughts(model: str, template: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ Message = Mapping[str, Any]
 # The members of a message that are passed on beside its content and its calls; all of them texts.
 _KEPT = ("role", "tool_call_id", "name")
 # The tokens of an image: the server's vision models differ, and state none.
-_IMAGE_TOKENS = 256
+IMAGE_TOKENS = 256
 _REMOTE = re.compile(r"(?:https?|s?ftp)://")
 
 
@@ -133,7 +133,11 @@ _FAULTS: dict[Edition, Callable[[Message], str | None]] = {"documented": _older_
 
 def images_fault(fields: Fields, model: Model) -> str | None:
     """What is wrong with images, by the newer server: the model reads only text, or the URL is not allowed."""
-    urls = image_urls(fields["messages"])
+    return pictures_refused(image_urls(fields["messages"]), model)
+
+
+def pictures_refused(urls: Sequence[str], model: Model) -> str | None:
+    """The same for images by their URLs."""
     if urls and not sees(model.id):
         return "This servable supports only text input, but image_url has been provided"
     return next(filter(None, map(_address_fault, urls)), None)
@@ -163,7 +167,7 @@ def _base64_fault(data: str) -> str | None:
 def read_prompt(messages: Sequence[Message], edition: Edition, tools: Sequence[Message] = ()) -> Prompt:
     """The conversation as the model's chat template gets it, with the tokens of images and of the `tools` on offer."""
     prompt = chat_prompt([_passed_on(message, edition) for message in messages], tools or None)
-    return prompt if edition == "documented" else with_images(prompt, messages, _IMAGE_TOKENS)
+    return prompt if edition == "documented" else with_images(prompt, messages, IMAGE_TOKENS)
 
 
 def _passed_on(message: Message, edition: Edition) -> dict[str, Any]:

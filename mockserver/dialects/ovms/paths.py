@@ -18,4 +18,6 @@ CHATS_PATHS = _below_roots("chat/completions")
 EMBEDDINGS_PATHS = _below_roots("embeddings")
 RERANK_PATHS = _below_roots("rerank")
 TOKENIZE_PATHS: Paths = {"documented": (), "observed": _below_roots("tokenize")["observed"]}
+# "since v2026.2".
+RESPONSES_PATHS: Paths = {"documented": (), "observed": _below_roots("responses")["observed"]}
 RELOAD_PATH = "/v1/config/reload"

@@ -12,13 +12,14 @@ import orjson
 from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.seeding import alphanumerics
-from mockserver.dialects.ovms.chats import PARSED
+from mockserver.dialects.ovms.chats import Asked
 from mockserver.dialects.ovms.families import thinking
 
 
 def is_parsed(generation: Generation) -> bool:
     """Whether thoughts and calls are separated from the text."""
-    return generation.request.wishes == PARSED
+    wishes = generation.request.wishes
+    return isinstance(wishes, Asked) and wishes.parsed
 
 
 def finish_reason(choice: Choice, generation: Generation) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.dialects import EDITIONS, Clients, Dialect, Edition, Operation, Parts, Schemas, on_demand
+from mockserver.core.dialects import EDITIONS, Broken, Clients, Dialect, Edition, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import every_answer
@@ -22,6 +22,7 @@ from mockserver.dialects.ovms.paths import (
     EMBEDDINGS_PATHS,
     RELOAD_PATH,
     RERANK_PATHS,
+    RESPONSES_PATHS,
     TOKENIZE_PATHS,
 )
 from mockserver.dialects.ovms.schemas import CONTRACT
@@ -41,6 +42,20 @@ def _chats() -> Parts:
     from mockserver.dialects.ovms.chats import read_chat
 
     return Parts(read_chat, write_chat)
+
+
+@on_demand
+def _responses() -> Parts:
+    from mockserver.dialects.ovms.response_answers import write
+    from mockserver.dialects.ovms.responses import read
+
+    return Parts(read, write)
+
+
+def _fail(broken: Broken) -> bytes:
+    from mockserver.dialects.ovms.response_answers import fail
+
+    return fail(broken)
 
 
 @on_demand
@@ -77,6 +92,18 @@ CHAT_COMPLETIONS = Operation(
     calls_tools=True,
     summary="Answer a conversation",
     served=CHATS_PATHS,
+)
+RESPONSES = Operation(
+    "responses",
+    "POST",
+    RESPONSES_PATHS["observed"],
+    Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
+    read=_responses.read,
+    write=_responses.write,
+    calls_tools=True,
+    summary="Answer what was said, called and given back",
+    served=RESPONSES_PATHS,
+    stream_error=_fail,
 )
 EMBEDDINGS = Operation(
     "embeddings",
@@ -177,6 +204,7 @@ OVMS = Dialect(
     operations=(
         COMPLETIONS,
         CHAT_COMPLETIONS,
+        RESPONSES,
         EMBEDDINGS,
         RERANK,
         TOKENIZE,

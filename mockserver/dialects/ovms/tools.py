@@ -67,6 +67,12 @@ def _chosen(fields: Fields) -> str:
     return name
 
 
+def chosen_tool(fields: Fields) -> str | Mapping[str, str]:
+    """The choice as an answer tells it: of no tools there is none."""
+    chosen = _chosen(fields) if fields.get("tools") is not None else "none"
+    return chosen if chosen in _MODES else {"type": "function", "name": chosen}
+
+
 def _kept(name: str, chosen: str) -> bool:
     return chosen in ("auto", "required", name)
 

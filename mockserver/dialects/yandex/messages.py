@@ -11,7 +11,7 @@ from mockserver.dialects.yandex.errors import fault
 # Whether a message of the role must say something: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
 # "An image = 256 prompt tokens"
-_IMAGE_TOKENS = 256
+IMAGE_TOKENS = 256
 
 
 def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
@@ -38,7 +38,7 @@ def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
 
 def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> Prompt:
     """The conversation as a prompt, with its images, and with the `tools` on offer."""
-    return with_images(chat_prompt(messages, tools), messages, _IMAGE_TOKENS)
+    return with_images(chat_prompt(messages, tools), messages, IMAGE_TOKENS)
 
 
 def _says_anything(message: Mapping[str, Any]) -> bool:

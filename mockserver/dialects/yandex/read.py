@@ -4,25 +4,26 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Sampling
-from mockserver.dialects.openai_style.fields import json_object, token_biases
+from mockserver.dialects.openai_style.fields import token_biases
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
-from mockserver.dialects.yandex.errors import explain, fault
+from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
+from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
-from mockserver.dialects.yandex.models import context_window, is_offered
-from mockserver.dialects.yandex.schemas import REQUEST, request_fields
+from mockserver.dialects.yandex.models import context_window
+from mockserver.dialects.yandex.schemas import REQUEST
 from mockserver.dialects.yandex.sessions import in_session
-from mockserver.dialects.yandex.tools import Body, read_tools
-from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+from mockserver.dialects.yandex.tools import read_tools
+from mockserver.dialects.yandex.uri import ModelUri
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
-    body = _checked_body(call, site)
+    body = checked_body(call, site, REQUEST)
     if isinstance(body, Rejection):
         return body
-    uri = _checked_uri(body["model"], site)
+    uri = checked_uri(body["model"], site)
     if isinstance(uri, Rejection):
         return uri
     wrong = messages_fault(body["messages"])
@@ -31,33 +32,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     offer = _conflict(body) or read_tools(body, parallel=_is_parallel(body, uri))
     if isinstance(offer, Rejection):
         return offer
-    request = _request(body, uri, offer, site)
-    limit, count = request.limits.context, request.prompt_tokens
-    if count <= limit:
-        return request
-    message = f"number of input tokens must be no more than {limit}, got {count}"
-    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)
-
-
-def _checked_body(call: Call, site: Site) -> Body | Rejection:
-    body = json_object(call.body)
-    if isinstance(body, Rejection):
-        return body
-    contract = REQUEST[site.edition]
-    if not contract.accepts(body):
-        return explain(contract.violations(body), request_fields(site.edition))
-    # Where null is allowed it means nothing.
-    return {name: value for name, value in body.items() if value is not None}
-
-
-def _checked_uri(text: str, site: Site) -> ModelUri | Rejection:
-    """The model's URI: "a bare name gives 400 `Failed to parse model URI`"."""
-    if "://" not in text:
-        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
-    uri = parse_uri(text)
-    if uri is None or uri.scheme != "gpt":
-        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
-    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+    return fitting(_request(body, uri, offer, site), uri, call, site)
 
 
 def _conflict(body: Body) -> Rejection | None:

@@ -5,8 +5,9 @@ from mockserver.dialects.contracts import by_edition, editions
 
 CONTRACT = editions(__package__)
 REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
+RESPONSES_REQUEST = by_edition(CONTRACT, "ResponsesRequest")
 
 
-def request_fields(edition: Edition) -> tuple[str, ...]:
+def request_fields(edition: Edition, schema: str) -> tuple[str, ...]:
     """The fields of a request in the order of the page, by which the first of several faults is found."""
-    return tuple(CONTRACT[edition]()["schemas"]["ChatCompletionRequest"]["properties"])
+    return tuple(CONTRACT[edition]()["schemas"][schema]["properties"])

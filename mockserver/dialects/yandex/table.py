@@ -1,6 +1,6 @@
-"""Yandex AI Studio: OpenAI-compatible chats and embeddings, and the list of models (vendor note, part A)."""
+"""Yandex AI Studio: OpenAI-compatible responses, chats and embeddings, and the list of models (vendor note, part A)."""
 
-from mockserver.core.dialects import BEARER, Clients, Dialect, Operation, Parts, Schemas, on_demand
+from mockserver.core.dialects import BEARER, Broken, Clients, Dialect, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.latency import PRESETS, preset_of
@@ -15,6 +15,20 @@ def _chats() -> Parts:
     from mockserver.dialects.yandex.write import write
 
     return Parts(read, write)
+
+
+@on_demand
+def _responses() -> Parts:
+    from mockserver.dialects.yandex.response_answers import write
+    from mockserver.dialects.yandex.responses import read
+
+    return Parts(read, write)
+
+
+def _fail(broken: Broken) -> bytes:
+    from mockserver.dialects.yandex.response_answers import fail
+
+    return fail(broken)
 
 
 @on_demand
@@ -33,6 +47,17 @@ CHAT_COMPLETIONS = Operation(
     write=_chats.write,
     calls_tools=True,
     summary="Answer a conversation",
+)
+RESPONSES = Operation(
+    "responses",
+    "POST",
+    ("/v1/responses",),
+    Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
+    read=_responses.read,
+    write=_responses.write,
+    calls_tools=True,
+    summary="Answer what was said, called and given back",
+    stream_error=_fail,
 )
 EMBEDDINGS = Operation(
     "embeddings",
@@ -53,8 +78,8 @@ YANDEX = Dialect(
     title="Yandex AI Studio, OpenAI-compatible API",
     # The second is the older host of the same API, which the vendor's own SDK still asks.
     hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net"),
-    operations=(CHAT_COMPLETIONS, EMBEDDINGS, LIST_MODELS),
-    bare=("/v1/chat/completions", "/v1/embeddings"),
+    operations=(CHAT_COMPLETIONS, RESPONSES, EMBEDDINGS, LIST_MODELS),
+    bare=("/v1/chat/completions", "/v1/responses", "/v1/embeddings"),
     errors=ERRORS,
     contract=CONTRACT,
     models=MODELS,

@@ -1,6 +1,6 @@
 """Tools and the choice among them, in today's form and in the older one of `functions` (vendor note A6)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mockserver.core.failures import Rejection
@@ -49,6 +49,11 @@ def _tools_fault(body: Body) -> Rejection | None:
     rows = [(f"tools[{place}].{item['type']}", item[item["type"]]) for place, item in enumerate(offered)]
     if not rows:
         rows = [(f"functions[{place}]", item) for place, item in enumerate(body.get("functions", ()))]
+    return offered_fault(rows)
+
+
+def offered_fault(rows: Iterable[tuple[str, Body]]) -> Rejection | None:
+    """The same of tools, each with the field in which it stands."""
     found = (_parameters_fault(field, item) or _format_fault(field, item) for field, item in rows)
     return next(filter(None, found), None)
 

@@ -5,12 +5,41 @@ export function textOf(document) {
   if (!document || typeof document !== "object") return "";
   if (document.event === "token_sampled") return document.text ?? "";
   if (document.event === "complete") return "";
+  if (document.object === "response") return itemsOf(document).map(itemText).join("");
+  if (String(document.type).startsWith("response.")) return typedText(document);
   return choicesOf(document).map(choiceText).join("");
 }
 
 /** What the model thinks, where it shows that. @param {any} document an event's data, or a whole body, as JSON */
 export function thoughtOf(document) {
+  if (document?.object === "response") return itemsOf(document).filter((item) => item.type === "reasoning").map(itemThought).join("");
+  if (THOUGHTS.includes(document?.type)) return document.delta ?? "";
   return choicesOf(document).map((choice) => choice.delta ?? choice.message).map((said) => said?.reasoning_content ?? said?.reasoning ?? "").join("");
+}
+
+const TEXTS = ["output_text", "refusal", "function_call_arguments", "custom_tool_call_input"].map((kind) => `response.${kind}.delta`);
+const THOUGHTS = ["reasoning_text", "reasoning_summary_text"].map((kind) => `response.${kind}.delta`);
+
+/** A typed event of the Responses API. @param {any} event */
+function typedText(event) {
+  if (TEXTS.includes(event.type)) return event.delta ?? "";
+  // A call is named when it begins; what it is called with comes in pieces.
+  return event.type === "response.output_item.added" && event.item?.name ? `\n${event.item.name} ` : "";
+}
+
+/** @param {any} response @returns {any[]} */
+const itemsOf = (response) => response.output ?? [];
+
+/** @param {any} item */
+function itemText(item) {
+  if (item.type === "message") return (item.content ?? []).map((part) => part.text ?? part.refusal ?? "").join("");
+  return item.name ? `\n${item.name} ${item.arguments ?? item.input ?? ""}` : "";
+}
+
+/** @param {any} item */
+function itemThought(item) {
+  const told = item.content?.length ? item.content : (item.summary ?? []);
+  return told.map((part) => part.text ?? "").join("");
 }
 
 /** Of several choices the first is shown. @param {any} document @returns {any[]} */

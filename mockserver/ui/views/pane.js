@@ -11,7 +11,7 @@ import { failure } from "../parts/states.js";
 import { toast } from "../parts/toasts.js";
 
 // These have controls of their own.
-const OWN = new Set(["model", "prompt", "messages", "stream"]);
+const OWN = new Set(["model", "prompt", "messages", "input", "stream"]);
 // A longer text of raw events is shown from its end.
 const LONGEST = 400_000;
 
@@ -103,6 +103,7 @@ export class Pane {
     fill(this.parameters, this.#inputs.map((input) => labelled(input, this.properties?.[input.name])));
     // A model that thinks aloud has said nothing yet after so few tokens as do for a text.
     this.#preset("max_tokens", "messages" in this.properties ? "512" : "64");
+    this.#preset("max_output_tokens", "512");
     this.#tellBody();
   }
 
@@ -117,7 +118,7 @@ export class Pane {
     /** @type {Record<string, unknown>} */
     const body = this.model.value ? { model: this.model.value } : {};
     if (this.properties && "messages" in this.properties) body.messages = [{ role: "user", content: this.prompt }];
-    else body.prompt = this.prompt;
+    else body[this.properties && "input" in this.properties ? "input" : "prompt"] = this.prompt;
     for (const input of this.#inputs) {
       const value = input.read();
       if (value !== undefined) body[input.name] = value;

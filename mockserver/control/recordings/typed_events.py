@@ -1,0 +1,97 @@
+"""What the model said in a recorded answer of the Responses API: a response, or typed events that end in one."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mockserver.control.recordings.events import Event
+from mockserver.core.generation import FinishReason
+from mockserver.generation.prepared import Counts, Speech
+
+_LAST = ("response.completed", "response.incomplete", "response.failed")
+_REASONS: Mapping[object, FinishReason] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
+# Where the arguments of a call stand, by the type of its item.
+_ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
+
+
+def is_typed(events: Sequence[Event]) -> bool:
+    """Whether an answer is a response, or begins with an event of one."""
+    value = _table(events[0].value) if events else {}
+    return value.get("object") == "response" or str(value.get("type")).startswith("response.")
+
+
+def typed_speech(events: Sequence[Event]) -> Speech | None:
+    """What the model says in it; of a stream that broke off as much as it came to."""
+    response = next((found for event in reversed(events) if (found := _whole(event.value))), None)
+    items = response["output"] if response else list(_pieces(events))
+    parts = [_table(item) for item in items if isinstance(item, dict)]
+    if not parts:
+        return None
+    calls = tuple(
+        (str(item.get("name")), str(item.get(_ARGUMENTS[item["type"]], "")))
+        for item in parts
+        if item.get("type") in _ARGUMENTS
+    )
+    messages = [part for item in parts if item.get("type") == "message" for part in _tables(item.get("content"))]
+    thoughts = [item for item in parts if item.get("type") == "reasoning"]
+    refusal = "".join(str(part.get("refusal", "")) for part in messages)
+    reason = _table((response or {}).get("incomplete_details")).get("reason")
+    return Speech(
+        text="".join(str(part.get("text", "")) for part in messages) or refusal,
+        calls=calls,
+        refusal=bool(refusal),
+        reasoning="".join(_texts(each.get("content")) or _texts(each.get("summary")) for each in thoughts),
+        finish_reason=_REASONS.get(reason) or ("tool_calls" if calls else "stop" if response else None),
+        counts=_counts(_table((response or {}).get("usage"))),
+    )
+
+
+def _whole(value: Any) -> Mapping[str, Any] | None:
+    """The response that a body is, or that an event at the end of a stream holds."""
+    found = _table(value)
+    if found.get("type") in _LAST:
+        found = _table(found.get("response"))
+    return found if isinstance(found.get("output"), list) and found.get("object") == "response" else None
+
+
+def _pieces(events: Iterable[Event]) -> Iterable[Mapping[str, Any]]:
+    """The items of a stream without its end: those that are over, and the text of the one that is not."""
+    said = ""
+    for event in events:
+        value = _table(event.value)
+        if value.get("type") == "response.output_item.done":
+            said = ""
+            yield _table(value.get("item"))
+        elif value.get("type") == "response.output_text.delta":
+            said += str(value.get("delta"))
+    if said:
+        yield {"type": "message", "content": [{"type": "output_text", "text": said}]}
+
+
+def _counts(usage: Mapping[str, Any]) -> Counts:
+    read, written = (_table(usage.get(f"{part}_tokens_details")) for part in ("input", "output"))
+    return Counts(
+        _count(usage.get("input_tokens")),
+        _count(usage.get("output_tokens")),
+        _count(read.get("cached_tokens")),
+        _count(written.get("reasoning_tokens")),
+    )
+
+
+def _texts(parts: Any) -> str:
+    return "".join(str(part.get("text", "")) for part in _tables(parts))
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None

@@ -1,0 +1,235 @@
+"""Generations in the format of the Responses API, as streams of it were recorded in September 2026.
+
+Recorded: events have lines that name them and their keys in alphabetical order, the objects within them have not; there
+is no `[DONE]`. An item has one id while it is streamed and another one in the response that ends the stream, and so has
+a call. Of thoughts the usage counts none.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.dialects import Broken, Site
+from mockserver.core.generation import Choice, Generation, Usage
+from mockserver.core.seeding import hex_digits, uuid4_text
+from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
+from mockserver.dialects.friendli.responses import Wanted
+from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
+from mockserver.dialects.openai_style.responses.events import (
+    Event,
+    Manner,
+    Stage,
+    by_token,
+    numbered,
+    quiet,
+    told_stages,
+)
+from mockserver.dialects.openai_style.responses.failing import data_of, error_code, items_done, next_number
+from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason, spoken_of
+
+_STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
+# What the ids of items begin with once the response is told as a whole.
+_PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
+
+
+class _Answer(NamedTuple):
+    """An answer on its way: what is said, and the request that it repeats."""
+
+    generation: Generation
+    wanted: Wanted
+    site: Site
+
+    @property
+    def choice(self) -> Choice:
+        """The only one: the API knows no more."""
+        return self.generation.choices[0]
+
+    @property
+    def spoken(self) -> list[Spoken]:
+        """Its items. What declines to answer says so in words, as in chats, and every call is a function's."""
+        return [
+            each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
+            for each in spoken_of(self.choice, "thought" if self.choice.thoughts else None)
+        ]
+
+    def digits(self, *parts: str | int) -> str:
+        """Sixteen of an id."""
+        return hex_digits(self.site.identity, 16, *parts)
+
+
+def write_response(generation: Generation, pace: Pace, site: Site) -> Reply:
+    """The generation as one body, or as a stream of events."""
+    wishes = generation.request.wishes
+    wanted = wishes if isinstance(wishes, Wanted) else Wanted({}, 1.0, 1.0, 0)
+    answer = _Answer(generation, wanted, site)
+    if generation.request.output.stream:
+        return stream_reply(Lazy(partial(_events, answer)), _STREAM)
+    return body_reply(_response(answer, _items(answer)), generation)
+
+
+def fail(broken: Broken) -> bytes:
+    """How a stream fails: by the response that has failed, the only event for it that the SDK knows."""
+    sent = broken.events[: broken.sent]
+    response = data_of(broken.events[0]).get("response", {})
+    error = {"code": error_code(broken.status), "message": broken.message}
+    told = {"response": {**response, "status": "failed", "error": error, "output": items_done(sent)}}
+    return _written("response.failed", next_number(sent), told)
+
+
+def _written(kind: str, number: Any, told: Mapping[str, Any]) -> bytes:
+    event = dict(sorted({**told, "sequence_number": number, "type": kind}.items()))
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(event))
+
+
+# --- one body ----------------------------------------------------------------------------------------------------
+
+
+def _items(answer: _Answer) -> Sequence[Mapping[str, Any]]:
+    """The items as a whole response tells them."""
+    items = []
+    for spoken in answer.spoken:
+        id_ = f"{_PREFIXES[spoken.kind]}_{answer.digits('whole', spoken.kind, spoken.place)}"
+        item = dict(_item(answer, spoken, spoken.text, id_))
+        if spoken.kind == "thought":
+            item["status"] = None
+        elif spoken.kind == "call":
+            item["call_id"] = f"chatcmpl-tool-{answer.digits('tool', spoken.place)}"
+        items.append(item)
+    return items
+
+
+def _response(answer: _Answer, output: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
+    """The response, with its output once it is over; None before that."""
+    body, over = answer.wanted.body, output is not None
+    reason = incomplete_reason(answer.choice) if over else None
+    status = ("incomplete" if reason else "completed") if over else "in_progress"
+    return {
+        "id": f"resp_{uuid4_text(answer.site.identity, 'id')}",
+        "created_at": int(answer.site.now),
+        "incomplete_details": {"reason": reason} if reason else None,
+        "instructions": body.get("instructions"),
+        "metadata": body.get("metadata"),
+        "model": answer.generation.request.model or None,
+        "object": "response",
+        "output": output or [],
+        "parallel_tool_calls": body.get("parallel_tool_calls") is not False,
+        "temperature": answer.wanted.temperature,
+        "tool_choice": _choice(body.get("tool_choice")),
+        "tools": [_tool(tool) for tool in body.get("tools") or ()],
+        "top_p": answer.wanted.top_p,
+        "background": False,
+        "max_output_tokens": answer.wanted.limit,
+        "max_tool_calls": body.get("max_tool_calls"),
+        "previous_response_id": body.get("previous_response_id"),
+        "prompt": body.get("prompt"),
+        "reasoning": _reasoning(body.get("reasoning")),
+        "service_tier": "auto",
+        "status": status,
+        "text": _text(body.get("text")),
+        "top_logprobs": body.get("top_logprobs"),
+        "truncation": "disabled",
+        "usage": _usage(answer.generation.usage) if over else None,
+        "user": body.get("user"),
+    }
+
+
+def _choice(wanted: Any) -> Any:
+    return {"name": wanted["name"], "type": wanted["type"]} if isinstance(wanted, Mapping) else wanted or "auto"
+
+
+def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A tool as it comes back: with all that there is to say of one."""
+    unsaid = {"allowed_callers": None, "defer_loading": None, "description": tool.get("description")}
+    if tool["type"] == "custom":
+        return {"name": tool["name"], "type": "custom", **unsaid, "format": tool.get("format")}
+    parameters = {"parameters": tool.get("parameters"), "strict": tool.get("strict")}
+    return {"name": tool["name"], **parameters, "type": "function", **unsaid, "output_schema": None}
+
+
+def _reasoning(asked: Any) -> Mapping[str, Any] | None:
+    names = ("effort", "generate_summary", "summary")
+    return {name: asked.get(name) for name in names} if isinstance(asked, Mapping) else None
+
+
+def _text(asked: Any) -> Mapping[str, Any] | None:
+    return {"format": asked.get("format"), "verbosity": asked.get("verbosity")} if isinstance(asked, Mapping) else None
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "input_tokens": usage.prompt_tokens,
+        "input_tokens_details": {
+            "cached_tokens": usage.cached_tokens,
+            "input_tokens_per_turn": [],
+            "cached_tokens_per_turn": [],
+        },
+        "output_tokens": usage.completion_tokens,
+        "output_tokens_details": {
+            "reasoning_tokens": 0,
+            "tool_output_tokens": 0,
+            "output_tokens_per_turn": [],
+            "tool_output_tokens_per_turn": [],
+        },
+        "total_tokens": usage.total_tokens,
+    }
+
+
+def _item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
+    """An item with its text; one that has only begun has none."""
+    status = "in_progress" if text is None else spoken.status
+    parts = None if text is None else [_part(spoken, text, True)]
+    if spoken.kind == "call":
+        call_id = f"call_{answer.digits('call', spoken.place)}"
+        named = {"arguments": text or "", "call_id": call_id, "name": spoken.name, "type": "function_call"}
+        return {**named, "id": id_, "caller": None, "namespace": None, "status": status}
+    if spoken.kind == "thought":
+        thought = {"id": id_, "summary": [], "type": "reasoning", "content": parts}
+        return {**thought, "encrypted_content": None, "status": status}
+    said = {"id": id_, "content": parts or [], "role": "assistant", "status": status, "type": "message"}
+    return {**said, "phase": None}
+
+
+def _streamed_item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
+    item = _item(answer, spoken, text, id_)
+    # Recorded of a message that is over.
+    return {**item, "summary": []} if spoken.kind == "text" and text is not None else item
+
+
+def _part(spoken: Spoken, text: str, over: bool) -> Mapping[str, Any]:
+    if spoken.kind == "thought":
+        return {"text": text, "type": "reasoning_text"}
+    return {"annotations": [], "text": text, "type": "output_text", "logprobs": None if over else []}
+
+
+# --- a stream ----------------------------------------------------------------------------------------------------
+
+
+def _events(answer: _Answer) -> Iterator[Frames]:
+    return numbered(_stages(answer))
+
+
+def _stages(answer: _Answer) -> Iterator[Stage]:
+    begun = {"response": _response(answer, None)}
+    yield quiet(_written, OPENING, [Event("response.created", begun), Event("response.in_progress", begun)])
+    manner = Manner(
+        _written,
+        by_token,
+        partial(_streamed_item, answer),
+        _part,
+        lambda spoken, tokens: {"logprobs": []} if spoken.kind == "text" else {},
+        _ended,
+    )
+    for index, spoken in enumerate(answer.spoken):
+        yield from told_stages(spoken, index, answer.digits("item", index), manner)
+    kind = "response.incomplete" if incomplete_reason(answer.choice) else "response.completed"
+    whole = {"response": _response(answer, _items(answer))}
+    yield quiet(_written, answer.generation.last_step, [Event(kind, whole)])
+
+
+def _ended(spoken: Spoken) -> Mapping[str, Any]:
+    if spoken.kind == "text":
+        return {"logprobs": []}
+    return {"name": spoken.name} if spoken.kind == "call" else {}

@@ -1,0 +1,169 @@
+"""The three endpoints of the Responses API as requests to a model (SDK 0.16, and streams recorded in September 2026).
+
+    body -> schema -> checks between fields -> model -> its senses -> request -> its window
+
+What the SDK does not know a request may say all the same, and it says nothing: "additional properties" are allowed.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Model, Read, Site
+from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
+from mockserver.dialects.friendli.body import json_body
+from mockserver.dialects.friendli.checks import conflicts
+from mockserver.dialects.friendli.controls import number_or
+from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
+from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.json_schemas import as_obeyed, fault_of_schema, opens_with_an_optional_property
+from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
+from mockserver.dialects.friendli.models import sees
+from mockserver.dialects.friendli.reasoning import read_reasoning
+from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
+from mockserver.dialects.openai_style.fields import whole
+from mockserver.dialects.openai_style.responses.items import messages_of
+from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
+
+Body = Mapping[str, Any]
+
+_SCHEMA = ("text", "format", "schema")
+# Recorded of a tool that has to be called where all on offer are custom ones.
+_NO_TOOL = "Service Error: Max retries reached for status 500"
+
+
+class Wanted(NamedTuple):
+    """What an answer repeats of its request, and how tokens were drawn for it."""
+
+    body: Mapping[str, Any]
+    temperature: float
+    top_p: float
+    limit: int
+
+
+def responses_reader(place: Place) -> Read:
+    """What reads the requests that a place is asked."""
+    contract = RESPONSES_REQUEST if place is container else HOSTED_RESPONSES_REQUEST
+
+    def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+        body = json_body(call.body)
+        if isinstance(body, Rejection):
+            return in_one_message(body)
+        violations = contract.violations(body) or conflicts(body, (_tools, _form))
+        made = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
+        return in_one_message(made) if isinstance(made, Rejection) and made.violations else made
+
+    return read
+
+
+def _tools(body: Body) -> Iterator[Violation]:
+    for place, tool in enumerate(body.get("tools") or ()):
+        reason = parameters_fault(tool) if tool["type"] == "function" else None
+        if reason:
+            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: parameters {reason}")
+    wanted = unknown_tool(_choice(body), function_tools(_functions(body)))
+    if wanted is not None:
+        yield Violation(
+            ("tool_choice",), "conflict", f"tool_choice names a function that is not among the tools: {wanted!r}"
+        )
+
+
+def _form(body: Body) -> Iterator[Violation]:
+    form = _format(body)
+    fault = fault_of_schema(form["schema"]) if form.get("type") == "json_schema" else ""
+    if fault:
+        yield Violation(_SCHEMA, "conflict", fault)
+    elif form.get("type") == "json_schema" and opens_with_an_optional_property(form["schema"]):
+        yield Violation(_SCHEMA, "conflict", "the first property of an object must be required")
+
+
+def _format(body: Body) -> Body:
+    return (body.get("text") or {}).get("format") or {}
+
+
+def _functions(body: Body) -> list[Body]:
+    """The functions on offer, in the form of chats. Recorded: of custom tools the model is told nothing."""
+    return [{"function": tool} for tool in body.get("tools") or () if tool["type"] == "function"]
+
+
+def _choice(body: Body) -> ToolChoice:
+    wanted, parallel = body.get("tool_choice"), body.get("parallel_tool_calls") is not False
+    if isinstance(wanted, Mapping):
+        # A custom tool by name is a tool that the model has not heard of.
+        named = wanted["type"] == "function"
+        return tool_choice({"function": wanted} if named else "auto", parallel=parallel)
+    return tool_choice(wanted, parallel=parallel)
+
+
+def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Rejection:
+    """The request, when there is such a model, which understands it and is large enough."""
+    if asked.model is None:
+        return unknown_model(asked.name, "observed")
+    messages = messages_of(body["input"], body.get("instructions"))
+    unseen = tuple(_beyond_senses(body, asked.name))
+    if unseen:
+        return invalid(unseen)
+    functions = _functions(body)
+    if body.get("tool_choice") == "required" and not functions:
+        return Rejection(FailureKind.SERVER_ERROR, _NO_TOOL) if body.get("tools") else invalid((_nothing_to_call(),))
+    request = _request(body, asked, messages, functions)
+    too_long = tuple(_too_long(body, request, asked.model))
+    return invalid(too_long, FailureKind.CONTEXT_LENGTH) if too_long else request
+
+
+def _nothing_to_call() -> Violation:
+    return Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
+
+
+def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
+    items = body["input"] if isinstance(body["input"], list) and not sees(name) else ()
+    for place, item in enumerate(items):
+        content = item.get("content")
+        for number, part in enumerate(content if isinstance(content, list) else ()):
+            if part.get("type") == "input_image":
+                yield Violation(("input", place, "content", number), "conflict", REFUSALS["image_url"])
+
+
+def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], functions: list[Body]) -> GenerationRequest:
+    assert asked.model is not None
+    prompt = read_prompt(messages, functions or None)
+    effort = (body.get("reasoning") or {}).get("effort")
+    thought = read_reasoning({"reasoning_effort": effort}, asked.name)
+    temperature, top_p = number_or(body.get("temperature"), 1.0), number_or(body.get("top_p"), _usual_top_p(asked.name))
+    most = whole(body.get("max_output_tokens"))
+    room = max(asked.model.context - prompt.token_count, 0)
+    return GenerationRequest(
+        model=asked.name,
+        prompts=(prompt,),
+        output=Output(stream=bool(body.get("stream")), reasoning=True),
+        limits=Limits(most, context=asked.model.context),
+        sampling=Sampling(temperature=temperature, top_p=top_p),
+        constraint=_constraint(body),
+        tools=function_tools(functions),
+        tool_choice=_choice(body) if functions else ToolChoice("none"),
+        effort=thought.effort,
+        wishes=Wanted(body, temperature, top_p, room if most is None else most),
+    )
+
+
+def _usual_top_p(name: str) -> float:
+    """Recorded of GLM-5.3-Flash, whose own advice that is."""
+    return 0.95 if name.startswith("zai-org/") else 1.0
+
+
+def _constraint(body: Body) -> Constraint | None:
+    form = _format(body)
+    if form.get("type") == "json_schema":
+        return Constraint("json_schema", as_obeyed(form["schema"]))
+    return Constraint("json_object") if form.get("type") == "json_object" else None
+
+
+def _too_long(body: Body, request: GenerationRequest, model: Model) -> Iterator[Violation]:
+    count, most = request.prompt_tokens, body.get("max_output_tokens") or 0
+    window = f"the model's maximum length is {model.context}"
+    if count > model.context:
+        yield Violation(("input",), "context", f"the prompt has {count} tokens, {window}")
+    elif count + most > model.context:
+        said = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {window}"
+        yield Violation(("max_output_tokens",), "context", said)

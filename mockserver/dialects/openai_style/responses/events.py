@@ -1,0 +1,177 @@
+"""Typed events with their numbers: what opens an item, a delta for each token, what closes it.
+
+A stream is a row of stages. Each of them writes its events from a number on, and is told that number when the stages
+before it have been written; so a stream of any length is written while it is played.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import orjson
+
+from mockserver.core.timeline import RUN_LENGTH, Frames, Wrapped
+from mockserver.dialects.openai_style.events import SLOT, json_texts
+from mockserver.dialects.openai_style.responses.spoken import Kind, Spoken
+
+# Stands for the number in the event that a template is made of, as SLOT does for the text.
+_NUMBER: Any = orjson.Fragment(b"\xfe")
+_MARK = re.compile(rb"([\xfe\xff])")
+
+# The bytes of an event, of its type, its number and what else it says.
+Write = Callable[[str, Any, Mapping[str, Any]], bytes]
+Stage = Callable[[int], Iterator[Frames]]
+
+
+class Event(NamedTuple):
+    """An event before it has its number."""
+
+    type: str
+    told: Mapping[str, Any]
+
+
+class Run(NamedTuple):
+    """A run of deltas: the text of each, the decoding step with which it leaves, and how many tokens it carries."""
+
+    texts: Sequence[str]
+    steps: Sequence[int]
+    tokens: Sequence[int]
+
+
+class Form(NamedTuple):
+    """The events by which a kind of item is told: its deltas, the one with the whole text (under a key), and those
+    around the part that it is, whose place has a name."""
+
+    delta: str
+    done: str
+    key: str
+    part: tuple[str, str] | None = None
+    place: str = ""
+
+
+_CONTENT_PART = ("response.content_part.added", "response.content_part.done")
+_SUMMARY_PART = ("response.reasoning_summary_part.added", "response.reasoning_summary_part.done")
+FORMS: Mapping[Kind, Form] = {
+    "text": Form("response.output_text.delta", "response.output_text.done", "text", _CONTENT_PART, "content_index"),
+    "refusal": Form("response.refusal.delta", "response.refusal.done", "refusal", _CONTENT_PART, "content_index"),
+    "thought": Form(
+        "response.reasoning_text.delta", "response.reasoning_text.done", "text", _CONTENT_PART, "content_index"
+    ),
+    "summary": Form(
+        "response.reasoning_summary_text.delta",
+        "response.reasoning_summary_text.done",
+        "text",
+        _SUMMARY_PART,
+        "summary_index",
+    ),
+    "call": Form("response.function_call_arguments.delta", "response.function_call_arguments.done", "arguments"),
+    "custom": Form("response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "input"),
+}
+
+
+class Manner(NamedTuple):
+    """How a vendor tells an item: `write` writes events, `runs` cuts its texts into deltas.
+
+    `item` is the item with what it says so far, a text, and its status; `part` the part of it that its text is, open or
+    done; `beside` what stands beside the text in its delta, of which it has the tokens that a range names; and `ended`
+    what stands beside the whole text.
+    """
+
+    write: Write
+    runs: Callable[[Spoken], Iterator[Run]]
+    item: Callable[[Spoken, str | None, str], Mapping[str, Any]]
+    part: Callable[[Spoken, str, bool], Mapping[str, Any]]
+    beside: Callable[[Spoken, range], Mapping[str, Any]]
+    ended: Callable[[Spoken], Mapping[str, Any]]
+    detailed: bool = False
+
+
+def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
+    """The events of all stages, one after the other, numbered from `first` on."""
+    for stage in stages:
+        written = 0
+        for frames in stage(first):
+            written += len(frames.data)
+            yield frames
+        first += written
+
+
+def quiet(write: Write, step: int, events: Sequence[Event], tokens: int = 0) -> Stage:
+    """Events that leave with a decoding step; the first of them carries the tokens, if there are any."""
+
+    def stage(number: int) -> Iterator[Frames]:
+        data = [write(event.type, number + place, event.told) for place, event in enumerate(events)]
+        yield Frames(data, (step,) * len(data), (tokens, *(0,) * (len(data) - 1)))
+
+    return stage
+
+
+def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
+    """An event for each text, which stands where the event says SLOT."""
+
+    def stage(number: int) -> Iterator[Frames]:
+        before, mark, between, _, after = _MARK.split(write(event.type, _NUMBER, event.told))
+        numbered_first, dumped = mark == b"\xfe", json_texts.__getitem__
+        for texts, steps, tokens in runs:
+            numbers = range(number, number + len(texts))
+            said = zip(map(dumped, texts), numbers, strict=True)
+            if numbered_first:
+                pieces = [b"%d%b%b" % (at, between, text) for text, at in said]
+            else:
+                pieces = [b"%b%b%d" % (text, between, at) for text, at in said]
+            yield Frames(Wrapped(before, pieces, after), steps, tokens)
+            number += len(texts)
+
+    return stage
+
+
+def detailed_deltas(write: Write, runs: Iterable[Run], told: Callable[[str, range], Event]) -> Stage:
+    """An event for each text that says more of its tokens, by their places, than what they are."""
+
+    def stage(number: int) -> Iterator[Frames]:
+        place = 0
+        for run in runs:
+            for text, step, tokens in zip(*run, strict=True):
+                event = told(text, range(place, place + tokens))
+                yield Frames((write(event.type, number, event.told),), (step,), (tokens,))
+                number, place = number + 1, place + tokens
+
+    return stage
+
+
+def by_token(spoken: Spoken) -> Iterator[Run]:
+    """A delta for each token."""
+    texts, step = spoken.texts, spoken.first
+    for start in range(0, len(texts), RUN_LENGTH):
+        kept = texts[start : start + RUN_LENGTH]
+        yield Run(kept, range(step + start, step + start + len(kept)), (1,) * len(kept))
+
+
+def told_stages(spoken: Spoken, index: int, id_: str, manner: Manner) -> Iterator[Stage]:
+    """An item of a stream, under its index and its id: what opens it, its deltas, what closes it."""
+    write, text = manner.write, spoken.text
+    added = Event("response.output_item.added", {"output_index": index, "item": manner.item(spoken, None, id_)})
+    done = Event("response.output_item.done", {"output_index": index, "item": manner.item(spoken, text, id_)})
+    form = FORMS.get(spoken.kind)
+    if form is None:
+        yield quiet(write, spoken.last, (added, done))
+        return
+    where = {"item_id": id_, "output_index": index, **({form.place: 0} if form.place else {})}
+    opening, closing = [added], [Event(form.done, {**where, form.key: text, **manner.ended(spoken)})]
+    if form.part is not None:
+        begun, over = form.part
+        opening.append(Event(begun, {**where, "part": manner.part(spoken, "", False)}))
+        closing.append(Event(over, {**where, "part": manner.part(spoken, text, True)}))
+    yield quiet(write, spoken.step, opening, tokens=int(spoken.is_call))
+    yield _told_deltas(spoken, form.delta, where, manner)
+    yield quiet(write, spoken.last, (*closing, done))
+
+
+def _told_deltas(spoken: Spoken, kind: str, where: Mapping[str, Any], manner: Manner) -> Stage:
+    def told(text: Any, tokens: range) -> Event:
+        return Event(kind, {**where, "delta": text, **manner.beside(spoken, tokens)})
+
+    runs = manner.runs(spoken)
+    if manner.detailed and spoken.kind in ("text", "refusal"):
+        return detailed_deltas(manner.write, runs, told)
+    return deltas(manner.write, told(SLOT, range(0)), runs)

@@ -1,0 +1,48 @@
+"""The way of a request to a model: its form, the model's URI, the model's window; and how each of them refuses it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import GenerationRequest
+from mockserver.dialects.contracts import Contract
+from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.yandex.errors import explain
+from mockserver.dialects.yandex.models import is_offered
+from mockserver.dialects.yandex.schemas import request_fields
+from mockserver.dialects.yandex.sessions import in_session
+from mockserver.dialects.yandex.uri import ModelUri, parse_uri
+
+Body = Mapping[str, Any]
+
+
+def checked_body(call: Call, site: Site, contract: Mapping[Edition, Contract]) -> Body | Rejection:
+    """The body, when it keeps to the contract, without what is null: where that is allowed it means nothing."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    asked = contract[site.edition]
+    if not asked.accepts(body):
+        return explain(asked.violations(body), request_fields(site.edition, asked.name))
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def checked_uri(text: str, site: Site) -> ModelUri | Rejection:
+    """The model's URI: "a bare name gives 400 `Failed to parse model URI`"."""
+    if "://" not in text:
+        return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
+    uri = parse_uri(text)
+    if uri is None or uri.scheme != "gpt":
+        return Rejection(FailureKind.INVALID_REQUEST, "invalid model_uri", "model")
+    return uri if is_offered(uri, site) else Rejection(FailureKind.UNKNOWN_MODEL, param="model")
+
+
+def fitting(request: GenerationRequest, uri: ModelUri, call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, when its prompt fits into the model's window."""
+    limit, count = request.limits.context, request.prompt_tokens
+    if count <= limit:
+        return request
+    message = f"number of input tokens must be no more than {limit}, got {count}"
+    return in_session(FailureKind.CONTEXT_LENGTH, message, uri, call, site)

@@ -1,0 +1,61 @@
+"""Tools and the choice among them as the Responses API has them: a tool's fields stand beside its type.
+
+The service's own tools (search, code, MCP servers) are taken and never called: what they would find is not here.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mockserver.core.failures import Rejection
+from mockserver.dialects.openai_style.tools import Offer
+from mockserver.dialects.yandex.tools import offered_fault, read_tools
+
+Body = Mapping[str, Any]
+
+_CALLED = ("function", "custom")
+
+
+def read_response_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
+    """The tools on offer and the choice among them, or why they are refused."""
+    chat = {"tools": list(_chat_tools(body)), "tool_choice": _chat_choice(body)}
+    return offered_fault(_offered(body)) or read_tools(chat, parallel=parallel)
+
+
+def _offered(body: Body) -> Iterator[tuple[str, Body]]:
+    for place, tool in enumerate(body.get("tools", ())):
+        if tool["type"] in _CALLED:
+            yield f"tools[{place}]", _fields(tool)
+
+
+def _chat_tools(body: Body) -> Iterator[Body]:
+    """The tools that can be called, in the form of chats."""
+    for tool in body.get("tools", ()):
+        if tool["type"] in _CALLED:
+            yield {"type": tool["type"], tool["type"]: _fields(tool)}
+
+
+def _fields(tool: Body) -> Body:
+    """A tool without its type; the grammar of a custom one stands deeper in a chat."""
+    fields = {name: value for name, value in tool.items() if name != "type" and value is not None}
+    form = fields.get("format")
+    if isinstance(form, Mapping) and form["type"] == "grammar":
+        fields["format"] = {"type": "grammar", "grammar": form}
+    return fields
+
+
+def _chat_choice(body: Body) -> Any:
+    """The choice in the form of chats; one of a tool that is never called leaves it to the model."""
+    choice = body.get("tool_choice", "auto")
+    # Whoever must call a tool may call one of the service's own, where there is no other.
+    if choice == "required" and body.get("tools") and not any(_chat_tools(body)):
+        return "auto"
+    if isinstance(choice, str):
+        return choice
+    if choice["type"] == "allowed_tools":
+        named = [_named(tool) for tool in choice["tools"] if tool["type"] in _CALLED]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice["mode"], "tools": named}}
+    return _named(choice) if choice["type"] in _CALLED else "auto"
+
+
+def _named(tool: Body) -> Body:
+    return {"type": tool["type"], tool["type"]: {"name": tool.get("name", "")}}

@@ -1,0 +1,154 @@
+"""`POST /v1/responses` as a request to a model: what the page "Create a model response" allows, refuses and ignores."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.dialects.openai_style.messages import chat_prompt, with_images, with_media
+from mockserver.dialects.openai_style.responses.items import files_of, messages_of
+from mockserver.dialects.yandex.backends import backend_of
+from mockserver.dialects.yandex.errors import fault
+from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
+from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
+from mockserver.dialects.yandex.models import FOLDER, context_window
+from mockserver.dialects.yandex.response_tools import read_response_tools
+from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
+from mockserver.dialects.yandex.sessions import in_session
+from mockserver.dialects.yandex.uri import ModelUri
+from mockserver.generation.schemas import schema_fault
+
+_ROLES = ("user", "system", "developer", "assistant")
+_LOGPROBS = "message.output_text.logprobs"
+# How hard a model thinks that is only asked to sum its thoughts up.
+_USUAL: Effort = "medium"
+# What a file counts, in tokens: nobody states it.
+_FILE_TOKENS = 256
+
+
+class Asked(NamedTuple):
+    """What an answer repeats of its request, and whether what was thought is summed up."""
+
+    body: Mapping[str, Any]
+    summary: bool
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
+    body = checked_body(call, site, RESPONSES_REQUEST)
+    if isinstance(body, Rejection):
+        return body
+    # "prompt: Reference to a prompt template": an agent, which has a model and words of its own.
+    for field in ("model", "input") if "prompt" not in body else ():
+        if field not in body:
+            return fault(field, "is required")
+    uri = checked_uri(body.get("model") or _agent(body, call), site)
+    if isinstance(uri, Rejection):
+        return uri
+    messages = messages_of(body.get("input", ""), body.get("instructions"))
+    wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
+    if wrong is not None:
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+    refused = _conflict(body)
+    if refused is not None:
+        return refused
+    backend = backend_of(uri.name)
+    offer = read_response_tools(body, parallel=body.get("parallel_tool_calls", True) or not backend.one_call)
+    if isinstance(offer, Rejection):
+        return offer
+    effort, summary = _thinking(body)
+    request = GenerationRequest(
+        model=str(uri),
+        prompts=(_prompt(messages, body),),
+        output=Output(
+            stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
+        ),
+        limits=Limits(_whole(body.get("max_output_tokens")), context=context_window(uri.name)),
+        sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
+        constraint=_constraint(body),
+        tools=offer.tools,
+        tool_choice=offer.choice._replace(compact=backend.compact_calls),
+        effort=effort,
+        wishes=Asked(body, summary),
+    )
+    return fitting(request, uri, call, site)
+
+
+def _agent(body: Body, call: Call) -> str:
+    """The URI of an agent, which is called like a model of the caller's folder."""
+    folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
+    return str(ModelUri("gpt", folder, body["prompt"]["id"]))
+
+
+def _items_fault(body: Body) -> str | None:
+    """What is wrong with the role of the first item that has another than a message may have."""
+    items = body["input"] if isinstance(body["input"], list) else ()
+    roles = (item["role"] for item in items if item.get("type") in (None, "message"))
+    return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
+
+
+def _conflict(body: Body) -> Rejection | None:
+    """What each field allows, but not without another, or not beside it."""
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    if "previous_response_id" in body and "conversation" in body:
+        return fault("previous_response_id", "cannot be used together with 'conversation'")
+    return _history_fault(body) or _schema_fault(body)
+
+
+def _history_fault(body: Body) -> Rejection | None:
+    """The first result of a call that no item before it makes; what came before elsewhere nobody can see."""
+    items = body.get("input", ())
+    if isinstance(items, str) or "previous_response_id" in body or "conversation" in body:
+        return None
+    made: set[str] = set()
+    for place, item in enumerate(items):
+        kind, id_ = str(item.get("type")), item.get("call_id")
+        if kind in ("function_call", "custom_tool_call"):
+            made.add(id_)
+        elif kind in ("function_call_output", "custom_tool_call_output") and id_ not in made:
+            return fault(f"input[{place}].call_id", f"answers a call that was not made: {id_!r}")
+    return None
+
+
+def _form(body: Body) -> Body:
+    return (body.get("text") or {}).get("format") or {"type": "text"}
+
+
+def _constraint(body: Body) -> Constraint | None:
+    form = _form(body)
+    if form["type"] == "json_schema":
+        return Constraint("json_schema", form["schema"])
+    return Constraint("json_object") if form["type"] == "json_object" else None
+
+
+def _schema_fault(body: Body) -> Rejection | None:
+    form = _form(body)
+    if form["type"] != "json_schema":
+        return None
+    reason = schema_fault(form["schema"])
+    return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}") if reason else None
+
+
+def _thinking(body: Body) -> tuple[Effort | None, bool]:
+    """How hard the model thinks, and whether it sums that up."""
+    asked = body.get("reasoning") or {}
+    effort: Effort | None = asked.get("effort")
+    summary = bool(asked.get("summary") or asked.get("generate_summary")) and effort != "none"
+    return (effort or _USUAL if summary else effort), summary
+
+
+def _logprobs(body: Body) -> int | None:
+    return int(body.get("top_logprobs", 0)) if _LOGPROBS in body.get("include", ()) else None
+
+
+def _prompt(messages: Sequence[dict[str, Any]], body: Body) -> Prompt:
+    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
+    return with_media(prompt, [("file", name, _FILE_TOKENS) for name in files_of(list(messages))])
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,461 @@
+"""The Responses API of the three vendors that have it: its items, its typed events, and what each vendor refuses."""
+
+import json
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockserver.control.namespaces import Namespace
+from mockserver.control.stubs.notation import read_stub
+from mockserver.core.dialects import Edition
+from mockserver.dialects.openai_style.responses.items import messages_of
+from mockserver.dialects.ovms.schemas import CONTRACT
+from mockserver.dialects.yandex.schemas import request_fields
+from tests.support.asking import Answer, ask
+
+
+class Place(NamedTuple):
+    """Where a vendor takes responses."""
+
+    dialect: str
+    path: str
+    model: str
+    edition: Edition = "documented"
+
+    def ask(self, fault: str = "", reply: object = None, **fields: Any) -> Answer:
+        body = {"model": self.model, "input": "Tell me about tides", **fields}
+        space = Namespace("")
+        if reply is not None:
+            space.stubs.add(read_stub({"reply": reply}))
+        headers = {"x-mockserver-fault": fault}
+        return ask(
+            self.dialect,
+            {key: value for key, value in body.items() if value is not ...},
+            path=self.path,
+            method="POST",
+            headers=headers,
+            edition=self.edition,
+            namespace=space,
+        )
+
+
+D1 = Place("yandex", "/v1/responses", "gpt://folder/yandexgpt/latest")
+D2 = Place("yandex", "/v1/responses", "gpt://folder/qwen3-235b-a22b-fp8/latest")
+FRIENDLI = Place("friendli", "/serverless/v1/responses", "m")
+GLM = FRIENDLI._replace(model="zai-org/GLM-5.3")
+OVMS = Place("ovms", "/v3/responses", "llama3", "observed")
+QWEN = OVMS._replace(model="OpenVINO/Qwen3-8B-int4-ov")
+PLACES = [D1, D2, FRIENDLI, GLM, OVMS, QWEN]
+EVERY = pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.dialect}-{place.model}")
+
+CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city", "parameters": CITY}
+SQL = {"type": "custom", "name": "sql", "description": "Runs SQL"}
+ASK = "What is the weather in Oslo and in Bergen?"
+
+
+def events(answer: Answer) -> list[dict[str, Any]]:
+    return [event for event in answer.events() if event != "[DONE]"]
+
+
+# --- items -------------------------------------------------------------------------------------------------------
+
+
+def test_items_become_the_messages_of_a_chat() -> None:
+    items: list[dict[str, Any]] = [
+        {"role": "user", "content": "Hi"},
+        {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Let me see."}]},
+        {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "b", "name": "sql", "input": "SELECT 1"},
+        {"type": "function_call_output", "call_id": "a", "output": "1"},
+        {"type": "custom_tool_call_output", "call_id": "b", "output": [{"type": "input_text", "text": "2"}]},
+        {"type": "item_reference", "id": "msg_1"},
+        {"type": "web_search_call", "id": "ws_1"},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "And this?"},
+                {"type": "input_image", "image_url": "https://example.com/a.png"},
+                {"type": "input_file", "file_id": "file-1"},
+            ],
+        },
+        {"type": "function_call", "call_id": "c", "name": "g", "arguments": "{}"},
+    ]
+    function = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    custom = {"id": "b", "type": "custom", "custom": {"name": "sql", "input": "SELECT 1"}}
+    assert messages_of(items, "Be terse.") == [
+        {"role": "system", "content": "Be terse."},
+        {"role": "user", "content": "Hi"},
+        {
+            "role": "assistant",
+            "content": [{"type": "text", "text": "Let me see."}],
+            "tool_calls": [function, custom],
+        },
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": "b", "content": [{"type": "text", "text": "2"}]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "text", "text": "And this?"},
+                {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+                {"type": "file", "file": "file-1"},
+            ],
+        },
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "g", "arguments": "{}"}}],
+        },
+    ]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = ["message", "function_call", "function_call_output", "custom_tool_call", "reasoning", "item_reference", "?"]
+PARTS = ["input_text", "output_text", "input_image", "input_file", "refusal", "reasoning_text", "?"]
+
+
+def _tables(kinds: list[str], **members: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries({}, optional={"type": st.sampled_from(kinds) | JSON, **members})
+
+
+ITEMS = _tables(
+    KINDS,
+    role=st.sampled_from(["user", "assistant", "system", "developer", "tool"]) | JSON,
+    content=st.lists(_tables(PARTS, text=JSON, image_url=JSON, file_id=JSON, refusal=JSON), max_size=2) | JSON,
+    call_id=JSON,
+    name=JSON,
+    arguments=JSON,
+    output=JSON,
+    input=JSON,
+    id=JSON,
+    summary=JSON,
+)
+FIELDS = [
+    *request_fields("documented", "ResponsesRequest"),
+    *CONTRACT["observed"]()["schemas"]["ResponsesRequest"]["properties"],
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(ITEMS, max_size=3), st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=2))
+@EVERY
+def test_no_request_at_all_is_the_servers_own_fault(
+    place: Place, items: list[dict[str, Any]], fields: dict[str, Any]
+) -> None:
+    messages_of(items)
+    assert place.ask(**{"input": items, **fields}).status < 500
+
+
+@EVERY
+def test_a_conversation_of_items_costs_what_the_same_chat_costs(place: Place) -> None:
+    path = {"yandex": "/v1/chat/completions", "friendli": "/serverless/v1/chat/completions"}.get(
+        place.dialect, "/v3/chat/completions"
+    )
+    history = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    asked = [*history, {"role": "user", "content": "Tell me about tides"}]
+    chat = {"model": place.model, "messages": asked}
+    told = ask(place.dialect, chat, path=path, method="POST", edition=place.edition).plan.generation
+    said = place.ask(input=asked).plan.generation
+    assert told is not None
+    assert said is not None
+    assert said.usage.prompt_tokens == told.usage.prompt_tokens
+
+
+# --- events ------------------------------------------------------------------------------------------------------
+
+# What opens and closes the parts of items, by the kind of what is between them.
+BRACKETS = {
+    "response.output_text.delta": "response.output_text.done",
+    "response.refusal.delta": "response.refusal.done",
+    "response.reasoning_text.delta": "response.reasoning_text.done",
+    "response.reasoning_summary_text.delta": "response.reasoning_summary_text.done",
+    "response.function_call_arguments.delta": "response.function_call_arguments.done",
+    "response.custom_tool_call_input.delta": "response.custom_tool_call_input.done",
+}
+ASKED: dict[str, dict[str, Any]] = {
+    "text": {},
+    "cut": {"max_output_tokens": 3},
+    "calls": {"input": ASK, "tools": [WEATHER]},
+    "thoughts": {"reasoning": {"effort": "low", "summary": "auto"}},
+    "both": {"input": ASK, "tools": [WEATHER], "reasoning": {"effort": "low", "summary": "auto"}},
+    "json": {"text": {"format": {"type": "json_schema", "name": "city", "schema": CITY}}},
+    "nothing": {"reply": ""},
+    "refusal": {"reply": {"refusal": "No."}},
+    "said and called": {
+        "tools": [WEATHER],
+        "reply": {"text": "Let me see.", "tool_calls": [{"name": "get_weather", "arguments": "{"}]},
+    },
+}
+
+
+@EVERY
+@pytest.mark.parametrize("asked", ASKED)
+def test_events_are_numbered_and_closed_and_add_up_to_the_response(place: Place, asked: str) -> None:
+    fields = ASKED[asked]
+    if place.dialect == "friendli" and "summary" in fields.get("reasoning", {}):
+        fields = {**fields, "reasoning": {"effort": "low"}}
+    told = events(place.ask(stream=True, **fields))
+    first = 1 if place.dialect == "ovms" else 0
+    assert [event["sequence_number"] for event in told] == list(range(first, first + len(told)))
+    assert [event["type"] for event in told[:2]] == ["response.created", "response.in_progress"]
+    response = told[-1]["response"]
+    assert told[-1]["type"] == f"response.{response['status']}"
+    added = [event for event in told if event["type"] == "response.output_item.added"]
+    done = [event for event in told if event["type"] == "response.output_item.done"]
+    assert sorted(_kind(event) for event in added) == sorted(_kind(event) for event in done)
+    assert [event["item"]["type"] for event in done] == [item["type"] for item in _worded(response["output"])]
+    for kind, ended in BRACKETS.items():
+        whole = {event["item_id"]: _text(event) for event in told if event["type"] == ended}
+        pieces: dict[str, str] = {}
+        for event in told:
+            if event["type"] == kind:
+                pieces[event["item_id"]] = pieces.get(event["item_id"], "") + event["delta"]
+        assert pieces == {id_: text for id_, text in whole.items() if text}
+    plain = place.ask(**fields).json()
+    assert [_bare(item) for item in plain["output"]] == [_bare(item) for item in response["output"]]
+    assert plain["usage"] == response["usage"]
+    assert list(plain) == list(response)
+
+
+def _kind(event: dict[str, Any]) -> tuple[int, str]:
+    # The model server gives a message that comes before calls another place in the end.
+    place = 0 if event["item"]["type"] == "message" else event["output_index"]
+    return place, event["item"]["type"]
+
+
+def _worded(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Items without a message that says nothing beside calls, of which the model server tells only in the end."""
+    empty = [{"type": "output_text", "text": "", "annotations": []}]
+    called = any(item["type"] == "function_call" for item in items)
+    # It also tells of calls after the message.
+    kept = [item for item in items if not (called and item.get("content") == empty)]
+    return sorted(kept, key=lambda item: item["type"] == "reasoning", reverse=True)
+
+
+def _text(event: dict[str, Any]) -> str:
+    return str(next(event[key] for key in ("text", "refusal", "arguments", "input") if key in event))
+
+
+def _bare(item: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if key not in ("id", "call_id", "status")}
+
+
+@EVERY
+def test_the_first_token_bearing_event_is_the_first_that_the_engine_has_made(place: Place) -> None:
+    for fields in ({}, ASKED["calls"], {"reasoning": {"effort": "low"}}):
+        answer = place.ask(stream=True, **fields)
+        assert answer.plan.generation is not None
+        carried = [(step, count) for run in answer.plan.timeline.runs for step, count in _steps(run) if count]
+        usage = answer.plan.generation.usage
+        # What is thought and not told leaves with nothing.
+        hidden = usage.unseen.reasoning if usage.unseen and place.dialect == "yandex" else 0
+        assert sum(count for _, count in carried) == usage.completion_tokens - hidden
+        assert [count for run in answer.plan.timeline.runs for count in run.tokens][:2] == [0, 0]
+
+
+def _steps(run: Any) -> Iterator[tuple[float, int]]:
+    yield from zip(run.due, run.tokens, strict=True)
+
+
+@EVERY
+@pytest.mark.parametrize("fault", ["no_finish", "no_usage", "malformed", "cut", "error_event", "broken_tool_call"])
+@pytest.mark.parametrize("place_of_it", ["", ", after_event = 0", ", after_event = 4"])
+def test_faults_strike_typed_streams_as_any_other(place: Place, fault: str, place_of_it: str) -> None:
+    fields = ASKED["calls"] if fault == "broken_tool_call" else {}
+    wish = f'{{ kind = "{fault}"{place_of_it if fault in ("cut", "error_event") else ""} }}'
+    answer = place.ask(wish, stream=True, **fields)
+    assert answer.plan.faults == (fault,)
+    if fault == "error_event":
+        last = events(answer)[-1]
+        assert last["type"] == "response.failed"
+        assert last["response"]["status"] == "failed"
+        assert last["response"]["error"]["code"] == "server_error"
+    if fault == "no_finish":
+        assert not {"response.completed", "response.incomplete"} & {event["type"] for event in events(answer)}
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
+    (D2, {"input": ...}, 400, "'input' is required"),
+    (D2, {"model": ...}, 400, "'model' is required"),
+    (D2, {"input": 3}, 400, "'input'"),
+    (D2, {"input": [{"role": "tool", "content": "x"}]}, 400, "invalid message role 'tool'"),
+    (D2, {"input": [{"type": "function_call_output", "call_id": "a", "output": "x"}]}, 400, "was not made: 'a'"),
+    (D2, {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "f"}}, 400, "tool_choice"),
+    (D2, {"stream_options": {"include_obfuscation": False}}, 400, "'stream_options' needs 'stream' to be true"),
+    (D2, {"previous_response_id": "resp_1", "conversation": "conv_1"}, 400, "cannot be used together"),
+    (D2, {"temperature": 3}, 400, "'temperature'"),
+    (D2, {"max_output_tokens": 0}, 400, "'max_output_tokens'"),
+    (D2, {"top_logprobs": 21}, 400, "'top_logprobs'"),
+    (D2, {"reasoning": {"effort": "warp"}}, 400, "'reasoning.effort'"),
+    (D2, {"text": {"format": {"type": "json_schema", "name": "n", "schema": {"type": "x"}}}}, 400, "text.format"),
+    (D2, {"include": "all"}, 400, "'include'"),
+    (FRIENDLI, {"input": ...}, 422, "input"),
+    (FRIENDLI, {"model": ...}, 422, "model"),
+    (FRIENDLI, {"input": [{"type": "item_reference", "id": "x"}]}, 422, "input[0].type"),
+    (FRIENDLI, {"reasoning": {"effort": "none"}}, 422, "unknown enum value: 'none'"),
+    (FRIENDLI, {"tool_choice": "required"}, 422, "there are no tools"),
+    (FRIENDLI, {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "f"}}, 422, "'f'"),
+    (FRIENDLI, {"tools": [SQL], "tool_choice": "required"}, 500, "Max retries reached"),
+    (FRIENDLI, {"max_output_tokens": 10**6}, 422, "max_output_tokens is 1000000"),
+    (OVMS, {"input": ...}, 400, "input missing in request"),
+    (OVMS, {"input": ""}, 400, "input cannot be empty"),
+    (OVMS, {"input": []}, 400, "Messages array cannot be empty"),
+    (OVMS, {"input": {}}, 400, "input is not a string or array"),
+    (OVMS, {"input": [3]}, 400, "input array items must be objects"),
+    (OVMS, {"input": [{"content": "x"}]}, 400, "input item role is missing or invalid"),
+    (OVMS, {"input": [{"role": "user", "content": 3}]}, 400, "input item content must be a string or array"),
+    (OVMS, {"input": [{"role": "user", "content": [{}]}]}, 400, "input content item type is missing or invalid"),
+    (OVMS, {"input": [{"role": "user", "content": [{"type": "input_text"}]}]}, 400, "requires a valid text field"),
+    (OVMS, {"stream": True, "stream_options": {}}, 400, "stream_options is not supported in Responses API."),
+    (OVMS, {"reasoning": {"effort": "minimal"}}, 400, "reasoning.effort must be one of: low, medium, high"),
+    (OVMS, {"tools": [{"type": "web_search"}]}, 400, "Only function tools are supported"),
+    (OVMS, {"max_output_tokens": 0}, 400, "max_output_tokens value should be greater than 0"),
+    (OVMS, {"n": 2, "best_of": 2, "stream": True}, 400, "best_of cannot be used in streaming mode"),
+]
+
+
+@pytest.mark.parametrize("place, fields, status, said", REFUSED, ids=lambda it: str(it)[:60])
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_what_a_vendor_refuses_is_refused_in_its_words(
+    place: Place, fields: dict[str, Any], status: int, said: str, stream: bool
+) -> None:
+    answer = place.ask(**{**({"stream": True} if stream and "stream_options" not in fields else {}), **fields})
+    assert answer.status == status
+    assert said in answer.body.decode()
+
+
+@pytest.mark.parametrize("path", ["/v3/responses", "/v3/v1/responses"])
+def test_the_older_model_server_knows_no_responses(path: str) -> None:
+    place = OVMS._replace(edition="documented", path=path)
+    answer = place.ask()
+    assert (answer.status, "Wrong endpoint. Allowed endpoints" in answer.body.decode()) == (400, True)
+    assert place._replace(path="/v1/responses").ask().json() == {"error": "Invalid request URL"}
+
+
+# --- what a vendor repeats, and what it makes of what it does not do ------------------------------------------------
+
+ECHOED: dict[str, Any] = {
+    "instructions": "Be terse.",
+    "max_output_tokens": 7,
+    "temperature": 0.5,
+    "top_p": 0.25,
+    "parallel_tool_calls": False,
+    "metadata": {"a": "b"},
+    "store": False,
+    "user": "u",
+    "truncation": "auto",
+    "previous_response_id": "resp_1",
+    "prompt_cache_key": "k",
+    "safety_identifier": "s",
+    "background": True,
+    "max_tool_calls": 3,
+    "top_logprobs": 2,
+}
+
+
+def test_yandex_repeats_what_was_asked() -> None:
+    told = D2.ask(**ECHOED).json()
+    assert {key: told[key] for key in ECHOED} == ECHOED
+    assert told["reasoning"] == {"effort": None, "summary": None}
+
+
+@pytest.mark.parametrize("kind", ["web_search", "file_search", "code_interpreter", "mcp", "image_generation"])
+def test_tools_that_a_vendor_would_run_itself_are_taken_and_not_called(kind: str) -> None:
+    needs: dict[str, Any] = {
+        "file_search": {"vector_store_ids": ["vs_1"]},
+        "mcp": {"server_label": "m", "server_url": "https://example.com"},
+        "code_interpreter": {"container": {"type": "auto"}},
+    }
+    told = D2.ask(tools=[{"type": kind, **needs.get(kind, {})}]).json()
+    assert [item["type"] for item in told["output"]] == ["message"]
+    assert told["tools"][0]["type"] == kind
+
+
+@pytest.mark.parametrize("place", [D1, D2], ids=["d1", "d2"])
+def test_yandex_calls_a_custom_tool_with_a_text(place: Place) -> None:
+    asked: dict[str, Any] = {"tools": [SQL], "tool_choice": {"type": "custom", "name": "sql"}}
+    [item] = place.ask(**asked).json()["output"]
+    assert (item["type"], item["name"]) == ("custom_tool_call", "sql")
+    assert item["input"]
+    prepared = {"tool_calls": [{"name": "sql", "arguments": "SELECT 1"}]}
+    [item] = place.ask(**asked, reply=prepared).json()["output"]
+    assert (item["type"], item["input"]) == ("custom_tool_call", "SELECT 1")
+    ended = [each for each in events(place.ask(**asked, stream=True)) if each["type"].endswith("input.done")]
+    assert [each["type"] for each in ended] == ["response.custom_tool_call_input.done"]
+
+
+@pytest.mark.parametrize(
+    "choice, called",
+    [
+        ("auto", True),
+        ("none", False),
+        ("required", True),
+        ({"type": "function", "name": "get_weather"}, True),
+        ({"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "get_time"}]}, False),
+        ({"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "get_weather"}]}, True),
+    ],
+)
+def test_yandex_obeys_every_choice_of_tools(choice: Any, called: bool) -> None:
+    clock = {**WEATHER, "name": "get_time", "description": "The phases of the moon", "parameters": {"type": "object"}}
+    told = D2.ask(input=ASK, tools=[WEATHER, clock], tool_choice=choice).json()
+    assert any(item.get("name") == "get_weather" for item in told["output"]) is called
+    assert told["tool_choice"] == choice
+
+
+def test_friendli_says_nothing_of_custom_tools_to_the_model() -> None:
+    choices: list[Any] = ["auto", {"type": "custom", "name": "sql"}]
+    for choice in choices:
+        told = FRIENDLI.ask(tools=[SQL], tool_choice=choice).json()
+        assert [item["type"] for item in told["output"]] == ["message"]
+        assert told["tools"][0]["name"] == "sql"
+
+
+def test_friendli_gives_a_stream_other_ids_than_the_response_at_its_end() -> None:
+    told = events(GLM.ask(stream=True, **ASKED["calls"]))
+    streamed = {event["item"]["id"] for event in told if event["type"] == "response.output_item.done"}
+    final = {item["id"] for item in told[-1]["response"]["output"]}
+    assert not streamed & final
+    assert {id_.split("_")[0] for id_ in final} == {"rs", "fc"}
+
+
+def test_ovms_reads_no_instructions_and_the_first_text_of_a_message() -> None:
+    parts = [{"type": "input_text", "text": "Tell me about tides"}, {"type": "input_text", "text": "Or about glue"}]
+    answers = [
+        OVMS.ask(**fields).plan.generation
+        for fields in ({}, {"instructions": "Be a pirate."}, {"input": [{"role": "user", "content": parts}]})
+    ]
+    assert len({answer.usage.prompt_tokens for answer in answers if answer is not None}) == 1
+
+
+def test_ovms_thinks_where_an_effort_is_asked_for_and_says_so_unless_parsers_are_off() -> None:
+    quiet: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": False}}
+
+    def kinds(answer: Answer) -> list[str]:
+        return [item["type"] for item in answer.json()["output"]]
+
+    assert kinds(QWEN.ask(reasoning={"effort": "low"})) == ["reasoning", "message"]
+    assert kinds(QWEN.ask(**quiet)) == ["message"]
+    [item] = QWEN.ask(skip_special_tokens=False, tools=[WEATHER], input=ASK).json()["output"]
+    assert '"name": "get_weather"' in item["content"][0]["text"]
+
+
+def test_sse_lines_name_events_where_the_vendor_does_so() -> None:
+    for place in PLACES:
+        lines = place.ask(stream=True, max_output_tokens=3).body.decode().splitlines()
+        kinds = [key for key, _ in groupby(line.split(":")[0] for line in lines if line)]
+        assert set(kinds) == ({"data"} if place.dialect == "ovms" else {"event", "data"})
+        assert (lines[-2] == "data: [DONE]") is (place.dialect == "ovms")
+        if place.dialect != "ovms":
+            names = [line[7:] for line in lines if line.startswith("event: ")]
+            assert names == [json.loads(line[6:])["type"] for line in lines if line.startswith("data: ")]
