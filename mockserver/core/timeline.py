@@ -21,6 +21,7 @@ Closer = Literal["server", "client"]
 
 RUN_LENGTH = 256
 OPENING = -1
+TAKEN = -2
 
 
 class Wrapped(Sequence[bytes]):
@@ -73,6 +74,7 @@ class Frames(NamedTuple):
     """A run of frames. A frame is one whole event of a stream, or a whole body.
 
     `step[k]` is the decoding step with which frame k can leave: 0 is the first token's, OPENING comes just before it.
+    A run of which all leave when the engine takes the request, a prefill earlier, has TAKEN for every one.
     `tokens[k]` is how many generated tokens it carries.
     """
 
@@ -125,6 +127,8 @@ class Pace(NamedTuple):
         """When each of the steps is due, in seconds after arrival; steps past the last leave with it."""
         if not self.schedule:
             return [0.0] * len(steps)
+        if steps and steps[0] == TAKEN:
+            return [max(self.schedule[0] - self.prefill, 0.0)] * len(steps)
         last = len(self.schedule) - 1
         return [self.schedule[min(max(step, 0), last)] for step in steps]
 
