@@ -23,6 +23,8 @@ Closer = Literal["server", "client"]
 RUN_LENGTH = 256
 # The step of frames that come just before the first token.
 OPENING = -1
+# The step of frames that come when the engine takes the request.
+TAKEN = -2
 
 
 class Wrapped(Sequence[bytes]):
@@ -74,6 +76,7 @@ class Frames(NamedTuple):
     """A run of frames. A frame is one whole event of a stream, or a whole body.
 
     `step[k]` is the decoding step after which frame k can be sent: 0 is that of the first token, OPENING precedes it.
+    A run that is sent when the engine takes the request, before its prefill, has TAKEN for every frame.
     `tokens[k]` is how many generated tokens it carries.
     """
 
@@ -126,6 +129,8 @@ class Pace(NamedTuple):
         """When each of the steps is due, in seconds after arrival; any step beyond the last is due with it."""
         if not self.schedule:
             return [0.0] * len(steps)
+        if steps and steps[0] == TAKEN:
+            return [max(self.schedule[0] - self.prefill, 0.0)] * len(steps)
         last = len(self.schedule) - 1
         return [self.schedule[min(max(step, 0), last)] for step in steps]
 

@@ -50,6 +50,14 @@ def test_openai_for_node_gathers_a_tool_call_from_its_fragments(server: Server) 
     assert set(json.loads(plain["calls"][0]["function"]["arguments"])) == {"town", "days"}
 
 
+@pytest.mark.parametrize("vendor", ["yandex", "friendli"])
+def test_openai_for_node_asks_for_responses(server: Server, vendor: str) -> None:
+    seen = node("openai", server.url, f"responses {vendor}")
+    assert seen["helped"] == seen["plain"] != ""
+    assert [json.loads(call) for call in seen["calls"]] == [{"town": "Oslo"}]
+    assert "rain in Oslo" in seen["told"]
+
+
 def test_openai_for_node_lists_models(server: Server) -> None:
     seen = node("openai", server.url, "models")
     assert "llama3.1-8b" in seen["cerebras"]

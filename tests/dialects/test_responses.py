@@ -10,12 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.control.namespaces import Namespace
+from mockserver.control.options import settle
+from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import Edition
 from mockserver.dialects.openai_style.responses.items import messages_of
 from mockserver.dialects.ovms.schemas import CONTRACT
 from mockserver.dialects.yandex.schemas import request_fields
-from tests.support.asking import Answer, ask
+from tests.support.asking import FROZEN, QUIET, Answer, ask
 
 
 class Place(NamedTuple):
@@ -26,7 +28,7 @@ class Place(NamedTuple):
     model: str
     edition: Edition = "documented"
 
-    def ask(self, fault: str = "", reply: object = None, **fields: Any) -> Answer:
+    def ask(self, fault: str = "", reply: object = None, paced: Settings = QUIET, **fields: Any) -> Answer:
         body = {"model": self.model, "input": "Tell me about tides", **fields}
         space = Namespace("")
         if reply is not None:
@@ -39,6 +41,7 @@ class Place(NamedTuple):
             method="POST",
             headers=headers,
             edition=self.edition,
+            settings=paced,
             namespace=space,
         )
 
@@ -260,6 +263,18 @@ def test_the_first_token_bearing_event_is_the_first_that_the_engine_has_made(pla
         hidden = usage.unseen.reasoning if usage.unseen and place.dialect == "yandex" else 0
         assert sum(count for _, count in carried) == usage.completion_tokens - hidden
         assert [count for run in answer.plan.timeline.runs for count in run.tokens][:2] == [0, 0]
+
+
+@EVERY
+def test_a_response_is_created_when_the_engine_takes_it_and_says_something_with_the_first_token(place: Place) -> None:
+    paced = settle({"created": FROZEN, "latency": "queue=50ms, ttft=300ms, itl=10ms"})
+    answer = place.ask(stream=True, max_output_tokens=20, paced=paced)
+    rows = [row for run in answer.plan.timeline.runs for row in zip(run.due, run.tokens, strict=True)]
+    assert round(rows[0][0], 6) == 0.05
+    assert round(rows[1][0], 6) == (0.3 if place.dialect == "ovms" else 0.05)
+    # The model server holds words back.
+    assert round(next(due for due, count in rows if count), 6) == (0.32 if place.dialect == "ovms" else 0.3)
+    assert [due for due, _ in rows] == sorted(due for due, _ in rows)
 
 
 def _steps(run: Any) -> Iterator[tuple[float, int]]:

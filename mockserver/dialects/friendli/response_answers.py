@@ -14,7 +14,7 @@ import orjson
 from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.core.timeline import OPENING, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
 from mockserver.dialects.friendli.responses import Wanted
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
@@ -213,7 +213,7 @@ def _events(answer: _Answer) -> Iterator[Frames]:
 
 def _stages(answer: _Answer) -> Iterator[Stage]:
     begun = {"response": _response(answer, None)}
-    yield quiet(_written, OPENING, [Event("response.created", begun), Event("response.in_progress", begun)])
+    yield quiet(_written, TAKEN, [Event("response.created", begun), Event("response.in_progress", begun)])
     manner = Manner(
         _written,
         by_token,

@@ -14,7 +14,7 @@ import orjson
 
 from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation
-from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import RUN_LENGTH, TAKEN, Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import DONE, SLOT, stream_reply
 from mockserver.dialects.openai_style.responses.events import Event, Run, Stage, deltas, numbered, quiet
@@ -184,7 +184,7 @@ def _events(answer: _Answer) -> Iterator[Frames]:
 def _stages(answer: _Answer) -> Iterator[Stage]:
     """ "response.created: after execution is scheduled", "in_progress: when the model starts producing tokens"."""
     begun = {"response": {**_around(answer, "in_progress"), "output": [_message("", "in_progress")]}}
-    yield quiet(_written, OPENING, [Event("response.created", begun)])
+    yield quiet(_written, TAKEN, [Event("response.created", begun)])
     yield quiet(_written, 0, [Event("response.in_progress", begun)])
     for part in parts_of(answer.choice, answer.generation, answer.site):
         if part.kind == "text":

@@ -13,7 +13,7 @@ import orjson
 from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.core.timeline import OPENING, RUN_LENGTH, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import RUN_LENGTH, TAKEN, Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.events import stream_reply
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.openai_style.responses.events import (
@@ -206,7 +206,7 @@ def _events(answer: _Answer) -> Iterator[Frames]:
 
 def _stages(answer: _Answer) -> Iterator[Stage]:
     begun = {"response": _response(answer, None)}
-    yield quiet(_written, OPENING, [Event("response.created", begun), Event("response.in_progress", begun)])
+    yield quiet(_written, TAKEN, [Event("response.created", begun), Event("response.in_progress", begun)])
     manner = Manner(
         _written,
         partial(_grouped, answer.choice.seed) if answer.backend is D1 else by_token,

@@ -90,6 +90,27 @@ async function tools(vendor) {
   };
 }
 
+// Responses of each vendor that has them: whole, helped through a stream, and in a loop of a tool to its end.
+const RESPONDING = {
+  yandex: VENDORS.qwen,
+  friendli: { base: "/friendli/serverless/v1", model: "zai-org/GLM-5.3" },
+};
+
+async function responses(vendor) {
+  const client = clientOf(vendor);
+  const parameters = { type: "object", properties: { town: { type: "string" } }, required: ["town"], additionalProperties: false };
+  const tools = [{ type: "function", name: "forecast", description: "The weather in a town", parameters, strict: true }];
+  const ask = { model: vendor.model, input: PROMPT };
+  const plain = await client.responses.create(ask);
+  const helped = await client.responses.stream(ask).finalResponse();
+  const history = [{ role: "user", content: "What is the weather in Oslo?" }];
+  const called = await client.responses.create({ model: vendor.model, input: history, tools });
+  const calls = called.output.filter((item) => item.type === "function_call");
+  const results = calls.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "rain in Oslo" }));
+  const told = await client.responses.create({ model: vendor.model, input: [...history, ...called.output, ...results], tools });
+  return { plain: plain.output_text, helped: helped.output_text, calls: calls.map((call) => call.arguments), told: told.output_text };
+}
+
 async function models() {
   const seen = {};
   for (const name of ["cerebras", "yandexgpt"]) {
@@ -101,4 +122,5 @@ async function models() {
 
 const SCENARIOS = { models, tools: () => tools(VENDORS.qwen) };
 for (const [name, vendor] of Object.entries(VENDORS)) SCENARIOS[name] = () => vendorScenario(vendor);
+for (const [name, vendor] of Object.entries(RESPONDING)) SCENARIOS[`responses ${name}`] = () => responses(vendor);
 console.log(JSON.stringify(await SCENARIOS[scenario]()));
