@@ -1,1 +1,1 @@
-"""The Responses API as the dialects share it: items in, items out, and a stream of typed, numbered events."""
+"""What dialects share of the Responses API: input items, output items, and streams of typed, numbered events."""

@@ -1,7 +1,7 @@
-"""Typed events with their numbers: what opens an item, a delta for each token, what closes it.
+"""Typed, numbered events: those that open an item, its deltas, and those that close it.
 
-A stream is a row of stages. Each of them writes its events from a number on, and is told that number when the stages
-before it have been written; so a stream of any length is written while it is played.
+A stream is a sequence of stages. Each of them writes its events from a number on, which it gets when the stages before
+it have been written; so a stream of any length is written while it is sent.
 """
 
 import re
@@ -14,24 +14,24 @@ from mockserver.core.timeline import RUN_LENGTH, Frames, Wrapped
 from mockserver.dialects.openai_style.events import SLOT, json_texts
 from mockserver.dialects.openai_style.responses.spoken import Kind, Spoken
 
-# Stands for the number in the event that a template is made of, as SLOT does for the text.
+# Marks the place of the number in an event that becomes a template, as SLOT marks that of the text.
 _NUMBER: Any = orjson.Fragment(b"\xfe")
 _MARK = re.compile(rb"([\xfe\xff])")
 
-# The bytes of an event, of its type, its number and what else it says.
+# Makes the bytes of an event from its type, its number and its other fields.
 Write = Callable[[str, Any, Mapping[str, Any]], bytes]
 Stage = Callable[[int], Iterator[Frames]]
 
 
 class Event(NamedTuple):
-    """An event before it has its number."""
+    """An event without its number: its type, and its other fields (`told`)."""
 
     type: str
     told: Mapping[str, Any]
 
 
 class Run(NamedTuple):
-    """A run of deltas: the text of each, the decoding step with which it leaves, and how many tokens it carries."""
+    """A run of deltas: the text of each, the decoding step after which it is sent, and the number of its tokens."""
 
     texts: Sequence[str]
     steps: Sequence[int]
@@ -39,8 +39,12 @@ class Run(NamedTuple):
 
 
 class Form(NamedTuple):
-    """The events by which a kind of item is told: its deltas, the one with the whole text (under a key), and those
-    around the part that it is, whose place has a name."""
+    """The types of the events of a kind of item.
+
+    `delta` and `done` have its text, in pieces and as a whole; `key` is the field of the whole text. `part` are the
+    events that open and close the part of the item which has the text, if it has parts, and `place` is the field with
+    the index of that part.
+    """
 
     delta: str
     done: str
@@ -70,11 +74,12 @@ FORMS: Mapping[Kind, Form] = {
 
 
 class Manner(NamedTuple):
-    """How a vendor tells an item: `write` writes events, `runs` cuts its texts into deltas.
+    """How a vendor streams an item: `write` writes events, `runs` cuts its texts into deltas.
 
-    `item` is the item with what it says so far, a text, and its status; `part` the part of it that its text is, open or
-    done; `beside` what stands beside the text in its delta, of which it has the tokens that a range names; and `ended`
-    what stands beside the whole text.
+    `item` makes the item from its text, None if it has only begun, and its id; `part` the part of the item which has
+    the text, open or done (True); `beside` the further fields of a delta with the tokens in a range; `ended` those of
+    the event with the whole text. If `detailed`, the further fields of texts and refusals depend on the tokens of each
+    delta.
     """
 
     write: Write
@@ -87,7 +92,7 @@ class Manner(NamedTuple):
 
 
 def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
-    """The events of all stages, one after the other, numbered from `first` on."""
+    """The events of all stages in order, numbered from `first` on."""
     for stage in stages:
         written = 0
         for frames in stage(first):
@@ -97,7 +102,7 @@ def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
 
 
 def quiet(write: Write, step: int, events: Sequence[Event], tokens: int = 0) -> Stage:
-    """Events that leave with a decoding step; the first of them carries the tokens, if there are any."""
+    """Events that are sent together after a decoding step; the first of them counts the tokens, if there are any."""
 
     def stage(number: int) -> Iterator[Frames]:
         data = [write(event.type, number + place, event.told) for place, event in enumerate(events)]
@@ -107,18 +112,18 @@ def quiet(write: Write, step: int, events: Sequence[Event], tokens: int = 0) -> 
 
 
 def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
-    """An event for each text, which stands where the event says SLOT."""
+    """A copy of the event for each text, with the text in the place of SLOT."""
 
     def stage(number: int) -> Iterator[Frames]:
         before, mark, between, _, after = _MARK.split(write(event.type, _NUMBER, event.told))
         numbered_first, dumped = mark == b"\xfe", json_texts.__getitem__
         for texts, steps, tokens in runs:
             numbers = range(number, number + len(texts))
-            said = zip(map(dumped, texts), numbers, strict=True)
+            pairs = zip(map(dumped, texts), numbers, strict=True)
             if numbered_first:
-                pieces = [b"%d%b%b" % (at, between, text) for text, at in said]
+                pieces = [b"%d%b%b" % (at, between, text) for text, at in pairs]
             else:
-                pieces = [b"%b%b%d" % (text, between, at) for text, at in said]
+                pieces = [b"%b%b%d" % (text, between, at) for text, at in pairs]
             yield Frames(Wrapped(before, pieces, after), steps, tokens)
             number += len(texts)
 
@@ -126,7 +131,7 @@ def deltas(write: Write, event: Event, runs: Iterable[Run]) -> Stage:
 
 
 def detailed_deltas(write: Write, runs: Iterable[Run], told: Callable[[str, range], Event]) -> Stage:
-    """An event for each text that says more of its tokens, by their places, than what they are."""
+    """An event for each text with further fields on its tokens: `told` makes it from a text and their places."""
 
     def stage(number: int) -> Iterator[Frames]:
         place = 0
@@ -140,7 +145,7 @@ def detailed_deltas(write: Write, runs: Iterable[Run], told: Callable[[str, rang
 
 
 def by_token(spoken: Spoken) -> Iterator[Run]:
-    """A delta for each token."""
+    """One delta per token."""
     texts, step = spoken.texts, spoken.first
     for start in range(0, len(texts), RUN_LENGTH):
         kept = texts[start : start + RUN_LENGTH]
@@ -148,7 +153,7 @@ def by_token(spoken: Spoken) -> Iterator[Run]:
 
 
 def told_stages(spoken: Spoken, index: int, id_: str, manner: Manner) -> Iterator[Stage]:
-    """An item of a stream, under its index and its id: what opens it, its deltas, what closes it."""
+    """The stages of an item of a stream, with its index and its id: its opening, its deltas, its closing."""
     write, text = manner.write, spoken.text
     added = Event("response.output_item.added", {"output_index": index, "item": manner.item(spoken, None, id_)})
     done = Event("response.output_item.done", {"output_index": index, "item": manner.item(spoken, text, id_)})
@@ -163,15 +168,15 @@ def told_stages(spoken: Spoken, index: int, id_: str, manner: Manner) -> Iterato
         opening.append(Event(begun, {**where, "part": manner.part(spoken, "", False)}))
         closing.append(Event(over, {**where, "part": manner.part(spoken, text, True)}))
     yield quiet(write, spoken.step, opening, tokens=int(spoken.is_call))
-    yield _told_deltas(spoken, form.delta, where, manner)
+    yield _item_deltas(spoken, form.delta, where, manner)
     yield quiet(write, spoken.last, (*closing, done))
 
 
-def _told_deltas(spoken: Spoken, kind: str, where: Mapping[str, Any], manner: Manner) -> Stage:
-    def told(text: Any, tokens: range) -> Event:
+def _item_deltas(spoken: Spoken, kind: str, where: Mapping[str, Any], manner: Manner) -> Stage:
+    def delta_event(text: Any, tokens: range) -> Event:
         return Event(kind, {**where, "delta": text, **manner.beside(spoken, tokens)})
 
     runs = manner.runs(spoken)
     if manner.detailed and spoken.kind in ("text", "refusal"):
-        return detailed_deltas(manner.write, runs, told)
-    return deltas(manner.write, told(SLOT, range(0)), runs)
+        return detailed_deltas(manner.write, runs, delta_event)
+    return deltas(manner.write, delta_event(SLOT, range(0)), runs)

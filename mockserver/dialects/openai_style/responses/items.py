@@ -1,6 +1,6 @@
-"""The `input` of a request as the messages of a chat: what was said, called and given back before.
+"""The `input` of a request as chat messages: earlier messages, tool calls and their outputs.
 
-All of it takes any JSON: a journal reads what was refused, too.
+Everything here accepts any JSON, since a journal also reads requests that were refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,72 +13,72 @@ _TEXTS = ("input_text", "output_text", "text")
 
 
 def messages_of(given: object, instructions: object = None) -> list[Message]:
-    """The conversation, after its `instructions`; a call belongs to the message of the assistant before it.
+    """The conversation, preceded by its `instructions`; a call is added to the assistant's message before it.
 
-    What was thought, and what only points at something stored, says nothing again.
+    Reasoning items and references to stored items are left out.
     """
-    told: list[Message] = []
+    messages: list[Message] = []
     if isinstance(instructions, str) and instructions:
-        told.append({"role": "system", "content": instructions})
+        messages.append({"role": "system", "content": instructions})
     if isinstance(given, str):
-        return [*told, {"role": "user", "content": given}]
+        return [*messages, {"role": "user", "content": given}]
     for item in given if isinstance(given, list) else ():
         read = _READERS.get(_kind(item)) if isinstance(item, dict) else None
         if read is not None:
-            read(item, told)
-    return told
+            read(item, messages)
+    return messages
 
 
 def files_of(messages: Sequence[Message]) -> list[str]:
-    """What names the files in a conversation, in their order."""
+    """The files in a conversation, in order: the id, URL, data or filename of each."""
     parts = [part for message in messages if isinstance(message["content"], list) for part in message["content"]]
     return [part["file"] for part in parts if part["type"] == "file"]
 
 
 def _kind(item: Item) -> str:
-    """An item's type; one that has none, but a role, is a message."""
+    """An item's type; one without a type but with a role is a message."""
     kind = item.get("type")
     return "message" if kind is None and "role" in item else str(kind)
 
 
-def _say(item: Item, told: list[Message]) -> None:
-    told.append({"role": str(item.get("role", "")), "content": _content(item.get("content"))})
+def _add_message(item: Item, messages: list[Message]) -> None:
+    messages.append({"role": str(item.get("role", "")), "content": _content(item.get("content"))})
 
 
-def _call(item: Item, told: list[Message], call: Message) -> None:
-    if not told or told[-1]["role"] != "assistant":
-        told.append({"role": "assistant", "content": ""})
-    told[-1].setdefault("tool_calls", []).append({"id": str(item.get("call_id", "")), **call})
+def _add_call(item: Item, messages: list[Message], call: Message) -> None:
+    if not messages or messages[-1]["role"] != "assistant":
+        messages.append({"role": "assistant", "content": ""})
+    messages[-1].setdefault("tool_calls", []).append({"id": str(item.get("call_id", "")), **call})
 
 
-def _call_function(item: Item, told: list[Message]) -> None:
+def _add_function_call(item: Item, messages: list[Message]) -> None:
     function = {"name": str(item.get("name", "")), "arguments": _text(item.get("arguments"))}
-    _call(item, told, {"type": "function", "function": function})
+    _add_call(item, messages, {"type": "function", "function": function})
 
 
-def _call_custom(item: Item, told: list[Message]) -> None:
+def _add_custom_call(item: Item, messages: list[Message]) -> None:
     custom = {"name": str(item.get("name", "")), "input": _text(item.get("input"))}
-    _call(item, told, {"type": "custom", "custom": custom})
+    _add_call(item, messages, {"type": "custom", "custom": custom})
 
 
-def _give_back(item: Item, told: list[Message]) -> None:
+def _add_output(item: Item, messages: list[Message]) -> None:
     output = _content(item.get("output"))
-    told.append({"role": "tool", "tool_call_id": str(item.get("call_id", "")), "content": output})
+    messages.append({"role": "tool", "tool_call_id": str(item.get("call_id", "")), "content": output})
 
 
 _READERS: Mapping[str, Callable[[Item, list[Message]], None]] = {
-    "message": _say,
-    "function_call": _call_function,
-    "function_call_output": _give_back,
-    "custom_tool_call": _call_custom,
-    "custom_tool_call_output": _give_back,
+    "message": _add_message,
+    "function_call": _add_function_call,
+    "function_call_output": _add_output,
+    "custom_tool_call": _add_custom_call,
+    "custom_tool_call_output": _add_output,
 }
 
 
 def _content(value: object) -> str | list[Message]:
     if not isinstance(value, list):
         return _text(value)
-    return [made for part in value if isinstance(part, dict) and (made := _part(part)) is not None]
+    return [found for part in value if isinstance(part, dict) and (found := _part(part)) is not None]
 
 
 def _part(part: Item) -> Message | None:
@@ -95,7 +95,7 @@ def _part(part: Item) -> Message | None:
 
 
 def _first(part: Item, *names: str) -> str:
-    """The first of these that is there; an address may stand in an object of its own."""
+    """The first of these fields that is a string; a URL may also be the `url` of an object."""
     for name in names:
         value = part.get(name)
         value = value.get("url") if isinstance(value, dict) else value

@@ -1,11 +1,11 @@
-"""What a choice says, item by item, in the order in which it says it."""
+"""The items of a choice, in the order of their generation."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from mockserver.core.generation import Choice, FinishReason
 
-# A thought is told in full, summed up, or hidden; a refusal is told in the place of a text.
+# A thought is shown in full, summarised or hidden; a refusal takes the place of a text.
 Kind = Literal["thought", "summary", "hidden", "text", "refusal", "call", "custom"]
 Thoughts = Literal["thought", "summary", "hidden"]
 
@@ -14,9 +14,10 @@ _INCOMPLETE: Mapping[FinishReason, str] = {"length": "max_output_tokens", "conte
 
 
 class Spoken(NamedTuple):
-    """One item of an answer: its tokens, and the decoding step of the first of them.
+    """One item of an answer: the texts of its tokens, and the decoding step (`step`) with which it begins.
 
-    `place` is its place among the calls of the choice. The name of a call takes a step of its own before its arguments.
+    `place` is the index of a call among those of the choice. Its name takes a decoding step of its own, before those of
+    its arguments.
     """
 
     kind: Kind
@@ -33,7 +34,7 @@ class Spoken(NamedTuple):
 
     @property
     def is_call(self) -> bool:
-        """Whether a tool is called."""
+        """Whether it is a tool call."""
         return self.kind in ("call", "custom")
 
     @property
@@ -43,24 +44,25 @@ class Spoken(NamedTuple):
 
     @property
     def last(self) -> int:
-        """The decoding step with which it is complete."""
+        """The decoding step after which it is complete."""
         return max(self.first + len(self.texts) - 1, self.step)
 
     @property
     def status(self) -> str:
-        """Its status once it is over."""
+        """Its status once it is done."""
         return "completed" if self.complete else "incomplete"
 
 
 def incomplete_reason(choice: Choice) -> str | None:
-    """Why the answer is incomplete, None where it is not."""
+    """Why the answer is incomplete; None if it is complete."""
     return _INCOMPLETE.get(choice.finish_reason)
 
 
 def spoken_of(choice: Choice, thoughts: Thoughts | None) -> list[Spoken]:
-    """The items of an answer; `thoughts` says how it tells what was thought, None where nothing was.
+    """The items of an answer; `thoughts` says how its thoughts are shown, None if there are none.
 
-    An answer that neither thinks nor calls anything says something, though it be an empty text.
+    An answer without calls has a text, though it may be empty, unless it is cut short within its thoughts. The last
+    item of an incomplete answer is incomplete.
     """
     found = list(_spoken(choice, thoughts))
     if found and incomplete_reason(choice) is not None:
