@@ -1,7 +1,7 @@
 """The engines behind the one API, which differ on the wire (vendor note A3 and A4): a row each.
 
-What is said of Alice AI, of DeepSeek and of thoughts is of August and September 2026: streams that a user recorded, and
-notes of users who tried each model.
+Facts about Alice AI, DeepSeek and thoughts date from August and September 2026: streams that a user recorded, and notes
+of users who tried each model.
 """
 
 import re
@@ -12,16 +12,16 @@ from mockserver.core.timeline import RawHeaders
 
 
 class Backend(NamedTuple):
-    """What sets one engine apart.
+    """How one engine differs from the others.
 
-    `id_prefix` stands before the UUID of an answer. `names_folder`: the model is stated with the caller's folder.
-    `traced`: answers carry `x-request-id`, and the caller's own `x-client-request-id` again. `one_call` means that
-    `parallel_tool_calls: false` is obeyed. `named_calls`: a call's id is the name of its tool; `indexed_calls`: its
-    number stands in plain answers too; `compact_calls`: its JSON has no blanks; `whole_calls`: a stream tells all calls
-    in one chunk. `unfinished_calls`: today's streams of calls lack what should end them.
+    `id_prefix` precedes the UUID in the id of an answer. `names_folder`: answers state the model with the caller's
+    folder. `traced`: answers have `x-request-id`, and echo the caller's `x-client-request-id`. `one_call`:
+    `parallel_tool_calls: false` is obeyed. `named_calls`: a call's id is the name of its tool; `indexed_calls`: calls
+    have their `index` in plain answers too; `compact_calls`: their JSON has no white space; `whole_calls`: a stream has
+    all calls in one chunk. `unfinished_calls`: today's streams of calls lack their proper end.
 
-    In a stream, `large_chunks` have several tokens, and `role_apart` is in a chunk of its own. `context` is the window,
-    in tokens, of a model that no table knows.
+    In a stream, `large_chunks` have several tokens each, and with `role_apart` the role has a chunk of its own.
+    `context` is the context window, in tokens, of models that no table lists.
     """
 
     id_prefix: str
@@ -80,14 +80,14 @@ D2 = Backend(
     context=131_072,
 )
 
-# Alice AI: calls as D1 has them, in the chunks of vLLM, under its ids and with its usage.
+# Alice AI: the calls of D1, with the chunks, the ids and the usage of vLLM.
 ALICE = D1._replace(id_prefix="chatcmpl-", unfinished_calls=True, large_chunks=False, usage_in_stream=True)
-# DeepSeek on vLLM: "arguments in one piece", where Qwen and gpt-oss tell them token by token.
+# DeepSeek on vLLM: "arguments in one piece", while Qwen and gpt-oss send them token by token.
 _DEEPSEEK = D2._replace(whole_calls=True)
 
-# The first whose beginning a model's name has; every other name is served by vLLM.
+# By the beginning of a model's name, the first that fits; models of any other name are served by vLLM.
 _FAMILIES = {"yandexgpt": D1, "aliceai": ALICE, "llama": D1, "deepseek": _DEEPSEEK}
-# Seen to tell what they think: gpt-oss-120b and -20b, qwen3.6-35b-a3b, deepseek-v4-flash.
+# Seen to send their thoughts: gpt-oss-120b and -20b, qwen3.6-35b-a3b, deepseek-v4-flash.
 _THINKERS = re.compile(r"gpt-oss|qwen-?3\.[5-9]|deepseek-(?:v[4-9]|r)")
 
 
@@ -98,5 +98,5 @@ def backend_of(name: str) -> Backend:
 
 
 def thinks(name: str) -> bool:
-    """Whether a model of that name thinks before it speaks, unless it is told not to."""
+    """Whether a model of that name reasons before it answers, unless a request switches that off."""
     return _THINKERS.match(name) is not None

@@ -1,4 +1,4 @@
-"""The frame of every plain answer: compact JSON, unescaped UTF-8, and a line end (vendor note A1 and A3)."""
+"""The encoding of every plain answer: compact JSON, unescaped UTF-8, and a newline (vendor note A1 and A3)."""
 
 import orjson
 
@@ -8,6 +8,6 @@ from mockserver.dialects.openai_style.bodies import body_reply
 
 
 def json_reply(value: object, generation: Generation | None = None) -> Reply:
-    """A reply of one JSON body, due when the generation is complete, or at once."""
+    """A reply with one JSON body, due when the generation is complete, or at once if there is none."""
     # "body ends in `\n`"
     return body_reply(orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE), generation)

@@ -1,7 +1,7 @@
 """Tool calls on the wire: whole ones, and the fragments of a stream (vendor note A3, A4 and A6).
 
-Today's form is `tool_calls`, the older one of `functions` is `function_call`. A custom tool's call is told in full only
-in a plain answer: a chunk knows calls of functions alone, so there its text stands for the arguments.
+Today's form is `tool_calls`; the older one, for `functions`, is `function_call`. Only a plain answer has the full form
+of a custom tool's call: chunks only have calls of functions, so there its input is sent as arguments.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ from mockserver.dialects.openai_style.events import SLOT
 from mockserver.dialects.yandex.backends import Backend
 from mockserver.dialects.yandex.uri import ModelUri
 
-# Writes the call in a place of a choice.
+# Makes the call at a place of a choice.
 _Item = Callable[[Choice, int, "CallForm"], dict[str, Any]]
 
 
 class CallForm(NamedTuple):
     """How a model's engine writes its calls.
 
-    With `repeats` the later fragments of a call repeat the keys of its first as empty texts; with `typeless` the first
-    has an empty type as well. `legacy` is the older form. Calls that are `unended` lack their finish reason in a stream
-    if nobody has asked for them, and `leak` a token of the model's own beside it if somebody has.
+    With `repeats` the later fragments of a call repeat the keys of the first with empty strings; with `typeless` the
+    first has an empty type as well. `legacy` is the older form. In a stream, calls that the model chose to make lack
+    their finish reason if `unended`; calls that a request required `leak` a special token of the model beside it.
     """
 
     backend: Backend
@@ -37,7 +37,7 @@ class CallForm(NamedTuple):
 
 
 def call_form(generation: Generation, uri: ModelUri, backend: Backend, site: Site) -> CallForm:
-    """The form for a model in an edition: what vLLM repeats is only told in the observed one."""
+    """The form for a model in an edition: only in the observed one does vLLM repeat keys."""
     # "(gemma: `type` is `""` even in the first fragment.)"
     observed = site.edition == "observed"
     choice = generation.request.tool_choice
@@ -54,12 +54,12 @@ def call_form(generation: Generation, uri: ModelUri, backend: Backend, site: Sit
 
 
 def message_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
-    """What a message has beside its text: its calls, nothing where it has none."""
+    """The members of a message for its calls; empty if it has none."""
     return _calls(choice, form, _item)
 
 
 def delta_calls(choice: Choice, form: CallForm) -> dict[str, Any]:
-    """The same in a chunk, where every call is a function's: "one single chunk: [...] whole call"."""
+    """The same in a chunk, in which every call is a function's: "one single chunk: [...] whole call"."""
     return _calls(choice, form, _indexed_item)
 
 
@@ -74,7 +74,7 @@ def first_fragment(choice: Choice, place: int, form: CallForm) -> dict[str, Any]
 
 
 def next_fragment(place: int, form: CallForm) -> dict[str, Any]:
-    """The delta that goes on with a call, around the text SLOT: "follow-ups repeat empty strings", or leave out."""
+    """The delta that continues a call, with SLOT for the text: "follow-ups repeat empty strings", or omit the keys."""
     if form.legacy:
         return {"function_call": {"arguments": SLOT}}
     if form.repeats:
@@ -83,7 +83,7 @@ def next_fragment(place: int, form: CallForm) -> dict[str, Any]:
 
 
 def last_delta(choice: Choice, form: CallForm) -> dict[str, Any] | None:
-    """The delta beside the finish reason of a stream whose chunks have a token each; None where neither comes."""
+    """The delta beside the finish reason of a stream with a chunk per token; None if neither is sent."""
     if choice.finish_reason != "tool_calls" or not (form.unended or form.leak):
         return {}
     return {"role": "assistant", "content": "[TOOL_CALL_END]"} if form.leak else None
@@ -106,7 +106,7 @@ def _item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
 
 
 def _indexed_item(choice: Choice, place: int, form: CallForm) -> dict[str, Any]:
-    """A call in a chunk, which always says its place."""
+    """A call in a chunk, which always has an `index`."""
     return {"index": place, **_function_item(choice, place, form)}
 
 
@@ -130,7 +130,7 @@ def _id(choice: Choice, place: int, form: CallForm) -> str:
 
 
 def _arguments(call: ToolCall, form: CallForm) -> str:
-    """The arguments; without blanks between them where the engine writes none, cut short or not."""
+    """The arguments, even cut short, without white space between tokens if the engine writes none."""
     if call.kind == "custom" or not form.backend.compact_calls:
         return call.arguments
     return without_blanks(call.arguments)

@@ -14,16 +14,16 @@ from mockserver.dialects.openai_style.events import SLOT, Template, at_step, bat
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.calls import CallForm, delta_calls, first_fragment, last_delta, next_fragment
 
-# Puts the choices of a chunk into the chunk.
+# Makes a chunk from its choices.
 Envelope = Callable[[list[Any]], dict[str, Any]]
 # The frames of a choice; with True each chunk also carries the log-probabilities of its tokens.
 Chunks = Callable[[Choice, Envelope, CallForm, bool], Iterator[Frames]]
 
-# No word is longer than this many tokens, where the first chunk has to end.
+# The first word counts no more tokens than this: the first chunk ends there at the latest.
 _LONGEST_WORD = 5
 # "chunks of ~10-20 tokens"
 _SMALLEST, _LARGEST = 10, 20
-# With log-probabilities so many chunks are written at a time: one has those of twenty tokens, and of their rivals.
+# How many chunks are written at a time if each has log-probabilities: of up to twenty tokens and their alternatives.
 DETAILED_RUN = 8
 
 
@@ -33,7 +33,7 @@ def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
         make = partial(_large_chunk, choice, envelope, detailed, template(_text_chunk(choice, envelope)))
         groups = token_groups(choice.texts, choice.seed)
         while batch := tuple(islice(groups, 1 if detailed else RUN_LENGTH)):
-            # A chunk leaves with the last of its tokens.
+            # A chunk is sent after the last of its tokens.
             steps = [max(group.stop - 1, 0) for group in batch]
             yield Frames([make(group) for group in batch], steps, [len(group) for group in batch])
     if choice.calls:
@@ -41,10 +41,10 @@ def large_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
 
 
 def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: bool) -> Iterator[Frames]:
-    """Chunks as vLLM has them: "role chunk, one token per chunk, empty delta with finish_reason"."""
+    """Chunks as vLLM sends them: "role chunk, one token per chunk, empty delta with finish_reason"."""
     apart = form.backend.role_apart
     if apart or not choice.answer_tokens:
-        opening = {"role": "assistant"} if apart else {"role": "assistant", _said_in(choice): ""}
+        opening = {"role": "assistant"} if apart else {"role": "assistant", _text_key(choice): ""}
         yield at_step(OPENING, (event(_chunk(choice, envelope, opening)),))
     yield from token_frames(choice.thoughts, template(_chunk(choice, envelope, {"reasoning_content": SLOT})))
     yield from _text_tokens(choice, envelope, 0 if apart else 1, detailed)
@@ -64,9 +64,9 @@ def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
 
 
 def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
-    """Which tokens share a chunk: the first word alone, then 10 to 20 at a time, as `key` decides.
+    """The tokens of each chunk: the first word alone, then 10 to 20 at a time, as derived from `key`.
 
-    A shorter text is cut in the same places. No text at all is one group of nothing.
+    A text that is cut short is divided at the same places. An empty text is one empty group.
     """
     start = _first_word(texts)
     yield range(start)
@@ -74,7 +74,7 @@ def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
 
 
 def _first_word(texts: Sequence[str]) -> int:
-    """How many tokens the first word has: it ends before the next token that begins with white space."""
+    """The number of tokens of the first word, which ends before the next token that begins with white space."""
     longest = min(len(texts), _LONGEST_WORD)
     return next((count for count in range(1, longest) if texts[count][:1].isspace()), longest)
 
@@ -84,20 +84,20 @@ def _chunk(choice: Choice, envelope: Envelope, delta: dict[str, Any], **more: An
 
 
 def _text_chunk(choice: Choice, envelope: Envelope) -> dict[str, Any]:
-    return _chunk(choice, envelope, {_said_in(choice): SLOT})
+    return _chunk(choice, envelope, {_text_key(choice): SLOT})
 
 
-def _said_in(choice: Choice) -> str:
+def _text_key(choice: Choice) -> str:
     return "refusal" if choice.refusal else "content"
 
 
 def _large_chunk(choice: Choice, envelope: Envelope, detailed: bool, around: Template, group: range) -> bytes:
-    """One chunk. Only the first and the last have more than a text, unless details are asked for."""
+    """One chunk. Only the first and the last have more than a text, unless `detailed` by log-probabilities."""
     text = "".join(choice.texts[group.start : group.stop])
     first, last = group.start == 0, group.stop == len(choice.texts)
     if not (first or last or detailed):
         return around.before + orjson.dumps(text) + around.after
-    delta = {"role": "assistant", _said_in(choice): text} if first else {_said_in(choice): text}
+    delta = {"role": "assistant", _text_key(choice): text} if first else {_text_key(choice): text}
     more: dict[str, Any] = {}
     if detailed:
         more["logprobs"] = _logprobs(choice, group)
@@ -115,18 +115,18 @@ def _large_calls(choice: Choice, envelope: Envelope, form: CallForm) -> Frames:
 
 
 def _text_tokens(choice: Choice, envelope: Envelope, first: int, detailed: bool) -> Iterator[Frames]:
-    """A chunk for each token of the text; the `first` of them, if any, tell the role as well."""
+    """A chunk for each token of the text; the `first` so many of them have the role as well."""
     before, single = len(choice.thoughts), len(choice.texts) if detailed else first
     for place, text in enumerate(choice.texts[:single]):
         role = {"role": "assistant"} if place < first else {}
         more = {"logprobs": _logprobs(choice, range(place, place + 1))} if detailed else {}
-        data = event(_chunk(choice, envelope, {**role, _said_in(choice): text}, **more))
+        data = event(_chunk(choice, envelope, {**role, _text_key(choice): text}, **more))
         yield Frames((data,), (before + place,), (1,))
     yield from token_frames(choice.texts[single:], template(_text_chunk(choice, envelope)), before + single)
 
 
 def _logprobs(choice: Choice, group: range) -> dict[str, Any]:
-    """A token's log-probabilities stand in the chunk that carries the token."""
-    # "refusal[] [...] Required field", in a stream alone.
+    """The log-probabilities of a chunk's own tokens."""
+    # "refusal[] [...] Required field", but only in a stream.
     rows = chat_logprobs(choice, group.start, group.stop)
     return {"content": [], "refusal": rows} if choice.refusal else {"content": rows, "refusal": []}

@@ -1,4 +1,4 @@
-"""`POST /v1/embeddings` (vendor note A1: the recorded answer, and what the page says of its fields).
+"""`POST /v1/embeddings` (vendor note A1: the recorded answer, and the page on its fields).
 
 A request embeds one text: "embeddings for single strings"."""
 
@@ -25,7 +25,7 @@ _FIELDS = ("model", "input", "dimensions", "encoding_format", "user")
 # "[256 floats]"; of the second generation "128/256(default)/512/768".
 _USUAL = 256
 _SIZES = {"text-embeddings-v2": (128, _USUAL, 512, 768)}
-# A document and a question are brought together by two models, which look at the same space.
+# Documents and queries are embedded by two models, which share one vector space.
 _SIDES = ("-doc", "-query")
 
 
@@ -37,17 +37,17 @@ def read_embedding(call: Call, site: Site) -> GenerationRequest | Rejection:
     contract = _REQUEST[site.edition]
     if contract.accepts(body):
         return _request({name: value for name, value in body.items() if value is not None}, call, site)
-    told = explain(contract.violations(body), _FIELDS)
-    return _input_fault(body.get("input")) if told.param == "input" else told
+    refusal = explain(contract.violations(body), _FIELDS)
+    return _input_fault(body.get("input")) if refusal.param == "input" else refusal
 
 
 def _input_fault(given: object) -> Rejection:
-    """Why this is nothing to embed, in the recorded words where there are any."""
+    """The refusal of an `input` that cannot be embedded, in the recorded words if there are any."""
     texts = given if isinstance(given, list) else [given]
     if given is None:
         return fault("input", "is required")
     if not all(isinstance(text, str) for text in texts):
-        # So token ids were refused, which OpenAI's clients send for long texts.
+        # This is how token ids were refused, which OpenAI's clients send for long texts.
         return Rejection(FailureKind.MALFORMED_JSON, param="input")
     if len(texts) != 1:
         return Rejection(FailureKind.INVALID_REQUEST, "Array input must contain exactly one string", "input")
@@ -77,7 +77,7 @@ def _request(body: dict[str, Any], call: Call, site: Site) -> GenerationRequest 
 def write_embedding(generation: Generation, pace: Pace, site: Site) -> Reply:
     """The answer: object, model, data, usage."""
     data = [
-        {"index": index, "embedding": made, "object": "embedding"} for index, made in enumerate(embeddings(generation))
+        {"index": index, "embedding": each, "object": "embedding"} for index, each in enumerate(embeddings(generation))
     ]
     return json_reply(
         {"object": "list", "model": generation.request.model, "data": data, "usage": read_usage(generation)}, generation

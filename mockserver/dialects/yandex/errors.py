@@ -1,7 +1,7 @@
-"""Yandex' errors: a message and a type under `error`, no more (vendor note A5).
+"""Yandex' errors: only a message and a type under `error` (vendor note A5).
 
-Statuses are the vendor's map from gRPC codes; 404, 405, 413 and 415 are not on it and have the usual meaning. Texts
-that nobody has recorded are our own.
+Statuses are the vendor's map from gRPC codes; 404, 405, 413 and 415 are not on it and have their usual meaning.
+Messages that nobody has recorded are our own.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ class _Row(NamedTuple):
 
 
 _ROWS: dict[FailureKind, _Row] = {
-    # Recorded of an `input` in another form than the service knows.
+    # Recorded of an `input` in a form that the service does not know.
     FailureKind.MALFORMED_JSON: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
     FailureKind.NOT_AN_OBJECT: _Row(400, "invalid_request_error", "Failed to parse request JSON"),
     FailureKind.INVALID_REQUEST: _Row(400, "invalid_request_error", "The request is not valid"),
@@ -29,12 +29,12 @@ _ROWS: dict[FailureKind, _Row] = {
     ),
     FailureKind.UNAUTHORIZED: _Row(401, "authentication_error", "Unknown api key '{key}'"),
     FailureKind.FORBIDDEN: _Row(403, "permission_error", "Permission denied"),
-    # "402, 404, 413, 422 are not documented": whoever does not pay is denied permission.
+    # "402, 404, 413, 422 are not documented": a missing payment becomes a denied permission.
     FailureKind.PAYMENT_REQUIRED: _Row(403, "permission_error", "The billing account is not active"),
     FailureKind.UNKNOWN_MODEL: _Row(400, "invalid_request_error", "Failed to get model"),
     FailureKind.UNKNOWN_PATH: _Row(404, "invalid_request_error", "Not Found"),
     FailureKind.WRONG_METHOD: _Row(405, "invalid_request_error", "Method Not Allowed"),
-    # By a token too long for the yandexgpt: clients look for these words.
+    # One token too many for yandexgpt: clients search the message for these words.
     FailureKind.CONTEXT_LENGTH: _Row(
         400, "invalid_request_error", "number of input tokens must be no more than 32768, got 32769"
     ),
@@ -55,7 +55,7 @@ def _refusal(row: _Row) -> Refusal:
 
 
 def _unknown_key(row: _Row) -> Refusal:
-    """The one refusal that shows what came: the key, "masked"."""
+    """The only refusal that repeats a part of the request: the key, "masked"."""
 
     def body(rejection: Rejection, words: str) -> object:
         return {"error": {"message": words.replace("{key}", _masked(rejection.key or "")), "type": row.type}}
@@ -98,7 +98,7 @@ _WORDINGS: dict[str, Callable[[Violation], str]] = {
 
 
 def explain(violations: Sequence[Violation], fields: Sequence[str]) -> Rejection:
-    """The first fault of a body, in the order of its `fields`; only one is told."""
+    """The refusal of a body for its first violation only, in the order of `fields`."""
     if not violations:
         return Rejection(FailureKind.INVALID_REQUEST)
     first = min(violations, key=lambda violation: fields.index(str(violation.path[0])))
@@ -107,7 +107,7 @@ def explain(violations: Sequence[Violation], fields: Sequence[str]) -> Rejection
 
 
 def fault(field: str, wording: str) -> Rejection:
-    """A field is blamed, in words of our own."""
+    """The refusal of one field, in words of our own."""
     return Rejection(FailureKind.INVALID_REQUEST, f"'{field}' {wording}", field)
 
 

@@ -1,4 +1,4 @@
-"""`response_format`: the form that an answer must have (vendor note A6)."""
+"""`response_format`: the format that an answer must have (vendor note A6)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from mockserver.generation.schemas import schema_fault
 
 Body = Mapping[str, Any]
 
-# What tells a schema from the object around one.
+# The keywords that distinguish a schema from the object around one.
 _KEYWORDS = frozenset((
     "type", "properties", "items", "enum", "const", "anyOf", "oneOf", "allOf", "not", "if", "$ref", "$dynamicRef",
     "$defs", "definitions", "prefixItems", "contains", "required", "additionalProperties", "patternProperties",
@@ -21,7 +21,7 @@ _KEYWORDS = frozenset((
 
 
 def read_format(form: Body | None) -> Constraint | None:
-    """What a `response_format` demands; None where any text will do."""
+    """The constraint that a `response_format` puts on the answer; None if any text will do."""
     if form is None or form["type"] == "text":
         return None
     _, schema = _schema(form)
@@ -29,19 +29,19 @@ def read_format(form: Body | None) -> Constraint | None:
 
 
 def format_fault(form: Body | None) -> Rejection | None:
-    """The refusal of a schema that is none, or that no answer can keep to."""
+    """The refusal of a schema that is invalid or unsatisfiable; None if there is no such fault."""
     field, schema = ("", None) if form is None else _schema(form)
     reason = None if schema is None else schema_fault(schema)
     return fault(field, f"is a schema that no answer could keep to: {reason}") if reason else None
 
 
 def _schema(form: Body) -> tuple[str, Any]:
-    """The schema of a form and the field that holds it; None where there is none."""
+    """The field with the schema of a format, and the schema, None if there is none."""
     if form["type"] != "json_schema":
         return "response_format", None
-    asked = form["json_schema"]
-    if "schema" in asked:
-        return "response_format.json_schema.schema", asked["schema"]
-    # The page wants a name and a schema; an example of the vendor's documentation gives the bare schema instead.
-    bare = not _KEYWORDS.isdisjoint(asked)
-    return "response_format.json_schema", asked if bare else None
+    given = form["json_schema"]
+    if "schema" in given:
+        return "response_format.json_schema.schema", given["schema"]
+    # The page demands a name and a schema; an example in the vendor's documentation has the bare schema instead.
+    bare = not _KEYWORDS.isdisjoint(given)
+    return "response_format.json_schema", given if bare else None

@@ -12,15 +12,15 @@ _SCHEMES = ("api-key", "bearer")
 
 
 def credentials(call: Call) -> str | None:
-    """The key of `Authorization: Api-Key <key>` or `Bearer <key or IAM token>`, None when there is none."""
+    """The key of `Authorization: Api-Key <key>` or `Bearer <key or IAM token>`; None if there is none."""
     scheme, _, key = (call.headers.get("authorization") or "").partition(" ")
     return key.strip() or None if scheme.lower() in _SCHEMES else None
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
-    """The headers that each answer carries, errors included; what the call is traced by depends on its engine."""
+    """The headers of every answer, including errors; only some engines add the ids that trace a call."""
     always = ((b"x-server-trace-id", _trace_id(site)), (b"server", b"ycalb"))
-    if not _asked_backend(call).traced:
+    if not _requested_backend(call).traced:
         return always
     own = call.headers.get("x-client-request-id")
     echoed = ((b"x-client-request-id", own.encode("latin-1")),) if own else ()
@@ -28,7 +28,7 @@ def every_answer(call: Call, site: Site) -> RawHeaders:
 
 
 def request_id(site: Site) -> str:
-    """The id under which the service knows this call."""
+    """The id of this call within the service."""
     return uuid4_text(site.identity, "request")
 
 
@@ -38,8 +38,8 @@ def _trace_id(site: Site) -> bytes:
     return f"{trace:x}:{span:x}:{parent:x}:1".encode()
 
 
-def _asked_backend(call: Call) -> Backend:
-    """The engine that a call is for, as far as its body tells; vLLM's headers are those of any other call."""
+def _requested_backend(call: Call) -> Backend:
+    """The engine of the model in a call's body; vLLM, whose headers any other call gets, if the body names none."""
     body = json_object(call.body) if call.body else {}
     model = body.get("model") if isinstance(body, dict) else None
     uri = parse_uri(model) if isinstance(model, str) else None

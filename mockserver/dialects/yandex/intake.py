@@ -1,4 +1,4 @@
-"""The way of a request to a model: its form, the model's URI, the model's window; and how each of them refuses it."""
+"""The checks on a request's way to a model: its form, the model's URI and its context window, with their refusals."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,18 +19,18 @@ Body = Mapping[str, Any]
 
 
 def checked_body(call: Call, site: Site, contract: Mapping[Edition, Contract]) -> Body | Rejection:
-    """The body, when it keeps to the contract, without what is null: where that is allowed it means nothing."""
+    """The body, without fields that are null, which count as absent; or its refusal if it violates the contract."""
     body = json_object(call.body)
     if isinstance(body, Rejection):
         return body
-    asked = contract[site.edition]
-    if not asked.accepts(body):
-        return explain(asked.violations(body), request_fields(site.edition, asked.name))
+    schema = contract[site.edition]
+    if not schema.accepts(body):
+        return explain(schema.violations(body), request_fields(site.edition, schema.name))
     return {name: value for name, value in body.items() if value is not None}
 
 
 def checked_uri(text: str, site: Site) -> ModelUri | Rejection:
-    """The model's URI: "a bare name gives 400 `Failed to parse model URI`"."""
+    """The model's URI, or its refusal: "a bare name gives 400 `Failed to parse model URI`"."""
     if "://" not in text:
         return Rejection(FailureKind.INVALID_REQUEST, "Failed to parse model URI", "model")
     uri = parse_uri(text)
@@ -40,7 +40,7 @@ def checked_uri(text: str, site: Site) -> ModelUri | Rejection:
 
 
 def fitting(request: GenerationRequest, uri: ModelUri, call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, when its prompt fits into the model's window."""
+    """The request if its prompt fits into the model's context window, else its refusal."""
     limit, count = request.limits.context, request.prompt_tokens
     if count <= limit:
         return request

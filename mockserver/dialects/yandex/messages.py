@@ -8,30 +8,30 @@ from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.messages import called, chat_prompt, image_of, parts, with_images
 from mockserver.dialects.yandex.errors import fault
 
-# Whether a message of the role must say something: a tool's result may be empty.
+# Whether a message of the role must have some content: a tool's result may be empty.
 _ROLES = {"developer": True, "system": True, "user": True, "assistant": True, "tool": False, "function": False}
 # "An image = 256 prompt tokens"
 IMAGE_TOKENS = 256
 
 
 def messages_fault(messages: Sequence[Mapping[str, Any]]) -> str | None:
-    """What is wrong with the first message that no model can take, in the vendor's words; None when all is well."""
+    """The fault of the first message that no model accepts, in the vendor's words; None if there is none."""
     for message in messages:
         role = message["role"]
         if role not in _ROLES:
             return f"invalid message role '{role}'"
-        if _ROLES[role] and not _says_anything(message):
+        if _ROLES[role] and not _has_content(message):
             return "empty message text"
     return None
 
 
 def history_fault(messages: Sequence[Mapping[str, Any]]) -> Rejection | None:
-    """The first result of a call that no message before it makes: "the tool name->id link is by tool_call_id only"."""
-    made: set[str] = set()
+    """The refusal of a result whose call no earlier message made: "the tool name->id link is by tool_call_id only"."""
+    calls: set[str] = set()
     for place, message in enumerate(messages):
-        made.update(id_ for id_, _ in called(message))
+        calls.update(id_ for id_, _ in called(message))
         answered = message.get("tool_call_id") if message["role"] == "tool" else None
-        if answered is not None and answered not in made:
+        if answered is not None and answered not in calls:
             return fault(f"messages[{place}].tool_call_id", f"answers a call that was not made: {answered!r}")
     return None
 
@@ -41,13 +41,13 @@ def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object = None) -> 
     return with_images(chat_prompt(messages, tools), messages, IMAGE_TOKENS)
 
 
-def _says_anything(message: Mapping[str, Any]) -> bool:
+def _has_content(message: Mapping[str, Any]) -> bool:
     # "Assistant history messages may come without `content`"
     if any(message.get(name) for name in ("tool_calls", "function_call", "refusal")):
         return True
     content = message.get("content")
-    return bool(content) if isinstance(content, str) else any(map(_part_says_anything, parts(message)))
+    return bool(content) if isinstance(content, str) else any(map(_part_has_content, parts(message)))
 
 
-def _part_says_anything(part: Mapping[str, Any]) -> bool:
+def _part_has_content(part: Mapping[str, Any]) -> bool:
     return image_of(part) is not None or bool(part.get("text") or part.get("refusal"))

@@ -1,4 +1,4 @@
-"""The models on offer, how much they take, and `GET /v1/models` (vendor note A1 and A7)."""
+"""The models on offer, their context windows, and `GET /v1/models` (vendor note A1 and A7)."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ from mockserver.dialects.yandex.backends import backend_of
 from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
-# The folder of a caller who names none.
+# The folder of callers who name none.
 FOLDER = "b1gmockfolder"
 
-# Context windows in tokens, by name. The llamas are of an older table and no longer listed.
+# Context windows in tokens, by name. The llamas are from an older table and no longer listed.
 _CONTEXTS = {
     "aliceai-llm": 131_072,
     "aliceai-llm-flash": 65_536,
@@ -46,7 +46,7 @@ _OWNERS = {name: owner for _, name, _, owner in _OFFER}
 
 
 def context_window(name: str) -> int:
-    """The most tokens that a model takes, by the model's name inside its URI."""
+    """A model's context window in tokens, by the model's name inside its URI."""
     return _CONTEXTS.get(name) or backend_of(name).context
 
 
@@ -65,7 +65,7 @@ MODELS = tuple(
 
 
 def is_offered(uri: ModelUri, site: Site) -> bool:
-    """Whether the service has such a model: any at all, unless the catalogue is closed."""
+    """Whether the service has a model: any with a known version, unless the catalogue is closed."""
     if not site.closed_catalogue:
         return uri.has_known_version
     return uri.model in (offered.model for offered, _ in _offered(site))
@@ -80,7 +80,7 @@ def list_models(call: Call, site: Site) -> Reply:
 
 
 def _offered(site: Site) -> Iterator[tuple[ModelUri, str]]:
-    """The offer as (URI, owner); settings may name a model by its URI, as `name/version`, or by its bare name."""
+    """The models on offer as (URI, owner); settings may name one by its URI, as `name/version`, or by its bare name."""
     for model in site.models:
         uri = parse_uri(model.id) or _named(model.id)
         yield uri, model.owned_by or _OWNERS.get(uri.name, "Yandex")

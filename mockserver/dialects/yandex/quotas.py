@@ -1,7 +1,7 @@
-"""Yandex' quotas: so many generations at once, a gauge and no rate (vendor note A7); no header tells of it.
+"""Yandex' quota: a number of concurrent generations, a gauge and not a rate (vendor note A7); no header states it.
 
-Rates are not documented. Where one is configured it is refused as the service's other rates are, and as the early
-service refused its own per hour: `...RequestsPerHour.rate rate quota limit exceed: allowed 100 requests`.
+Rates are not documented. If one is configured and exceeded, the refusal is that of the service's other rates, and of
+the early service's own per hour: `...RequestsPerHour.rate rate quota limit exceed: allowed 100 requests`.
 """
 
 from mockserver.core.failures import FailureKind, Rejection
@@ -11,7 +11,7 @@ _GENERATION = "ai.textGenerationCompletion"
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
-    """The name of the quota that is used up, its kind, and what it allows."""
+    """The refusal for an exhausted quota: its name, its kind, and the amount that it allows."""
     worst = exceeded(refused.standings)
     if worst is None:
         name, kind, allowed = "SessionsCount.count", "gauge", f"{refused.crowd} requests"

@@ -1,4 +1,4 @@
-"""`POST /v1/chat/completions` as a request to a model: what the page allows, refuses and ignores."""
+"""`POST /v1/chat/completions` becomes a request to a model: what the page allows, refuses and ignores."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
@@ -19,7 +19,7 @@ from mockserver.dialects.yandex.uri import ModelUri
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
     body = checked_body(call, site, REQUEST)
     if isinstance(body, Rejection):
         return body
@@ -36,7 +36,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _conflict(body: Body) -> Rejection | None:
-    """What each field allows, but not without another."""
+    """The refusal of fields which are valid, but not without another one, or whose content is not."""
     # "`logprobs` must be set to `true` if this parameter is used."
     if "top_logprobs" in body and not body.get("logprobs"):
         return fault("top_logprobs", "needs 'logprobs' to be true")
@@ -47,12 +47,12 @@ def _conflict(body: Body) -> Rejection | None:
 
 
 def _request(body: Body, uri: ModelUri, offer: Offer, site: Site) -> GenerationRequest:
-    effort, told = _thinking(body, uri, site)
+    effort, shown = _thinking(body, uri, site)
     # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
     return GenerationRequest(
         model=str(uri),
         prompts=(read_prompt(body["messages"], body.get("tools") or body.get("functions")),),
-        output=_output(body, backend_of(uri.name), told),
+        output=_output(body, backend_of(uri.name), shown),
         limits=Limits(_max_tokens(body), context=context_window(uri.name)),
         sampling=_sampling(body),
         constraint=read_format(body.get("response_format")),
@@ -69,31 +69,31 @@ def _is_parallel(body: Body, uri: ModelUri) -> bool:
 
 
 def _thinking(body: Body, uri: ModelUri, site: Site) -> tuple[Effort | None, bool]:
-    """How hard the model thinks, and whether it tells its thoughts: the page knows none, today's answers tell them."""
+    """The reasoning effort, and whether the thoughts are shown: not according to the page, but in today's answers."""
     asked: Effort | None = body.get("reasoning_effort")
-    told = site.edition == "observed" and thinks(uri.name)
-    return (asked or "medium") if told else asked, told
+    shown = site.edition == "observed" and thinks(uri.name)
+    return (asked or "medium") if shown else asked, shown
 
 
-def _output(body: Body, backend: Backend, told: bool) -> Output:
+def _output(body: Body, backend: Backend, shown: bool) -> Output:
     return Output(
         stream=body.get("stream", False),
         include_usage=backend.usage_in_stream,
         logprobs=int(body.get("top_logprobs", 0)) if body.get("logprobs") else None,
-        reasoning=told,
+        reasoning=shown,
     )
 
 
 def _prediction(predicted: Body | None) -> str | None:
     """The text that is expected, "such as the content of a text file that is being regenerated"."""
     content = None if predicted is None else predicted["content"]
-    # The page has one part of text, its clients a list of them.
+    # By the page it is one text part, but clients send a list of them.
     parts = [content] if isinstance(content, dict) else content
     return "".join(part["text"] for part in parts) if isinstance(parts, list) else parts
 
 
 def _max_tokens(body: Body) -> int | None:
-    """The limit; `max_tokens` is "deprecated in favor of `max_completion_tokens`", which goes before it."""
+    """The limit; `max_tokens` is "deprecated in favor of `max_completion_tokens`", which takes precedence."""
     limit = body.get("max_completion_tokens", body.get("max_tokens"))
     return None if limit is None else int(limit)
 
@@ -104,6 +104,6 @@ def _sampling(body: Body) -> Sampling:
         top_p=body.get("top_p", 1.0),
         frequency_penalty=body.get("frequency_penalty", 0.0),
         presence_penalty=body.get("presence_penalty", 0.0),
-        # The page asks for texts as keys, and does not say of what: those which can be ids are.
+        # The page demands strings as keys without saying what they mean: those that can be token ids are.
         logit_bias=token_biases(body.get("logit_bias")),
     )

@@ -1,6 +1,6 @@
-"""Generations in the format of `POST /v1/responses`: one body, or a stream of typed events.
+"""Answers in the format of `POST /v1/responses`: one body, or a stream of typed events.
 
-The page names the members and says nothing of their order, of ids, or of the lines of a stream: these are OpenAI's.
+The page names the members, but not their order, nor the form of ids or of a stream's lines: these are OpenAI's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,14 +34,14 @@ from mockserver.dialects.yandex.chunks import token_groups
 from mockserver.dialects.yandex.responses import Asked
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
-# What the ids of items begin with.
+# The prefixes of items' ids.
 _PREFIXES = {
     "thought": "rs", "summary": "rs", "hidden": "rs", "text": "msg", "refusal": "msg", "call": "fc", "custom": "ctc",
 }  # fmt: skip
 
 
 class _Answer(NamedTuple):
-    """An answer on its way: what is said, the request that it repeats, and which engine says it."""
+    """What an answer is written from: the generation, the request that it repeats, and the engine."""
 
     generation: Generation
     asked: Asked
@@ -50,12 +50,12 @@ class _Answer(NamedTuple):
 
     @property
     def choice(self) -> Choice:
-        """The only one: the API knows no more."""
+        """The only choice: the API has no `n`."""
         return self.generation.choices[0]
 
     @property
     def spoken(self) -> list[Spoken]:
-        """Its items."""
+        """The items of the answer; thoughts are summarised if requested, else hidden."""
         unseen = self.generation.usage.unseen
         thoughts: Thoughts | None = "summary" if self.choice.thoughts else None
         if thoughts is None and unseen is not None and unseen.reasoning:
@@ -63,7 +63,7 @@ class _Answer(NamedTuple):
         return spoken_of(self.choice, thoughts)
 
     def id(self, kind: str, place: int = 0) -> str:
-        """An id in the form of OpenAI's."""
+        """An id in OpenAI's form."""
         return f"{kind}_{hex_digits(self.site.identity, 48, kind, place)}"
 
     def item_id(self, spoken: Spoken) -> str:
@@ -71,7 +71,7 @@ class _Answer(NamedTuple):
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
-    """The generation as one body, or as a stream of events, in the manner of the model's engine."""
+    """The generation as one body, or as a stream of events, in the format of the model's engine."""
     wishes = generation.request.wishes
     asked = wishes if isinstance(wishes, Asked) else Asked({}, False)
     uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
@@ -82,7 +82,7 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 def fail(broken: Broken) -> bytes:
-    """How a stream fails: by an error, and by the response that has failed."""
+    """The events with which a stream fails: an `error`, and the failed response."""
     sent = broken.events[: broken.sent]
     number, code = next_number(sent), error_code(broken.status)
     error = {"code": code, "message": broken.message}
@@ -92,12 +92,12 @@ def fail(broken: Broken) -> bytes:
         "error": error,
         "output": items_done(sent),
     }
-    told = _written("error", number, {**error, "param": None})
-    return told + _written("response.failed", number + 1, {"response": response})
+    error_event = _written("error", number, {**error, "param": None})
+    return error_event + _written("response.failed", number + 1, {"response": response})
 
 
-def _written(kind: str, number: Any, told: Mapping[str, Any]) -> bytes:
-    data = orjson.dumps({"type": kind, "sequence_number": number, **told})
+def _written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
+    data = orjson.dumps({"type": kind, "sequence_number": number, **fields})
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)
 
 
@@ -109,7 +109,7 @@ def _items(answer: _Answer) -> list[Mapping[str, Any]]:
 
 
 def _response(answer: _Answer, output: list[Mapping[str, Any]] | None) -> dict[str, Any]:
-    """The response, with its output once it is over; None before that."""
+    """The response with its output; None for a response in progress."""
     body, over = answer.asked.body, output is not None
     reason = incomplete_reason(answer.choice) if over else None
     status = ("incomplete" if reason else "completed") if over else "in_progress"
@@ -153,9 +153,9 @@ def _response(answer: _Answer, output: list[Mapping[str, Any]] | None) -> dict[s
     }
 
 
-def _conversation(asked: Any) -> Mapping[str, Any] | None:
-    """A conversation by its id, which may come alone or in an object."""
-    return asked if isinstance(asked, dict) else {"id": str(asked)}
+def _conversation(given: Any) -> Mapping[str, Any] | None:
+    """The object of a conversation, which a request names by that object or by its id alone."""
+    return given if isinstance(given, dict) else {"id": str(given)}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -169,17 +169,17 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
-    """An item with its text; one that has only begun has none."""
+    """An item with its text; None for an item that has only begun."""
     status = "in_progress" if text is None else spoken.status
-    said = text or ""
+    written = text or ""
     if spoken.is_call:
-        kind, told = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
+        kind, key = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
         call_id = f"call_{alphanumerics(answer.site.identity, 24, 'call', spoken.place)}"
-        return {"id": id_, "type": kind, "status": status, told: said, "call_id": call_id, "name": spoken.name}
+        return {"id": id_, "type": kind, "status": status, key: written, "call_id": call_id, "name": spoken.name}
     if spoken.kind in ("summary", "hidden"):
         summed = text is not None and spoken.kind == "summary"
-        return {"id": id_, "type": "reasoning", "summary": [_part(answer, spoken, said, True)] if summed else []}
-    content = [] if text is None else [_part(answer, spoken, said, True)]
+        return {"id": id_, "type": "reasoning", "summary": [_part(answer, spoken, written, True)] if summed else []}
+    content = [] if text is None else [_part(answer, spoken, written, True)]
     return {"id": id_, "type": "message", "status": status, "content": content, "role": "assistant"}
 
 
@@ -234,10 +234,10 @@ def _ended(answer: _Answer, spoken: Spoken) -> Mapping[str, Any]:
 
 
 def _grouped(seed: int, spoken: Spoken) -> Iterator[Run]:
-    """Several tokens in a delta, as Yandex' own models stream chats; a call's arguments in one."""
+    """Several tokens in a delta, as in the chats of Yandex' own models; a call's arguments in a single one."""
     texts, first = spoken.texts, spoken.first
     groups = iter([range(len(texts))]) if spoken.is_call else token_groups(texts, seed)
     filled = (group for group in groups if group)
     while batch := list(islice(filled, RUN_LENGTH)):
-        said = ["".join(texts[group.start : group.stop]) for group in batch]
-        yield Run(said, [first + group.stop - 1 for group in batch], [len(group) for group in batch])
+        joined = ["".join(texts[group.start : group.stop]) for group in batch]
+        yield Run(joined, [first + group.stop - 1 for group in batch], [len(group) for group in batch])

@@ -1,6 +1,6 @@
-"""Tools and the choice among them as the Responses API has them: a tool's fields stand beside its type.
+"""Tools and tool choice in the form of the Responses API: a tool's fields are beside its type.
 
-The service's own tools (search, code, MCP servers) are taken and never called: what they would find is not here.
+The service's own tools (search, code, MCP servers) are accepted but never called: their results are not simulated.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ _CALLED = ("function", "custom")
 
 
 def read_response_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
-    """The tools on offer and the choice among them, or why they are refused."""
+    """The tools on offer and the tool choice, or why they are refused."""
     chat = {"tools": list(_chat_tools(body)), "tool_choice": _chat_choice(body)}
     return offered_fault(_offered(body)) or read_tools(chat, parallel=parallel)
 
@@ -35,7 +35,7 @@ def _chat_tools(body: Body) -> Iterator[Body]:
 
 
 def _fields(tool: Body) -> Body:
-    """A tool without its type; the grammar of a custom one stands deeper in a chat."""
+    """A tool without its type; the grammar of a custom tool is nested one level deeper, as in chats."""
     fields = {name: value for name, value in tool.items() if name != "type" and value is not None}
     form = fields.get("format")
     if isinstance(form, Mapping) and form["type"] == "grammar":
@@ -44,9 +44,9 @@ def _fields(tool: Body) -> Body:
 
 
 def _chat_choice(body: Body) -> Any:
-    """The choice in the form of chats; one of a tool that is never called leaves it to the model."""
+    """The tool choice in the form of chats; `auto` instead of a tool that is never called."""
     choice = body.get("tool_choice", "auto")
-    # Whoever must call a tool may call one of the service's own, where there is no other.
+    # If only the service's own tools are on offer, a required call could be one of theirs, so none is forced.
     if choice == "required" and body.get("tools") and not any(_chat_tools(body)):
         return "auto"
     if isinstance(choice, str):

@@ -1,4 +1,4 @@
-"""`POST /v1/responses` as a request to a model: what the page "Create a model response" allows, refuses and ignores."""
+"""`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,25 +22,25 @@ from mockserver.generation.schemas import schema_fault
 
 _ROLES = ("user", "system", "developer", "assistant")
 _LOGPROBS = "message.output_text.logprobs"
-# How hard a model thinks that is only asked to sum its thoughts up.
+# The reasoning effort of a request for a summary that states none.
 _USUAL: Effort = "medium"
-# What a file counts, in tokens: nobody states it.
+# The tokens of a file: a figure of our own, since the vendor states none.
 _FILE_TOKENS = 256
 
 
 class Asked(NamedTuple):
-    """What an answer repeats of its request, and whether what was thought is summed up."""
+    """The fields of the request that its answer repeats, and whether thoughts are summarised."""
 
     body: Mapping[str, Any]
     summary: bool
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why Yandex refuses it: first for its form, then for its model, then for what it says."""
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
     body = checked_body(call, site, RESPONSES_REQUEST)
     if isinstance(body, Rejection):
         return body
-    # "prompt: Reference to a prompt template": an agent, which has a model and words of its own.
+    # "prompt: Reference to a prompt template": an agent, which has a model and a prompt of its own.
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
@@ -77,20 +77,20 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _agent(body: Body, call: Call) -> str:
-    """The URI of an agent, which is called like a model of the caller's folder."""
+    """The URI of an agent, which is addressed like a model of the caller's folder."""
     folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
     return str(ModelUri("gpt", folder, body["prompt"]["id"]))
 
 
 def _items_fault(body: Body) -> str | None:
-    """What is wrong with the role of the first item that has another than a message may have."""
+    """The fault of the first message whose role is not allowed; None if there is none."""
     items = body["input"] if isinstance(body["input"], list) else ()
     roles = (item["role"] for item in items if item.get("type") in (None, "message"))
     return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
 
 
 def _conflict(body: Body) -> Rejection | None:
-    """What each field allows, but not without another, or not beside it."""
+    """The refusal of fields that are valid, but incompatible with others, or whose content is not valid."""
     # "Only set this when you set `stream: true`."
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
@@ -100,16 +100,16 @@ def _conflict(body: Body) -> Rejection | None:
 
 
 def _history_fault(body: Body) -> Rejection | None:
-    """The first result of a call that no item before it makes; what came before elsewhere nobody can see."""
+    """The refusal of a result whose call no earlier item made; what is stored elsewhere may have made it."""
     items = body.get("input", ())
     if isinstance(items, str) or "previous_response_id" in body or "conversation" in body:
         return None
-    made: set[str] = set()
+    calls: set[str] = set()
     for place, item in enumerate(items):
         kind, id_ = str(item.get("type")), item.get("call_id")
         if kind in ("function_call", "custom_tool_call"):
-            made.add(id_)
-        elif kind in ("function_call_output", "custom_tool_call_output") and id_ not in made:
+            calls.add(id_)
+        elif kind in ("function_call_output", "custom_tool_call_output") and id_ not in calls:
             return fault(f"input[{place}].call_id", f"answers a call that was not made: {id_!r}")
     return None
 
@@ -134,10 +134,10 @@ def _schema_fault(body: Body) -> Rejection | None:
 
 
 def _thinking(body: Body) -> tuple[Effort | None, bool]:
-    """How hard the model thinks, and whether it sums that up."""
-    asked = body.get("reasoning") or {}
-    effort: Effort | None = asked.get("effort")
-    summary = bool(asked.get("summary") or asked.get("generate_summary")) and effort != "none"
+    """The reasoning effort, and whether thoughts are summarised."""
+    reasoning = body.get("reasoning") or {}
+    effort: Effort | None = reasoning.get("effort")
+    summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"
     return (effort or _USUAL if summary else effort), summary
 
 

@@ -1,4 +1,4 @@
-"""The contract in `contract/`: what the page allows and promises; the editions differ in a tool call's fragments."""
+"""The contract in `contract/`: requests and answers by the page; the editions differ in the fragments of tool calls."""
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.contracts import by_edition, editions
@@ -9,5 +9,5 @@ RESPONSES_REQUEST = by_edition(CONTRACT, "ResponsesRequest")
 
 
 def request_fields(edition: Edition, schema: str) -> tuple[str, ...]:
-    """The fields of a request in the order of the page, by which the first of several faults is found."""
+    """The fields of a request in the order of the page, which decides which of several violations is reported."""
     return tuple(CONTRACT[edition]()["schemas"][schema]["properties"])

@@ -1,4 +1,4 @@
-"""What the server of a model refuses: it says whose session it was (public logs of the native API)."""
+"""Refusals by the server of a model, which name the session (public logs of the native API)."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
@@ -9,7 +9,7 @@ from mockserver.dialects.yandex.uri import ModelUri
 
 
 def in_session(kind: FailureKind, said: str, uri: ModelUri, call: Call, site: Site) -> Rejection:
-    """A refusal of this kind, in these words, behind the session of a request to the model."""
+    """A refusal whose message is that of the fault (`said`), preceded by the session of the request."""
     words = (f"{derive(site.identity, 'session', part) & 0xFFFF_FFFF:x}" for part in range(4))
     request = request_id(site)
     client = call.headers.get("x-client-request-id") or request

@@ -1,4 +1,4 @@
-"""Tools and the choice among them, in today's form and in the older one of `functions` (vendor note A6)."""
+"""Tools and tool choice, in today's form and in the older one of `functions` (vendor note A6)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -12,7 +12,7 @@ Body = Mapping[str, Any]
 
 
 class _Choice(NamedTuple):
-    """What a request says of its tools; `named` are those that may be called, by kind and name, None for all."""
+    """The tool choice of a request; `named` are the tools that may be called, by kind and name, None for all."""
 
     mode: Literal["none", "auto", "required"]
     named: tuple[tuple[str, str], ...] | None = None
@@ -31,7 +31,7 @@ _ABBREVIATED = {
 
 
 def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
-    """The tools on offer and the choice among them, or why they are refused.
+    """The tools on offer and the tool choice, or why they are refused.
 
     `parallel`: whether one answer may call several tools.
     """
@@ -44,7 +44,7 @@ def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
 
 
 def _tools_fault(body: Body) -> Rejection | None:
-    """What no model can do with a tool: arguments that no schema describes, a format that no text has."""
+    """The refusal of the first tool that no model can use, because of its parameters or its format."""
     offered = body.get("tools") or ()
     rows = [(f"tools[{place}].{item['type']}", item[item["type"]]) for place, item in enumerate(offered)]
     if not rows:
@@ -53,19 +53,19 @@ def _tools_fault(body: Body) -> Rejection | None:
 
 
 def offered_fault(rows: Iterable[tuple[str, Body]]) -> Rejection | None:
-    """The same of tools, each with the field in which it stands."""
+    """The refusal of the first unusable tool; each comes with the path of its field."""
     found = (_parameters_fault(field, item) or _format_fault(field, item) for field, item in rows)
     return next(filter(None, found), None)
 
 
 def _parameters_fault(field: str, item: Body) -> Rejection | None:
-    """Parameters have to be a schema of an object that can be satisfied."""
+    """The refusal of parameters that are not the satisfiable schema of an object."""
     reason = parameters_fault(_spelled_out(item))
     return fault(f"{field}.parameters", reason) if reason else None
 
 
 def _format_fault(field: str, item: Body) -> Rejection | None:
-    """The format of a custom tool: any text, or a grammar, of which only patterns are obeyed."""
+    """The refusal of a custom tool's format that is a grammar and not a satisfiable regex."""
     form = _grammar(item)
     if form is None:
         return None
@@ -87,14 +87,14 @@ def _grammar(item: Body) -> Body | None:
 
 
 def _tools(body: Body) -> tuple[Tool, ...]:
-    """The tools that may be called; `functions` count where there are no `tools`."""
+    """The tools that may be called; `functions` count only if there are no `tools`."""
     if body.get("tools"):
         return tuple(map(_tool, body["tools"]))
     return tuple(map(_function, body.get("functions", ())))
 
 
 def _read_choice(body: Body, tools: Sequence[Tool], *, parallel: bool) -> ToolChoice | Rejection:
-    """What `tool_choice` or the older `function_call` says."""
+    """The tool choice of `tool_choice` or of the older `function_call`, or why it is refused."""
     legacy = not body.get("tools") and bool(body.get("functions"))
     # "This field is deprecated [...] Use `tool_choice` instead", of `function_call`.
     field = "tool_choice" if "tool_choice" in body else "function_call"
@@ -114,7 +114,7 @@ def _function(item: Body) -> Tool:
 
 
 def _spelled_out(item: Body) -> Body:
-    """A function whose parameters name their types as JSON Schema does."""
+    """The function with the type names of JSON Schema in its parameters."""
     return {**item, "parameters": _with_known_types(item["parameters"])} if item.get("parameters") else item
 
 
@@ -123,9 +123,9 @@ def _with_known_types(schema: Any) -> Any:
         return [_with_known_types(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    told = {name: _with_known_types(value) for name, value in schema.items()}
-    named = told.get("type")
-    return told | {"type": _ABBREVIATED[named]} if isinstance(named, str) and named in _ABBREVIATED else told
+    known = {name: _with_known_types(value) for name, value in schema.items()}
+    named = known.get("type")
+    return known | {"type": _ABBREVIATED[named]} if isinstance(named, str) and named in _ABBREVIATED else known
 
 
 def _tool(item: Body) -> Tool:
@@ -138,7 +138,7 @@ def _tool(item: Body) -> Tool:
 
 
 def _tool_choice(value: Any) -> _Choice:
-    """One of a word, `allowed_tools`, a function by name, a custom tool by name."""
+    """The choice by a mode, by `allowed_tools`, or by the name of a function or of a custom tool."""
     if isinstance(value, str):
         return _MODES[value]
     if value["type"] == "allowed_tools":
@@ -154,7 +154,7 @@ def _named(item: Body) -> tuple[str, str]:
 
 
 def _function_call(value: Any) -> _Choice:
-    """A word, or a function by name."""
+    """The choice by a mode, or by the name of a function."""
     return _MODES[value] if isinstance(value, str) else _Choice("required", (("function", value["name"]),))
 
 

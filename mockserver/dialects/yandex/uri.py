@@ -23,22 +23,22 @@ class ModelUri(NamedTuple):
 
     @property
     def without_folder(self) -> str:
-        """The form that vLLM's answers state."""
+        """The form in which vLLM's answers state the model."""
         return f"{self.scheme}://{self.name}/{self.version}"
 
     @property
     def model(self) -> tuple[str, str, str]:
-        """What makes it one model and no other, whoever asks."""
+        """The identity of the model, whichever folder it is called from."""
         return self.scheme, self.name, self.version
 
     @property
     def has_known_version(self) -> bool:
-        """Whether a model can have such a version at all."""
+        """Whether the version has a valid form."""
         return _VERSION.fullmatch(self.version) is not None
 
 
 def parse_uri(text: str) -> ModelUri | None:
-    """The URI that a text is, its version filled in; None when it is none."""
+    """The parts of a URI, with the default version if it states none; None if the text is not a model URI."""
     if not _FORM.fullmatch(text):
         return None
     scheme, _, rest = text.partition("://")

@@ -1,6 +1,6 @@
-"""Generations in the format of `POST /v1/chat/completions` (vendor note A3: recorded bodies).
+"""Answers in the format of `POST /v1/chat/completions` (vendor note A3: recorded bodies).
 
-Keys on the wire: id, object, created, model, choices, usage. "Absent keys are omitted, never null."
+Order of keys: id, object, created, model, choices, usage. "Absent keys are omitted, never null."
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
-    """The generation as one body, or as a stream of chunks, in the manner of the model's engine."""
+    """The generation as one body, or as a stream of chunks, in the format of the model's engine."""
     uri = parse_uri(generation.request.model) or ModelUri("gpt", "", generation.request.model)
     backend = backend_of(uri.name)
     envelope = partial(_envelope, _identified(uri, backend, site))
@@ -47,27 +47,27 @@ def _envelope(identified: dict[str, Any], kind: str, choices: list[Any]) -> dict
 
 
 def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str, Any]:
-    # "With tool calls `content` is `""` (not null)"; a refusal is taken to be told likewise.
+    # "With tool calls `content` is `""` (not null)"; we assume the same of a refusal.
     content = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
     written: dict[str, Any] = {
         "index": choice.index,
         "message": {"role": "assistant", **content, **message_calls(choice, form), **_thoughts(choice)},
     }
-    # Log-probabilities are those of the message's own tokens; calls have none.
+    # Only the tokens of the message's text have log-probabilities, those of calls have none.
     if generation.request.output.logprobs is not None and not (choice.calls and not choice.texts):
         rows = chat_logprobs(choice)
-        # The page has `refusal` beside `content`; what is absent is left out.
+        # The page has `refusal` beside `content`; an absent key is omitted.
         written["logprobs"] = {"content": [], "refusal": rows} if choice.refusal else {"content": rows}
     return written | {"finish_reason": choice.finish_reason}
 
 
 def _thoughts(choice: Choice) -> dict[str, str]:
-    """What a model thought, behind the rest as vLLM has it; nothing where thoughts are not told."""
+    """The thoughts, the last member of a message as in vLLM's answers; empty if there are none."""
     return {"reasoning_content": "".join(choice.thoughts)} if choice.thoughts else {}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the recorded order: prompt, total, completion; and the details that a request has called for."""
+    """Token counts in the recorded order: prompt, total, completion; and the details, if the request calls for any."""
     counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
