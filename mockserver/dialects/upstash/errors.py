@@ -1,7 +1,7 @@
-"""Upstash's errors: QStash's own where it answers itself, vLLM's where the model does (vendor note B5).
+"""Upstash's errors: QStash's own if it answers itself, vLLM's if the model does (vendor note B5).
 
-QStash says `{"error": "..."}`. Behind it a vLLM of mid-2024 is assumed, whose bodies pass through as they are; it names
-faults of form all together, as a list of pydantic's, and faults of value one at a time, in an order of its own.
+The body of QStash is `{"error": "..."}`. Behind it a vLLM of mid-2024 is assumed, whose bodies pass through unchanged.
+It reports all faults of form together, as pydantic's list, but only one fault of value, in an order of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,20 +30,20 @@ _TABLE: ErrorTable = {
     FailureKind.NOT_AN_OBJECT: _qstash(400, "invalid request body: not a JSON object"),
     FailureKind.UNSUPPORTED_MEDIA_TYPE: _qstash(415, "unsupported media type"),
     FailureKind.BODY_TOO_LARGE: _qstash(413, "request body is too large"),
-    # The literal of many logs; nothing shows another one where no token came at all.
+    # The literal of many logs; no log shows another one for a missing token.
     FailureKind.MISSING_CREDENTIALS: _qstash(401, "unable to authenticate: invalid token"),
     FailureKind.UNAUTHORIZED: _qstash(401, "unable to authenticate: invalid token"),
     FailureKind.FORBIDDEN: _qstash(403, "forbidden"),
     FailureKind.UNKNOWN_PATH: _qstash(404, "not found"),
     FailureKind.WRONG_METHOD: _qstash(405, "method not allowed"),
-    # Three kinds of 429, which the SDKs tell apart by the headers alone: the chat's, the day's, the second's.
+    # Three kinds of 429, which the SDKs distinguish only by their headers: the chat's, the day's, the second's.
     FailureKind.RATE_LIMIT: _qstash(429, "rate limit exceeded", CHAT_LIMIT),
     FailureKind.PAYMENT_REQUIRED: _qstash(429, "daily message limit exceeded", DAILY_LIMIT, DAILY_RESET),
     FailureKind.OVERLOADED: _qstash(429, "burst rate limit exceeded", BURST_LIMIT, BURST_RESET),
     FailureKind.TIMEOUT: _qstash(504, "request timed out"),
     FailureKind.SERVER_ERROR: _qstash(500, "internal server error"),
     FailureKind.INVALID_REQUEST: _vllm(400, "BadRequestError", "The request is not valid."),
-    # By a token too long for the Llama: clients look for these words.
+    # One token too many for the Llama: clients search the message for these words.
     FailureKind.CONTEXT_LENGTH: _vllm(
         400,
         "BadRequestError",
@@ -59,7 +59,7 @@ ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
 
 # --- faults of form ----------------------------------------------------------------------------------------------
 
-# A schema's type as pydantic calls it: its code, and its word.
+# A schema's type in pydantic's errors: its code, and its name.
 _TYPES = {
     "string": ("string_type", "string"),
     "integer": ("int_type", "integer"),
@@ -71,13 +71,13 @@ _TYPES = {
 
 
 def misshapen(faults: Sequence[Violation]) -> Rejection | None:
-    """All faults of form in one refusal, as the list that pydantic makes of them; None when there are none."""
+    """The refusal of a body for all its faults of form, as pydantic's list; None if there are none."""
     details = [_detail(fault) for fault in faults if not _is_out_of_range(fault)]
     return Rejection(FailureKind.INVALID_REQUEST, repr(details)) if details else None
 
 
 def misplaced_top_logprobs(body: Mapping[str, object]) -> Rejection | None:
-    """The refusal of `top_logprobs` out of its range or without `logprobs`; vLLM looks at it before all else."""
+    """The refusal of `top_logprobs` out of its range or without `logprobs`, which vLLM checks first; None if valid."""
     alternatives = body.get("top_logprobs")
     if not isinstance(alternatives, int | float) or isinstance(alternatives, bool):
         return None
@@ -141,7 +141,7 @@ _RANGE_RULES = ("minimum", "maximum", "exclusiveMinimum", "minLength", "pattern"
 
 
 def _number(fault: Violation) -> float:
-    """The number that came, as a float, which is how the engine keeps it and prints it."""
+    """The number of the request as a float, which is how the engine stores and prints it."""
     return float(fault.found) if isinstance(fault.found, int | float) else 0.0
 
 
@@ -156,7 +156,7 @@ def _bias(fault: Violation) -> str:
     return f"logit_bias must be in [-100, 100], got {_number(fault)}."
 
 
-# The engine's checks in its order; the first that fails is all that it tells.
+# The engine's checks in its order; it only reports the first that fails.
 _RANGES: dict[str, Callable[[Violation], str]] = {
     "n": lambda fault: (
         f"n must be at {'least' if fault.rule == 'minimum' else 'most'} {fault.expected}, got {_whole(fault)}."
@@ -174,7 +174,7 @@ _RANGES: dict[str, Callable[[Violation], str]] = {
 
 
 def out_of_range(faults: Sequence[Violation]) -> Rejection | None:
-    """The refusal of the first value that the engine cannot work with; None when it can with all."""
+    """The refusal of the first value that is out of its range for the engine; None if there is none."""
     first: dict[str, Violation] = {}
     for fault in filter(_is_out_of_range, faults):
         first.setdefault(str(fault.path[0]), fault)
@@ -190,12 +190,12 @@ def _is_out_of_range(fault: Violation) -> bool:
 
 
 def unknown_model(name: str) -> Rejection:
-    """The refusal of a model that is not on offer."""
+    """The refusal of an unknown model."""
     return Rejection(FailureKind.UNKNOWN_MODEL, f"The model `{name}` does not exist.", "model")
 
 
 def too_long(prompt: int, completion: int | None, context: int) -> Rejection | None:
-    """The refusal of a request that the context has no room for, in tokens; None when it has."""
+    """The refusal of a request that exceeds the context window (all in tokens); None if it fits."""
     window = f"This model's maximum context length is {context} tokens. However, you requested"
     if completion is None:
         if prompt < context:

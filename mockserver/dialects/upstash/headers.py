@@ -1,4 +1,4 @@
-"""Rate limits in the vendor's names, by which its SDKs tell one 429 from another (vendor note B5).
+"""Rate limit headers with the vendor's names, by which its SDKs distinguish the kinds of 429 (vendor note B5).
 
 The figures are invented, since the vendor published none.
 """
@@ -24,22 +24,22 @@ CHAT_PATH = "/llm/v1/chat/completions"
 _ONE_TAKEN = (Standing(CHAT_REQUESTS, 1), Standing(CHAT_TOKENS))
 _NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKENS))
 
-# What the error table says where no quota knows better.
+# The headers of the error table, for refusals by no actual quota.
 CHAT_LIMIT = chat_limits(_NONE_LEFT)
 DAILY_LIMIT = left(b"ratelimit-", MESSAGES_PER_DAY.amount, 0)
 BURST_LIMIT = left(b"burst-ratelimit-", BURST.amount, 0)
-# In seconds from now; the chat API's stand on every answer.
+# In seconds from now; those of the chat API are on every answer.
 DAILY_RESET = ((b"ratelimit-reset", 86_400),)
 BURST_RESET = ((b"burst-ratelimit-reset", 1),)
 
 
 def within_limits(site: Site) -> RawHeaders:
-    """The limits that a good answer states; where no quota is configured those of the tier with one request taken."""
+    """The limits that a successful answer states; without a quota those of the assumed tier after one request."""
     return chat_limits(site.standings or _ONE_TAKEN)
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
-    """The headers that each answer carries, errors included; those of the chat API tell when its limits start anew."""
+    """The headers of every answer, including errors; those of the chat API state when its limits reset."""
     date = date_header(site.now)
     if call.path != CHAT_PATH or token(call) is None:
         return (date,)

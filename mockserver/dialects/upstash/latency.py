@@ -1,4 +1,4 @@
-"""How fast the vendor's models were: it published no figures, so these are a usual engine's of their class."""
+"""How fast the vendor's models were: it published no figures, so these are usual for an engine with such models."""
 
 from mockserver.core.dialects import Preset
 

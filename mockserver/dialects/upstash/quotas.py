@@ -1,7 +1,7 @@
-"""Upstash's three quotas: the chat API's, the day's messages, a second's burst; its SDKs tell them by their headers.
+"""Upstash's three quotas: the chat API's, messages per day, bursts per second; its SDKs know them by their headers.
 
-Which limit is which follows from its window (vendor note B5): a second is the burst's, a day of requests the messages',
-everything else the chat API's. The figures are invented, since the vendor published none.
+The period of a limit decides which one it is (vendor note B5): requests per second are the burst limit, requests per
+day the message limit, all others limits of the chat API. The figures are invented, since the vendor published none.
 """
 
 from mockserver.core.failures import FailureKind, Rejection
@@ -33,7 +33,7 @@ _CHAT_PERIODS: dict[Measure, tuple[str, ...]] = {
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
-    """The 429 of the quota that is used up, with the headers that name it; a crowd is refused as a burst."""
+    """The 429 of the exhausted quota, with the headers that name it; too many concurrent requests count as a burst."""
     worst = exceeded(refused.standings)
     if worst is None:
         return Rejection(FailureKind.OVERLOADED, headers=left(b"burst-ratelimit-", refused.crowd or 0, 0))
@@ -49,12 +49,12 @@ def refuse(refused: Refused, now: float) -> Rejection:
 
 
 def left(name: bytes, amount: int, remaining: int) -> RawHeaders:
-    """A limit and what is left of it, in headers whose names begin alike."""
+    """The headers of a limit and of its remaining amount, with a common prefix (`name`)."""
     return ((name + b"limit", b"%d" % amount), (name + b"remaining", b"%d" % remaining))
 
 
 def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
-    """The limits of the chat API, and what is left of them."""
+    """The headers of the chat API's limits and of their remaining amounts."""
     named = _chat(standings)
     return (
         *((b"x-ratelimit-limit-" + name, b"%d" % standing.limit.amount) for name, standing in named),
@@ -63,14 +63,14 @@ def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
 
 
 def chat_resets(standings: tuple[Standing, ...], now: float) -> RawHeaders:
-    """When the limits of the chat API are whole again: Unix timestamps, unlike the seconds of other vendors."""
+    """The headers of the times when the chat API's limits are full again: Unix timestamps, not seconds from now."""
     return tuple((b"x-ratelimit-reset-" + name, b"%d" % standing.full_at(now)) for name, standing in _chat(standings))
 
 
 def _chat(standings: tuple[Standing, ...]) -> tuple[tuple[bytes, Standing], ...]:
-    """The tightest of the chat API's limits on requests, and on tokens: the headers have room for one each.
+    """The tightest of the chat API's limits on requests and on tokens, since the headers have room for one each.
 
-    By the first the SDKs know a 429 as the chat's, so both are there; one that is not configured is never used up.
+    The SDKs recognise the chat's 429 by the first, so both are always there; one that is not configured is never used.
     """
     requests = tightest(standings, "requests", _CHAT_PERIODS["requests"]) or Standing(CHAT_REQUESTS)
     tokens = tightest(standings, "tokens", _CHAT_PERIODS["tokens"]) or Standing(CHAT_TOKENS)

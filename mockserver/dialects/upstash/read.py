@@ -1,7 +1,7 @@
-"""`POST /llm/v1/chat/completions` as a request to a model.
+"""`POST /llm/v1/chat/completions` becomes a request to a model, or is refused.
 
-The way of a body: QStash parses it; then the engine behind it looks at `top_logprobs`, at the form of every field, at
-the model, at the room in its context, and at last at the values.
+QStash parses the body; then the engine behind it checks `top_logprobs`, the form of every field, the model, its context
+window, and finally the values.
 """
 
 from typing import Any
@@ -40,7 +40,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _prompt(body: dict[str, Any]) -> Prompt:
-    """The conversation. A participant's `name` is left out of it, as the chat templates of both models do."""
+    """The conversation, without the `name` of participants, which the chat templates of both models omit."""
     return chat_prompt([{"role": message["role"], "content": message["content"]} for message in body["messages"]])
 
 
@@ -60,7 +60,7 @@ def _request(body: dict[str, Any], prompt: Prompt, limits: Limits, model: Model)
 
 
 def _alternatives(body: dict[str, Any]) -> int | None:
-    """How many likely tokens are told at each position; None when log-probabilities are not asked for."""
+    """The number of alternatives at each position; None if no log-probabilities are requested."""
     return (whole(body.get("top_logprobs")) or 0) if body.get("logprobs") else None
 
 

@@ -1,4 +1,4 @@
-"""The contract in `contract/`: the page as schemas; the observed edition lacks `system_fingerprint` (vendor note B)."""
+"""The contract in `contract/`: the page's schemas; the observed edition lacks `system_fingerprint` (vendor note B)."""
 
 from mockserver.dialects.contracts import by_edition, editions
 

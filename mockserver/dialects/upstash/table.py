@@ -1,4 +1,4 @@
-"""Upstash QStash LLM: `POST /llm/v1/chat/completions`, a whole API, retired by its vendor (vendor note, part B)."""
+"""Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.upstash.credentials import token

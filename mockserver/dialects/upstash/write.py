@@ -1,7 +1,7 @@
-"""Generations in the format of `POST /llm/v1/chat/completions`: the page, and its two examples (vendor note B3).
+"""Answers in the format of `POST /llm/v1/chat/completions`: the page, and its two examples (vendor note B3).
 
-Keys on the wire: id, object, created, model, system_fingerprint, choices, usage; those of `usage`: prompt, total,
-completion. The examples have no `system_fingerprint`, and nor has the observed edition. A stream opens with a chunk of
+Order of keys: id, object, created, model, system_fingerprint, choices, usage; those of `usage`: prompt, total,
+completion. The examples have no `system_fingerprint`, nor does the observed edition. A stream opens with a chunk of
 the role and closes with an empty text, finish reason and usage in one chunk; a key without a value is `null` in a
 choice, but there is no `usage` key before the last chunk.
 """
@@ -29,8 +29,8 @@ from mockserver.dialects.openai_style.events import (
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.upstash.headers import within_limits
 
-# Log-probabilities are written this many tokens at a time, of all choices together: twenty rivals each make half a
-# megabyte of text.
+# Log-probabilities are written for this many tokens at a time, of all choices together: with twenty alternatives each
+# they make half a megabyte of text.
 _DETAILED_RUN = 64
 
 
@@ -101,7 +101,7 @@ def _part(index: int, delta: dict[str, Any], logprobs: object = None) -> dict[st
 
 
 def _ending(choice: Choice) -> dict[str, Any]:
-    """What closes a choice: no `logprobs` key, and a `stop_reason` only where a stop was met."""
+    """The last part of a choice: without `logprobs`, and with `stop_reason` only if a stop sequence was met."""
     ending: dict[str, Any] = {
         "index": choice.index,
         "delta": {"content": ""},
@@ -122,7 +122,7 @@ def _choice_chunks(
 def _detailed_chunks(
     choice: Choice, most: int, first: bytes, last: bytes, envelope: "partial[dict[str, Any]]"
 ) -> Iterator[Frames]:
-    """Chunks that carry the log-probabilities of their token beside its text, `most` of them at a time."""
+    """Chunks with the log-probabilities of their token beside its text, written `most` at a time."""
     yield at_step(OPENING, (first,))
     for start in range(0, len(choice.ids), most):
         stop = start + most
