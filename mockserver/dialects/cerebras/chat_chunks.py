@@ -32,7 +32,7 @@ _SMALLEST, _LARGEST = 4, 8
 _DETAILED_RUN = 8
 
 
-class _Telling(NamedTuple):
+class _ChoiceStream(NamedTuple):
     """A choice of a generation, and how its stream is written."""
 
     choice: Choice
@@ -56,43 +56,43 @@ class _Telling(NamedTuple):
 
 def chat_frames(generation: Generation, style: Style, envelope: Envelope, closing: dict[str, Any]) -> Iterator[Frames]:
     """The stream of a generation; usage and times are in the chunk that ends its last choice."""
-    tellings = [_Telling(choice, generation, style, envelope) for choice in generation.choices]
+    streams = [_ChoiceStream(choice, generation, style, envelope) for choice in generation.choices]
     last = generation.last_choice
-    choices = [_choice_frames(telling, closing if telling.choice is last else {}) for telling in tellings]
-    yield from weave(choices, _DETAILED_RUN) if tellings[0].detailed else weave(choices)
+    choices = [_choice_frames(stream, closing if stream.choice is last else {}) for stream in streams]
+    yield from weave(choices, _DETAILED_RUN) if streams[0].detailed else weave(choices)
     yield at_step(generation.last_step, (DONE,))
 
 
-def _choice_frames(telling: _Telling, closing: dict[str, Any]) -> Iterator[Frames]:
-    choice, style = telling.choice, telling.style
+def _choice_frames(stream: _ChoiceStream, closing: dict[str, Any]) -> Iterator[Frames]:
+    choice, style = stream.choice, stream.style
     before, behind = style.tags(choice)
-    yield at_step(OPENING, _events(telling, {"role": "assistant"}, *([{"content": before}] if before else ())))
-    if telling.joined:
-        yield from _joined_frames(telling, behind)
+    yield at_step(OPENING, _events(stream, {"role": "assistant"}, *([{"content": before}] if before else ())))
+    if stream.joined:
+        yield from _joined_frames(stream, behind)
     else:
-        yield from _thought_frames(telling)
+        yield from _thought_frames(stream)
         if behind:
-            yield at_step(len(choice.thoughts) - 1, _events(telling, {"content": behind}))
-        yield from _token_frames(telling, "content", choice.texts, len(choice.thoughts), "logprobs", text_rows)
-    yield from _call_frames(telling)
-    ending = telling.chunk({}, finish_reason=choice.finish_reason) | closing
+            yield at_step(len(choice.thoughts) - 1, _events(stream, {"content": behind}))
+        yield from _token_frames(stream, "content", choice.texts, len(choice.thoughts), "logprobs", text_rows)
+    yield from _call_frames(stream)
+    ending = stream.chunk({}, finish_reason=choice.finish_reason) | closing
     yield at_step(choice.last_step, (event(ending),))
 
 
-def _events(telling: _Telling, *deltas: dict[str, Any]) -> tuple[bytes, ...]:
-    return tuple(event(telling.chunk(delta)) for delta in deltas)
+def _events(stream: _ChoiceStream, *deltas: dict[str, Any]) -> tuple[bytes, ...]:
+    return tuple(event(stream.chunk(delta)) for delta in deltas)
 
 
-def _thought_frames(telling: _Telling) -> Iterator[Frames]:
-    shown, request = telling.style.shown, telling.generation.request
+def _thought_frames(stream: _ChoiceStream) -> Iterator[Frames]:
+    shown, request = stream.style.shown, stream.generation.request
     name = "content" if shown == "raw" else "reasoning"
     return _token_frames(
-        telling, name, telling.choice.thoughts, 0, thoughts_field(shown), lambda choice: thought_rows(choice, request)
+        stream, name, stream.choice.thoughts, 0, thoughts_field(shown), lambda choice: thought_rows(choice, request)
     )
 
 
 def _token_frames(
-    telling: _Telling,
+    stream: _ChoiceStream,
     name: str,
     texts: Sequence[str],
     step: int,
@@ -102,51 +102,51 @@ def _token_frames(
     """A chunk for each token of one member of the delta, with its log-probabilities if requested."""
     if not texts:
         return
-    if not telling.detailed:
-        yield from token_frames(texts, template(telling.chunk({name: SLOT})), step)
+    if not stream.detailed:
+        yield from token_frames(texts, template(stream.chunk({name: SLOT})), step)
         return
-    rows = rows_of(telling.choice)
+    rows = rows_of(stream.choice)
     for place, text in enumerate(texts):
-        data = event(telling.chunk({name: text}, **{field: {"content": rows(place, place + 1)}}))
+        data = event(stream.chunk({name: text}, **{field: {"content": rows(place, place + 1)}}))
         yield Frames((data,), (step + place,), (1,))
 
 
-def _joined_frames(telling: _Telling, behind: str) -> Iterator[Frames]:
+def _joined_frames(stream: _ChoiceStream, behind: str) -> Iterator[Frames]:
     """Chunks of several tokens, the first of one; that in which the thoughts end may begin the text as well."""
-    choice = telling.choice
+    choice = stream.choice
     thoughts = [*choice.thoughts[:-1], choice.thoughts[-1] + behind] if behind else choice.thoughts
-    told = [*thoughts, *choice.texts]
-    border = 0 if telling.style.shown == "raw" else len(thoughts)
-    thought, text = (template(telling.chunk({name: SLOT})) for name in ("reasoning", "content"))
+    texts = [*thoughts, *choice.texts]
+    border = 0 if stream.style.shown == "raw" else len(thoughts)
+    thought, text = (template(stream.chunk({name: SLOT})) for name in ("reasoning", "content"))
 
     def write(group: range) -> bytes:
         if group.start < border < group.stop:
-            both = {"content": "".join(told[border : group.stop]), "reasoning": "".join(told[group.start : border])}
-            return event(telling.chunk(both))
-        return thought.holding(told, group) if group.stop <= border else text.holding(told, group)
+            both = {"content": "".join(texts[border : group.stop]), "reasoning": "".join(texts[group.start : border])}
+            return event(stream.chunk(both))
+        return thought.holding(texts, group) if group.stop <= border else text.holding(texts, group)
 
-    yield from group_frames(chain((range(1),) if told else (), _batches(telling, 1, len(told))), write)
-
-
-def _batches(telling: _Telling, start: int, stop: int) -> Iterator[range]:
-    return batches(start, stop, _SMALLEST, _LARGEST, telling.choice.seed)
+    yield from group_frames(chain((range(1),) if texts else (), _batches(stream, 1, len(texts))), write)
 
 
-def _call_frames(telling: _Telling) -> Iterator[Frames]:
+def _batches(stream: _ChoiceStream, start: int, stop: int) -> Iterator[range]:
+    return batches(start, stop, _SMALLEST, _LARGEST, stream.choice.seed)
+
+
+def _call_frames(stream: _ChoiceStream) -> Iterator[Frames]:
     """The tool calls: each as a name and then its arguments piece by piece, or all of them in one chunk."""
-    choice, style = telling.choice, telling.style
+    choice, style = stream.choice, stream.style
     if choice.calls and style.whole_calls:
         whole = [style.fragment(choice, place, call.arguments) for place, call in enumerate(choice.calls)]
         tokens = sum(call.steps for call in choice.calls)
-        yield Frames(_events(telling, {"tool_calls": whole}), (choice.last_step,), (tokens,))
+        yield Frames(_events(stream, {"tool_calls": whole}), (choice.last_step,), (tokens,))
         return
     yield from call_frames(
         choice,
-        lambda place, _: event(telling.chunk({"tool_calls": [style.fragment(choice, place, "")]})),
-        lambda place: template(telling.chunk({"tool_calls": [next_fragment(place, SLOT)]})),
-        partial(_joined_arguments, telling) if telling.joined else token_frames,
+        lambda place, _: event(stream.chunk({"tool_calls": [style.fragment(choice, place, "")]})),
+        lambda place: template(stream.chunk({"tool_calls": [next_fragment(place, SLOT)]})),
+        partial(_joined_arguments, stream) if stream.joined else token_frames,
     )
 
 
-def _joined_arguments(telling: _Telling, texts: Sequence[str], around: Template, step: int) -> Iterator[Frames]:
-    return group_frames(_batches(telling, 0, len(texts)), partial(around.holding, texts), step)
+def _joined_arguments(stream: _ChoiceStream, texts: Sequence[str], around: Template, step: int) -> Iterator[Frames]:
+    return group_frames(_batches(stream, 0, len(texts)), partial(around.holding, texts), step)

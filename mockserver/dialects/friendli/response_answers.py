@@ -1,8 +1,8 @@
-"""Generations in the format of the Responses API, as streams of it were recorded in September 2026.
+"""Answers in the format of the Responses API, as streams of it were recorded in September 2026.
 
-Recorded: events have lines that name them and their keys in alphabetical order, the objects within them have not; there
-is no `[DONE]`. An item has one id while it is streamed and another one in the response that ends the stream, and so has
-a call. Of thoughts the usage counts none.
+Recorded: events have lines with their names, and their keys in alphabetical order, unlike the objects within them;
+there is no `[DONE]`. An item has one id while it is streamed and another one in the response that ends the stream, and
+so has a call. The usage counts no reasoning tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,12 +31,12 @@ from mockserver.dialects.openai_style.responses.failing import data_of, error_co
 from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason, spoken_of
 
 _STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
-# What the ids of items begin with once the response is told as a whole.
+# The prefixes of items' ids in a whole response.
 _PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
 
 
 class _Answer(NamedTuple):
-    """An answer on its way: what is said, and the request that it repeats."""
+    """What an answer is written from: the generation, and the request that it repeats."""
 
     generation: Generation
     wanted: Wanted
@@ -44,19 +44,19 @@ class _Answer(NamedTuple):
 
     @property
     def choice(self) -> Choice:
-        """The only one: the API knows no more."""
+        """The only choice: the API has no `n`."""
         return self.generation.choices[0]
 
     @property
     def spoken(self) -> list[Spoken]:
-        """Its items. What declines to answer says so in words, as in chats, and every call is a function's."""
+        """The items of the answer. As in chats, a refusal is a text like any other, and every call is a function's."""
         return [
             each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
             for each in spoken_of(self.choice, "thought" if self.choice.thoughts else None)
         ]
 
     def digits(self, *parts: str | int) -> str:
-        """Sixteen of an id."""
+        """Sixteen hexadecimal digits for an id."""
         return hex_digits(self.site.identity, 16, *parts)
 
 
@@ -71,16 +71,16 @@ def write_response(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 def fail(broken: Broken) -> bytes:
-    """How a stream fails: by the response that has failed, the only event for it that the SDK knows."""
+    """The event with which a stream fails: the failed response, the only such event that the SDK knows."""
     sent = broken.events[: broken.sent]
     response = data_of(broken.events[0]).get("response", {})
     error = {"code": error_code(broken.status), "message": broken.message}
-    told = {"response": {**response, "status": "failed", "error": error, "output": items_done(sent)}}
-    return _written("response.failed", next_number(sent), told)
+    fields = {"response": {**response, "status": "failed", "error": error, "output": items_done(sent)}}
+    return _written("response.failed", next_number(sent), fields)
 
 
-def _written(kind: str, number: Any, told: Mapping[str, Any]) -> bytes:
-    event = dict(sorted({**told, "sequence_number": number, "type": kind}.items()))
+def _written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
+    event = dict(sorted({**fields, "sequence_number": number, "type": kind}.items()))
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), orjson.dumps(event))
 
 
@@ -88,7 +88,7 @@ def _written(kind: str, number: Any, told: Mapping[str, Any]) -> bytes:
 
 
 def _items(answer: _Answer) -> Sequence[Mapping[str, Any]]:
-    """The items as a whole response tells them."""
+    """The items in the form of a whole response."""
     items = []
     for spoken in answer.spoken:
         id_ = f"{_PREFIXES[spoken.kind]}_{answer.digits('whole', spoken.kind, spoken.place)}"
@@ -102,7 +102,7 @@ def _items(answer: _Answer) -> Sequence[Mapping[str, Any]]:
 
 
 def _response(answer: _Answer, output: Sequence[Mapping[str, Any]] | None) -> dict[str, Any]:
-    """The response, with its output once it is over; None before that."""
+    """The response with its output; None for a response in progress."""
     body, over = answer.wanted.body, output is not None
     reason = incomplete_reason(answer.choice) if over else None
     status = ("incomplete" if reason else "completed") if over else "in_progress"
@@ -136,26 +136,26 @@ def _response(answer: _Answer, output: Sequence[Mapping[str, Any]] | None) -> di
     }
 
 
-def _choice(wanted: Any) -> Any:
-    return {"name": wanted["name"], "type": wanted["type"]} if isinstance(wanted, Mapping) else wanted or "auto"
+def _choice(given: Any) -> Any:
+    return {"name": given["name"], "type": given["type"]} if isinstance(given, Mapping) else given or "auto"
 
 
 def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool as it comes back: with all that there is to say of one."""
-    unsaid = {"allowed_callers": None, "defer_loading": None, "description": tool.get("description")}
+    """A tool as the answer repeats it: with all members, null unless they were sent."""
+    optional = {"allowed_callers": None, "defer_loading": None, "description": tool.get("description")}
     if tool["type"] == "custom":
-        return {"name": tool["name"], "type": "custom", **unsaid, "format": tool.get("format")}
+        return {"name": tool["name"], "type": "custom", **optional, "format": tool.get("format")}
     parameters = {"parameters": tool.get("parameters"), "strict": tool.get("strict")}
-    return {"name": tool["name"], **parameters, "type": "function", **unsaid, "output_schema": None}
+    return {"name": tool["name"], **parameters, "type": "function", **optional, "output_schema": None}
 
 
-def _reasoning(asked: Any) -> Mapping[str, Any] | None:
+def _reasoning(given: Any) -> Mapping[str, Any] | None:
     names = ("effort", "generate_summary", "summary")
-    return {name: asked.get(name) for name in names} if isinstance(asked, Mapping) else None
+    return {name: given.get(name) for name in names} if isinstance(given, Mapping) else None
 
 
-def _text(asked: Any) -> Mapping[str, Any] | None:
-    return {"format": asked.get("format"), "verbosity": asked.get("verbosity")} if isinstance(asked, Mapping) else None
+def _text(given: Any) -> Mapping[str, Any] | None:
+    return {"format": given.get("format"), "verbosity": given.get("verbosity")} if isinstance(given, Mapping) else None
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -178,7 +178,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
-    """An item with its text; one that has only begun has none."""
+    """An item with its text; None for an item that has only begun."""
     status = "in_progress" if text is None else spoken.status
     parts = None if text is None else [_part(spoken, text, True)]
     if spoken.kind == "call":
@@ -188,13 +188,13 @@ def _item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mappin
     if spoken.kind == "thought":
         thought = {"id": id_, "summary": [], "type": "reasoning", "content": parts}
         return {**thought, "encrypted_content": None, "status": status}
-    said = {"id": id_, "content": parts or [], "role": "assistant", "status": status, "type": "message"}
-    return {**said, "phase": None}
+    message = {"id": id_, "content": parts or [], "role": "assistant", "status": status, "type": "message"}
+    return {**message, "phase": None}
 
 
 def _streamed_item(answer: _Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
     item = _item(answer, spoken, text, id_)
-    # Recorded of a message that is over.
+    # Recorded of a message that is done.
     return {**item, "summary": []} if spoken.kind == "text" and text is not None else item
 
 

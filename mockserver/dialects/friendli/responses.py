@@ -1,8 +1,8 @@
-"""The three endpoints of the Responses API as requests to a model (SDK 0.16, and streams recorded in September 2026).
+"""Calls of the three Responses API endpoints become requests to a model (SDK 0.16, and streams of September 2026).
 
-    body -> schema -> checks between fields -> model -> its senses -> request -> its window
+    body -> schema -> checks between fields -> model -> its media -> request -> its context window
 
-What the SDK does not know a request may say all the same, and it says nothing: "additional properties" are allowed.
+Fields that the SDK does not know are allowed, since "additional properties" are, but they have no effect.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,12 +29,12 @@ from mockserver.dialects.openai_style.tools import function_tools, parameters_fa
 Body = Mapping[str, Any]
 
 _SCHEMA = ("text", "format", "schema")
-# Recorded of a tool that has to be called where all on offer are custom ones.
+# Recorded of a request that requires a call while all tools on offer are custom ones.
 _NO_TOOL = "Service Error: Max retries reached for status 500"
 
 
 class Wanted(NamedTuple):
-    """What an answer repeats of its request, and how tokens were drawn for it."""
+    """The fields of the request that its answer repeats, and the sampling and token limit that are in effect."""
 
     body: Mapping[str, Any]
     temperature: float
@@ -43,7 +43,7 @@ class Wanted(NamedTuple):
 
 
 def responses_reader(place: Place) -> Read:
-    """What reads the requests that a place is asked."""
+    """The `read` of the requests to a place."""
     contract = RESPONSES_REQUEST if place is container else HOSTED_RESPONSES_REQUEST
 
     def read(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -51,8 +51,8 @@ def responses_reader(place: Place) -> Read:
         if isinstance(body, Rejection):
             return in_one_message(body)
         violations = contract.violations(body) or conflicts(body, (_tools, _form))
-        made = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
-        return in_one_message(made) if isinstance(made, Rejection) and made.violations else made
+        result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
+        return in_one_message(result) if isinstance(result, Rejection) and result.violations else result
 
     return read
 
@@ -62,10 +62,10 @@ def _tools(body: Body) -> Iterator[Violation]:
         reason = parameters_fault(tool) if tool["type"] == "function" else None
         if reason:
             yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: parameters {reason}")
-    wanted = unknown_tool(_choice(body), function_tools(_functions(body)))
-    if wanted is not None:
+    unknown = unknown_tool(_choice(body), function_tools(_functions(body)))
+    if unknown is not None:
         yield Violation(
-            ("tool_choice",), "conflict", f"tool_choice names a function that is not among the tools: {wanted!r}"
+            ("tool_choice",), "conflict", f"tool_choice names a function that is not among the tools: {unknown!r}"
         )
 
 
@@ -83,25 +83,25 @@ def _format(body: Body) -> Body:
 
 
 def _functions(body: Body) -> list[Body]:
-    """The functions on offer, in the form of chats. Recorded: of custom tools the model is told nothing."""
+    """The functions on offer, in the form of chats. Recorded: custom tools are not offered to the model."""
     return [{"function": tool} for tool in body.get("tools") or () if tool["type"] == "function"]
 
 
 def _choice(body: Body) -> ToolChoice:
     wanted, parallel = body.get("tool_choice"), body.get("parallel_tool_calls") is not False
     if isinstance(wanted, Mapping):
-        # A custom tool by name is a tool that the model has not heard of.
+        # A custom tool is unknown to the model, so a choice of one by name leaves the choice to the model.
         named = wanted["type"] == "function"
         return tool_choice({"function": wanted} if named else "auto", parallel=parallel)
     return tool_choice(wanted, parallel=parallel)
 
 
 def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Rejection:
-    """The request, when there is such a model, which understands it and is large enough."""
+    """The request, if there is such a model, which accepts its media and is large enough; else the refusal."""
     if asked.model is None:
         return unknown_model(asked.name, "observed")
     messages = messages_of(body["input"], body.get("instructions"))
-    unseen = tuple(_beyond_senses(body, asked.name))
+    unseen = tuple(_unsupported_images(body, asked.name))
     if unseen:
         return invalid(unseen)
     functions = _functions(body)
@@ -116,7 +116,7 @@ def _nothing_to_call() -> Violation:
     return Violation(("tool_choice",), "conflict", "tool_choice asks for a call, but there are no tools")
 
 
-def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
+def _unsupported_images(body: Body, name: str) -> Iterator[Violation]:
     items = body["input"] if isinstance(body["input"], list) and not sees(name) else ()
     for place, item in enumerate(items):
         content = item.get("content")
@@ -148,7 +148,7 @@ def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], func
 
 
 def _usual_top_p(name: str) -> float:
-    """Recorded of GLM-5.3-Flash, whose own advice that is."""
+    """The default of `top_p`: as recorded of GLM-5.3-Flash, whose own advice it is, for the models of its maker."""
     return 0.95 if name.startswith("zai-org/") else 1.0
 
 
@@ -165,5 +165,5 @@ def _too_long(body: Body, request: GenerationRequest, model: Model) -> Iterator[
     if count > model.context:
         yield Violation(("input",), "context", f"the prompt has {count} tokens, {window}")
     elif count + most > model.context:
-        said = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {window}"
-        yield Violation(("max_output_tokens",), "context", said)
+        message = f"the prompt has {count} tokens and max_output_tokens is {most:.15g}, {window}"
+        yield Violation(("max_output_tokens",), "context", message)

@@ -1,6 +1,6 @@
 """Texts to token ids and back: `tokenize` and `detokenize` of the three places (vendor note B6).
 
-The ids are those that every model here shares: what is tokenized may be sent as the `tokens` of a completion.
+All models here share one vocabulary, so the ids may be sent as the `tokens` of a completion.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ from mockserver.generation.readings import is_short
 
 Body = Mapping[str, Any]
 
-# So many ids are a text in a fraction of a millisecond.
+# Up to this many ids are decoded in a fraction of a millisecond.
 _FEW = 4_096
 
 
@@ -55,7 +55,7 @@ def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
 
 
 def _valid(call: Call, site: Site, contract: Contract, place: Place) -> Body | Rejection:
-    """The body, where it keeps to the contract, and there is such a model."""
+    """The body, if it keeps to the contract and there is such a model; else the refusal."""
     body = json_body(call.body)
     violations = [] if isinstance(body, Rejection) else contract.violations(body)
     if isinstance(body, Rejection) or violations:

@@ -1,4 +1,4 @@
-"""The way of a request into a graph, through the layers of the server; the first fault is the answer (note 2)."""
+"""The checks on a request's way into a graph, layer by layer; the first fault is the answer (vendor note 2)."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from mockserver.dialects.ovms.sampling import read_limits, read_sampling, read_s
 
 
 class Endpoint(NamedTuple):
-    """How the two endpoints of a graph differ: in their paths, checks, prompts and limits."""
+    """How the endpoints of a graph differ: in their paths, checks, prompts and limits."""
 
     paths: Paths
     checks: Mapping[Edition, tuple[Check, ...]]
@@ -59,7 +59,7 @@ def take(call: Call, site: Site, endpoint: Endpoint) -> Taken | Rejection:
 
 
 def read_request(taken: Taken, edition: Edition) -> GenerationRequest:
-    """The request to the model, as far as completions and chats have it in common."""
+    """The request to the model, with the fields that completions, chats and responses have in common."""
     fields = taken.fields
     return GenerationRequest(
         model=fields["model"],

@@ -1,6 +1,6 @@
-"""The `input` of a request to the Responses API: its form to the server, and the messages that it makes of it.
+"""The `input` of a request to the Responses API: its checks, and the messages that the server makes of it.
 
-A message has one text to it, the first of its parts; `instructions` the server does not read.
+Of the parts of a message only the first text counts; the server does not read `instructions`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,13 +16,13 @@ from mockserver.dialects.ovms.tools import offered
 
 Item = Mapping[str, Any]
 
-# Items that are no messages: they need no role, and nothing of them is asked for.
+# Items that are not messages: they need no role, and are not checked.
 _OTHERS = ("reasoning", "function_call", "function_call_output")
 _TEXTS = ("input_text", "output_text")
 
 
 def input_fault(fields: Fields, model: Model) -> str | None:
-    """What is wrong with the input, or with the first of its items that the server cannot read."""
+    """The fault of the input, or of the first of its items that the server cannot read; None if there is none."""
     if "input" not in fields:
         return "input missing in request"
     given = fields["input"]
@@ -32,7 +32,7 @@ def input_fault(fields: Fields, model: Model) -> str | None:
         return "input is not a string or array"
     if not given:
         return "Messages array cannot be empty"
-    return next((said for item in given if (said := _item_fault(item)) is not None), None)
+    return next((fault for item in given if (fault := _item_fault(item)) is not None), None)
 
 
 def _item_fault(item: object) -> str | None:
@@ -47,7 +47,7 @@ def _item_fault(item: object) -> str | None:
         return None
     if not isinstance(content, list):
         return "input item content must be a string or array"
-    return next((said for part in content if (said := _part_fault(part)) is not None), None)
+    return next((fault for part in content if (fault := _part_fault(part)) is not None), None)
 
 
 def _part_fault(part: object) -> str | None:
@@ -56,7 +56,7 @@ def _part_fault(part: object) -> str | None:
     kind = part.get("type")
     if not isinstance(kind, str):
         return "input content item type is missing or invalid"
-    # What it does not know it passes over.
+    # Parts of unknown types are ignored.
     return _PARTS[kind](part) if kind in _PARTS else None
 
 
@@ -77,18 +77,18 @@ _PARTS: Mapping[str, Callable[[Item], str | None]] = {**dict.fromkeys(_TEXTS, _t
 
 
 def pictures_fault(fields: Fields, model: Model) -> str | None:
-    """What is wrong with the pictures of an input."""
+    """The fault of the images in an input; None if there is none."""
     return pictures_refused(image_urls(messages_of(fields["input"])), model)
 
 
 def read_input(fields: Fields, edition: Edition) -> Prompt:
-    """The conversation as the model's chat template gets it, with the tools on offer and the pictures."""
+    """The conversation as the model's chat template gets it, with the tools on offer and the images."""
     messages = messages_of(fields["input"])
-    prompt = chat_prompt([_told(message) for message in messages], offered(fields) or None)
+    prompt = chat_prompt([_with_first_text(message) for message in messages], offered(fields) or None)
     return with_images(prompt, messages, IMAGE_TOKENS)
 
 
-def _told(message: Item) -> Item:
+def _with_first_text(message: Item) -> Item:
     return {**message, "content": _first_text(message["content"])}
 
 

@@ -1,4 +1,4 @@
-"""What an answer is made of on its way into a stream: thoughts, words and calls, each held back in groups."""
+"""The parts of an answer in the order of its stream: thoughts, text and calls, each grouped into flushes."""
 
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
@@ -8,14 +8,14 @@ from mockserver.core.generation import Choice, Generation
 from mockserver.dialects.ovms.grouping import GROUPING, Flush, by_delay
 from mockserver.dialects.ovms.spoken import is_parsed, thoughts, words
 
-# Arguments are held back by one flush more than texts are, for what closes them.
+# Arguments are held back by one token more than texts, because of their closing bracket.
 _CALL_DELAY = 4
 
 
 class Part(NamedTuple):
-    """Some of a choice's texts on their way: their flushes, how many tokens they are, and the step of the first.
+    """A part of a choice: the flushes of its texts, the number of its tokens, and the decoding step of the first.
 
-    A call has a `place`, and its name leaves with a step of its own, at which it has `begun`.
+    A call has its index among the calls in `place`; its name is sent with a decoding step of its own, `begun`.
     """
 
     kind: Literal["thought", "text", "call"]
@@ -27,10 +27,10 @@ class Part(NamedTuple):
 
 
 def parts_of(choice: Choice, generation: Generation, site: Site) -> list[Part]:
-    """At least one part, in the order of the stream."""
+    """The parts in the order of the stream, at least one."""
     if not is_parsed(generation):
-        said = words(choice)
-        return [Part("text", GROUPING[site.edition](said), len(said))]
+        texts = words(choice)
+        return [Part("text", GROUPING[site.edition](texts), len(texts))]
     thought, spoken = len(choice.thoughts), len(choice.thoughts) + len(choice.texts)
     parts = [Part("thought", by_delay(thoughts(choice, generation)), thought)] if thought else []
     if choice.texts:
@@ -43,6 +43,6 @@ def _calls(choice: Choice, step: int) -> Iterator[Part]:
     for place, call in enumerate(choice.calls):
         count = len(call.texts)
         flushes = by_delay(call.texts, _CALL_DELAY)
-        # The name is out when the arguments have begun; those of a call that is cut short may not have.
+        # The name is sent once the arguments have begun, which those of a call that is cut short may not have.
         yield Part("call", flushes, count, step + min(count, 1), place, step + min(count, 2))
         step += call.steps

@@ -1,7 +1,7 @@
-"""Generations in the format of `POST /v3/responses`: one body, or typed events without lines that name them.
+"""Answers in the format of `POST /v3/responses`: one body, or typed events without `event:` lines.
 
-As the server's source writes them: a message is always there, though it be empty; a call's last events come at the very
-end; numbers begin at 1; an id is made of the time, or is a constant.
+As the server's source writes them: there is always a message, though it may be empty; a call's last events come at the
+very end; numbers begin at 1; ids are made of the time and of indexes, or constant.
 """
 
 import struct
@@ -31,7 +31,7 @@ _MESSAGE, _REASONING = "msg-0", "rs-0"
 
 
 class _Answer(NamedTuple):
-    """An answer on its way: what is said, the request that it repeats, and when it is over, in Unix seconds."""
+    """What an answer is written from: the generation, the request that it repeats, and its end in Unix seconds."""
 
     generation: Generation
     fields: Mapping[str, Any]
@@ -40,7 +40,7 @@ class _Answer(NamedTuple):
 
     @property
     def choice(self) -> Choice:
-        """The only one of a stream, the first of a body."""
+        """The only choice of a stream, the first of a body."""
         return self.generation.choices[0]
 
     @property
@@ -72,11 +72,11 @@ def write(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 def fail(broken: Broken) -> bytes:
-    """How a stream fails: by `response.failed` with what was said so far, after the events that open a stream."""
+    """The end of a failing stream: opening events not yet sent, `response.failed` with the text so far, [DONE]."""
     sent = broken.events[: broken.sent]
     opening = broken.events[len(sent) : 2]
-    told = [data_of(event) for event in sent]
-    text = "".join(each["delta"] for each in told if each.get("type") == "response.output_text.delta")
+    payloads = [data_of(event) for event in sent]
+    text = "".join(each["delta"] for each in payloads if each.get("type") == "response.output_text.delta")
     response = {
         **data_of(broken.events[0]).get("response", {}),
         "status": "failed",
@@ -87,15 +87,15 @@ def fail(broken: Broken) -> bytes:
     return b"".join((*opening, _written("response.failed", number, {"response": response}), DONE))
 
 
-def _written(kind: str, number: Any, told: Mapping[str, Any]) -> bytes:
-    return b"data: %b\n\n" % orjson.dumps({"type": kind, "sequence_number": number, **told})
+def _written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
+    return b"data: %b\n\n" % orjson.dumps({"type": kind, "sequence_number": number, **fields})
 
 
 # --- the response ------------------------------------------------------------------------------------------------
 
 
 def _around(answer: _Answer, status: str) -> dict[str, Any]:
-    """All of a response but its output and its usage."""
+    """The members of a response without its output and its usage."""
     fields, created = answer.fields, int(answer.site.now)
     over = {"completed_at": answer.over} if status == "completed" else {}
     cut = {"incomplete_details": {"reason": "max_tokens"}} if status == "incomplete" else {}
@@ -124,13 +124,13 @@ def _around(answer: _Answer, status: str) -> dict[str, Any]:
 
 
 def _stated(fields: Mapping[str, Any], name: str) -> dict[str, float]:
-    """A number as the server holds it, in single precision; nothing where it was not sent."""
+    """A number as the server stores it, in single precision; empty if it was not sent."""
     value = fields.get(name)
     return {} if value is None else {name: struct.unpack("f", struct.pack("f", value))[0]}
 
 
 def _tools(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The functions that have parameters, in the order of their names, as a map of the server's has them."""
+    """The functions that have parameters, in the order of their names, as the server's map sorts them."""
     found = {tool["name"]: tool["parameters"] for tool in offered(fields) if tool.get("parameters") is not None}
     return [{"type": "function", "name": name, "parameters": found[name]} for name in sorted(found)]
 
@@ -212,7 +212,7 @@ def _thought_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
         Event("response.reasoning_summary_part.done", {**where, "part": full}),
         Event("response.output_item.done", {"output_index": 0, "item": _reasoning(whole)}),
     ]
-    # What follows closes them: a word that is said, the name of a tool, or the end.
+    # They are closed by what follows: the first token of a text, the name of a tool, or the end.
     yield quiet(_written, min(part.step + part.tokens, answer.generation.last_step), closing)
 
 
@@ -236,7 +236,7 @@ def _call_stages(answer: _Answer, part: Part) -> Iterator[Stage]:
 
 
 def _closing(answer: _Answer) -> Iterator[Event]:
-    """What ends a stream: of the calls their last events, of the message its last, and the response."""
+    """The last events of a stream: those of the calls, those of the message, and that of the response."""
     choice, text, status = answer.choice, answer.text(answer.choice), answer.status
     calls = range(len(choice.calls)) if is_parsed(answer.generation) else range(0)
     base = int(bool(answer.thought(choice)))
@@ -268,7 +268,7 @@ def _at(index: int) -> dict[str, Any]:
 
 
 def _runs(part: Part) -> tuple[int, Iterator[Run]]:
-    """The flushes of a part as deltas, those without a text left out; and the decoding step of the first of them."""
+    """The decoding step of a part's first flush, and all flushes as deltas, without the empty ones."""
     flushes = ((flush.text, max(part.step + flush.at, 0), flush.out) for flush in part.flushes)
     first = next(flushes)
     return first[1], _run(chain((first,), flushes), part.tokens)

@@ -1,4 +1,4 @@
-"""What a graph asks of a request to the Responses API, in the order of the server's source."""
+"""The checks of a graph for requests to the Responses API, in the order of the server's source."""
 
 from typing import Any
 
@@ -31,9 +31,9 @@ def _reasoning(value: Any) -> str | None:
 
 
 def output_limit(fields: Fields) -> int | None:
-    """The most tokens of an answer that a request to the Responses API asks for."""
-    asked: int | None = fields.get("max_output_tokens")
-    return asked
+    """The maximum length, in tokens, that a request to the Responses API states."""
+    limit: int | None = fields.get("max_output_tokens")
+    return limit
 
 
 def _an_output(fields: Fields, model: Model) -> str | None:

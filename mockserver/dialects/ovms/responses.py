@@ -1,4 +1,4 @@
-"""`POST /v3/responses` as a request to a model, since v2026.2 (vendor note 7; the server's source and page)."""
+"""`POST /v3/responses` becomes a request to a model; since v2026.2 (vendor note 7; the server's source and page)."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
@@ -14,26 +14,26 @@ from mockserver.dialects.ovms.rows import Fields
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
-    """The request, or why the server or its graph refuses it; the older server knows no such endpoint."""
+    """The request, or why the server or its graph refuses it; the older server has no such endpoint."""
     if site.edition == "documented":
         return refuse_endpoint(call, site)
     taken = take(call, site, _RESPONSES)
     if isinstance(taken, Rejection):
         return taken
-    fields = _in_chats_words(taken.fields)
+    fields = _as_chat(taken.fields)
     request = parsed(read_request(taken._replace(fields=fields), site.edition), fields)
     return request._replace(wishes=Asked(request.wishes is not None, taken.fields))
 
 
-def _in_chats_words(fields: Fields) -> Fields:
-    """The fields as those of a chat: "any effort value enables thinking", and `text.format` is a `response_format`."""
-    told = dict(fields)
+def _as_chat(fields: Fields) -> Fields:
+    """The fields in chat form: "any effort value enables thinking", and `text.format` becomes a `response_format`."""
+    chat = dict(fields)
     if fields.get("reasoning", {}).get("effort") is not None:
-        told["chat_template_kwargs"] = {"enable_thinking": True, **fields.get("chat_template_kwargs", {})}
+        chat["chat_template_kwargs"] = {"enable_thinking": True, **fields.get("chat_template_kwargs", {})}
     form = fields["text"].get("format") if isinstance(fields.get("text"), dict) else None
     if isinstance(form, dict) and "response_format" not in fields:
-        told["response_format"] = {"type": form.get("type"), "json_schema": {"schema": form.get("schema")}}
-    return told
+        chat["response_format"] = {"type": form.get("type"), "json_schema": {"schema": form.get("schema")}}
+    return chat
 
 
 _RESPONSES = Endpoint(RESPONSES_PATHS, RESPONSES_CHECKS, read_input, output_limit)

@@ -1,7 +1,7 @@
-"""`POST /v3/tokenize` of a graph that makes texts, or embeds them (the server's `src/tokenize`).
+"""`POST /v3/tokenize` of a graph that generates or embeds texts (the server's `src/tokenize`).
 
-Any path whose end says so gets there. What a model adds of its own to a text is told with it, unless
-`add_special_tokens` forbids it: the mark of the beginning, and where it embeds texts that of the end.
+Any path that ends with that word reaches it. The answer includes the special tokens that a model adds to a text, unless
+`add_special_tokens` forbids it: the one for the beginning, and in embeddings models also the one for the end.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,17 +20,17 @@ from mockserver.generation import tokens
 
 # "MAX_LENGTH_LIMIT = 1000000", which "guards against unbounded allocation": here of all texts together.
 _LONGEST = 1_000_000
-# So many characters, or ids, are a matter of a fraction of a millisecond, whatever they are.
+# Up to this many characters or ids take a fraction of a millisecond, whatever they are.
 _QUICK = 1_024
-# What fills a list up. The engine's own mark depends on the model.
+# The padding token. The engine's own depends on the model.
 _PAD = tokens.EOS
 
 
 def tokenize(admitted: Admitted, site: Site) -> Reply | Rejection:
-    """A list of token ids, or one for each of several texts."""
+    """The answer: a list of token ids, or a list of them for each of several texts."""
     fields = admitted.fields
     embeds = kind_of(fields["model"]) == "embeddings"
-    fault = next((said for check in _CHECKS if (said := check(fields)) is not None), None)
+    fault = next((found for check in _CHECKS if (found := check(fields)) is not None), None)
     if fault is not None:
         return graph_fault(fault, node=node_of("embeddings", site.edition)) if embeds else graph_fault(fault)
     texts = [fields["text"]] if isinstance(fields["text"], str) else fields["text"]
@@ -38,14 +38,14 @@ def tokenize(admitted: Admitted, site: Site) -> Reply | Rejection:
         take_time()
     marked = fields.get("add_special_tokens", True)
     begin, end = (tokens.BOS,) * marked, (tokens.EOS,) * (marked and embeds)
-    made = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]
+    lists = [(*begin, *tokens.encode(text), *end)[: fields.get("max_length")] for text in texts]
     if fields.get("pad_to_max_length"):
-        made = _padded(made, fields)
-    return body_reply({"tokens": made if len(made) > 1 else made[0]}, content_type=JSON)
+        lists = _padded(lists, fields)
+    return body_reply({"tokens": lists if len(lists) > 1 else lists[0]}, content_type=JSON)
 
 
 def _padded(lists: Sequence[tuple[int, ...]], fields: Fields) -> list[tuple[int, ...]]:
-    """The lists, filled up to the length that is wanted, or to that of the longest."""
+    """The lists, padded to the requested length, or to that of the longest."""
     length = fields.get("max_length", max(map(len, lists)))
     filling = [(_PAD,) * (length - len(each)) for each in lists]
     if fields.get("padding_side") == "left":
@@ -83,5 +83,5 @@ def _side_fault(fields: Fields) -> str | None:
     return None if side in ("left", "right") else "padding_side should be either left or right"
 
 
-# In the server's order, but for texts that are tokens already, which it notices last.
+# In the server's order, except for texts that are token ids already, which the server refuses last.
 _CHECKS = (_text_fault, _length_fault, _boolean("pad_to_max_length"), _boolean("add_special_tokens"), _side_fault)
