@@ -1,1 +1,1 @@
-"""Benchmarks: the product, bare servers and other mock servers, side by side in one run. `python -m bench --help`."""
+"""Benchmarks: the product, bare servers and other mock servers, compared in one run. See `python -m bench --help`."""

@@ -20,10 +20,10 @@ LATEST = ROOT / "bench" / "latest.json"
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Measure what was asked for and say it; the exit code is 1 when a measure could not be taken."""
+    """Take the requested measures and print them; the exit code is 1 if one could not be taken."""
     options = _options(arguments)
     machine.pin_client()
-    # As an installation does: Python may have been told not to keep what it compiles.
+    # As an installation does, since Python may be configured not to write bytecode.
     compileall.compile_dir(ROOT / "mockserver", quiet=1)
     effort = SHORT if options.short else FULL
     report = from_json(LATEST.read_text()) if options.again else Report({}, "")
@@ -63,7 +63,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 
 
 def _take(name: str, effort: Effort, report: Report) -> bool:
-    """Take one measure; what goes wrong with it is said, and leaves the others their turn."""
+    """Take one measure; False if it fails, which is printed, so that the others are still taken."""
     began = time.perf_counter()
     try:
         section: Section = MEASURES[name](effort)

@@ -1,9 +1,9 @@
-"""Bare servers to compare with: the least that an answer of the same size can cost.
+"""Bare servers for comparison: the minimal cost of an answer of the same size.
 
 Run as `python -m bench.bare PORT LOOP PLAIN_FILE STREAM_FILE`:
 `POST /plain` parses the body and answers with the file's bytes through a Starlette route; `POST /stream` sends the
-file's events from a bare ASGI application, one write each; `POST /paced` sends as many in the body's time: the first
-after `ttft` seconds, one more each `itl` seconds, each at its own instant.
+file's events from a bare ASGI application, one write each; `POST /paced` sends `events` events on the schedule of the
+body: the first after `ttft` seconds, then one every `itl` seconds, each at its own instant.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _HEADERS = [(b"content-type", b"text/event-stream")]
 
 
 def application(body: bytes, events: list[bytes]) -> Application:
-    """The ASGI application of the three routes."""
+    """The ASGI application with the three routes."""
 
     async def plain(request: Request) -> Response:
         orjson.loads(await request.body())
@@ -67,7 +67,7 @@ def application(body: bytes, events: list[bytes]) -> Application:
 
 
 def config(app: Application, port: int, loop: Loop) -> uvicorn.Config:
-    """uvicorn without a log."""
+    """uvicorn that only logs warnings."""
     return uvicorn.Config(app, port=port, loop=loop, log_level="warning", access_log=False)
 
 

@@ -1,4 +1,4 @@
-"""Effort: how long and how large everything is measured."""
+"""Effort: the durations and sizes of all measurements."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ LENGTHS = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000)
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Rounds, seconds per measurement, and sizes. The prompt of a long request has `long_prompt` characters."""
+    """The number of rounds, the seconds per measurement, and sizes; a long prompt has `long_prompt` characters."""
 
     rounds: int = 3
     seconds: float = 1.5
@@ -29,7 +29,7 @@ class Effort:
 
 
 FULL = Effort()
-# Enough to see that everything runs; its figures mean nothing.
+# Enough to check that everything runs; its figures are meaningless.
 SHORT = Effort(
     rounds=1,
     seconds=0.05,

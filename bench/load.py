@@ -1,7 +1,7 @@
-"""Load: connections that ask again and again for a time, in one small loop over non-blocking sockets.
+"""Load: connections that send requests continuously for some time, in one small loop over non-blocking sockets.
 
-The loop does as little as it can for each answer, so that it is the server that is measured; `share` tells how much of
-a core it took. Groups of connections may do different things beside each other.
+The loop does as little as possible for each answer, so that the server is measured and not the client; `share` is the
+share of a core that the client used. Groups of connections can send different requests at the same time.
 """
 
 import gc
@@ -17,13 +17,13 @@ from bench.wire import Reader
 Address = tuple[str, int]
 
 _CHUNK = 256 * 1024
-# No figure needs a server that says nothing for so many seconds.
+# How many seconds to wait for a silent server.
 PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """So many connections that draw their requests from one source."""
+    """A number of connections that take their requests from one source."""
 
     connections: int
     requests: Iterator[bytes]
@@ -31,7 +31,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a group measured: rates in 1/s, latencies in seconds; `share` is what the client took of a core."""
+    """The figures of a group: rates in 1/s, latencies in seconds; `share` is the client's share of a core."""
 
     requests: float
     events: float
@@ -42,7 +42,7 @@ class Load:
 
 
 class Poll:
-    """Sockets that may have something to say: epoll where there is one, poll elsewhere."""
+    """Waits for events of sockets: with epoll if the system has it, else with poll."""
 
     def __init__(self) -> None:
         self._epoll = hasattr(select, "epoll")
@@ -50,19 +50,19 @@ class Poll:
         self.reads, self.writes = (select.EPOLLIN, select.EPOLLOUT) if self._epoll else (select.POLLIN, select.POLLOUT)
 
     def watch(self, number: int, events: int) -> None:
-        """Look at a socket for these events, from now on."""
+        """Watch a socket for these events, from now on."""
         self._poll.register(number, events)
 
     def change(self, number: int, events: int) -> None:
-        """Look at a socket for other events."""
+        """Watch a socket for other events than before."""
         self._poll.modify(number, events)
 
     def wait(self, seconds: float) -> list[tuple[int, int]]:
-        """Numbers of sockets and their events, at the latest after so many seconds."""
+        """The sockets (as file descriptors) that are ready, and their events; waits at most so many seconds."""
         return self._poll.poll(max(0.0, seconds) * (1 if self._epoll else 1000))
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         if isinstance(self._poll, select.epoll):
             self._poll.close()
 
@@ -90,14 +90,14 @@ class Connection:
             self._poll.change(self.socket.fileno(), self._poll.reads | self._poll.writes)
 
     def write(self) -> None:
-        """Send on what the socket had no room for."""
+        """Send the rest of a request that did not fit into the socket's buffer."""
         if self._rest:
             self._rest = self._rest[self.socket.send(self._rest) :]
         if not self._rest:
             self._poll.change(self.socket.fileno(), self._poll.reads)
 
     def read(self) -> None:
-        """Take what has come; after a whole answer ask again."""
+        """Read the available data; after a whole answer send the next request. ConnectionError if the server closed."""
         data = self.socket.recv(_CHUNK)
         if not data:
             raise ConnectionError("The server has closed a connection under load.")
@@ -107,34 +107,34 @@ class Connection:
 
 
 def connect(address: Address, keeps_blocking: bool = False) -> socket.socket:
-    """A connected socket that sends at once and does not block, unless it shall."""
-    made = socket.create_connection(address, PATIENCE)
-    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    """A connected socket that sends without delay, and is non-blocking unless `keeps_blocking`."""
+    connection = socket.create_connection(address, PATIENCE)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not keeps_blocking:
-        made.setblocking(False)
-    return made
+        connection.setblocking(False)
+    return connection
 
 
 def load(address: Address, requests: Iterator[bytes], connections: int, seconds: float) -> Load:
-    """Load a server with one group, for some seconds after a short warming up."""
+    """Load a server with one group of connections, for some seconds after a short warm-up."""
     return load_groups(address, (Group(connections, requests),), seconds)[0]
 
 
 def load_groups(address: Address, groups: Sequence[Group], seconds: float) -> list[Load]:
-    """Load a server with several groups at once; what each has measured."""
+    """Load a server with several groups at once; the figures of each."""
     poll = Poll()
-    made = [[Connection(address, group.requests, poll) for _ in range(group.connections)] for group in groups]
-    sockets = {connection.socket.fileno(): connection for group in made for connection in group}
+    started = [[Connection(address, group.requests, poll) for _ in range(group.connections)] for group in groups]
+    sockets = {connection.socket.fileno(): connection for group in started for connection in group}
     gc.disable()
     try:
         for connection in sockets.values():
             connection.ask()
         _run(poll, sockets, seconds / 4)
-        before = [_counts(group) for group in made]
+        before = [_counts(group) for group in started]
         began, cpu = time.perf_counter(), time.process_time()
         _run(poll, sockets, seconds)
         elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
-        return [_load(group, then, elapsed, cpu / elapsed) for group, then in zip(made, before, strict=True)]
+        return [_load(group, then, elapsed, cpu / elapsed) for group, then in zip(started, before, strict=True)]
     finally:
         gc.enable()
         poll.close()
@@ -143,26 +143,26 @@ def load_groups(address: Address, groups: Sequence[Group], seconds: float) -> li
 
 
 def ask_so_often(address: Address, group: Group, times: int) -> None:
-    """Ask so many times altogether (and once more for each connection, at the most)."""
+    """Send so many requests in total, plus at most one for each connection. TimeoutError if the server is silent."""
     poll = Poll()
-    made = [Connection(address, group.requests, poll) for _ in range(group.connections)]
-    sockets = {connection.socket.fileno(): connection for connection in made}
+    connections = [Connection(address, group.requests, poll) for _ in range(group.connections)]
+    sockets = {connection.socket.fileno(): connection for connection in connections}
     try:
-        for connection in made:
+        for connection in connections:
             connection.ask()
-        while (missing := times - sum(_counts(made)[0])) > 0:
+        while (missing := times - sum(_counts(connections)[0])) > 0:
             before = missing
             _run(poll, sockets, min(0.2, missing / 20_000 + 0.005))
-            if before == times - sum(_counts(made)[0]) and not poll.wait(PATIENCE):
+            if before == times - sum(_counts(connections)[0]) and not poll.wait(PATIENCE):
                 raise TimeoutError(f"The server has said nothing for {PATIENCE:g} s.")
     finally:
         poll.close()
-        for connection in made:
+        for connection in connections:
             connection.socket.close()
 
 
 def _run(poll: Poll, sockets: dict[int, Connection], seconds: float) -> None:
-    """Serve the sockets for some seconds. An answer that takes longer is counted when it comes, if it still does."""
+    """Serve the sockets for some seconds. A longer answer is counted in the run in which it ends, if there is one."""
     end = time.perf_counter() + seconds
     writes = poll.writes
     while (left := end - time.perf_counter()) > 0:

@@ -1,4 +1,4 @@
-"""The machine: its cores, who runs on which of them, and what is installed on it."""
+"""The machine: its cores, the assignment of client and server to them, and the versions of installed packages."""
 
 import os
 import platform
@@ -11,17 +11,17 @@ _PACKAGES = ("llm-mockserver", "uvicorn", "starlette", "uvloop", "httptools", "o
 
 
 def cores() -> list[int]:
-    """The cores that this process may use; none where the system does not tell."""
+    """The cores that this process may use; empty if the system does not report them."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
-# What was free before the client took a core for itself.
+# The cores that were available before the client was pinned to one.
 _ALL = cores()
 _SERVER, _CLIENT = ({_ALL[0]}, {_ALL[-1]}) if len(_ALL) > 1 else (set(_ALL), set(_ALL))
 
 
 def pin_client() -> None:
-    """Keep this process, the load client, to the last core, and let it have as many files as the system allows."""
+    """Pin this process, the load client, to the last core, and raise its limit of open files to the maximum."""
     if _ALL:
         os.sched_setaffinity(0, _CLIENT)
     if sys.platform != "win32":
@@ -32,7 +32,7 @@ def pin_client() -> None:
 
 
 def pin_server() -> None:
-    """Keep this process, a server that was just forked, to the first core."""
+    """Pin this process, a server that was just forked, to the first core."""
     if _ALL:
         os.sched_setaffinity(0, _SERVER)
 
@@ -47,7 +47,7 @@ Pin = Callable[[], None]
 
 
 def about() -> dict[str, str]:
-    """The machine and the versions that figures depend on, by name."""
+    """The machine and the versions on which the figures depend, by name."""
     pinned = f"server on core {min(_SERVER)}, client on core {min(_CLIENT)}" if len(_ALL) > 1 else "not pinned"
     return {
         "machine": f"{_processor()}, {len(_ALL) or os.cpu_count()} cores ({pinned}), {_memory()}",

@@ -1,4 +1,4 @@
-"""mockserver on a named event loop, which its command line does not choose: `python -m bench.on_loop PORT LOOP`."""
+"""mockserver on a given event loop, for which it has no option of its own: `python -m bench.on_loop PORT LOOP`."""
 
 import sys
 

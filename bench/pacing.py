@@ -1,7 +1,7 @@
-"""Pacing: many slow streams at once, and how far their tokens are from where they should be.
+"""Pacing: many slow streams at once, and the timing errors of their tokens.
 
-Instants are those at which the kernel received a token (where it tells them: Linux), so that a client which reads late
-does not blame the server.
+Instants are those at which the kernel received a token (if it reports them, as Linux does), so that a client which
+reads late does not increase the server's errors.
 """
 
 import gc
@@ -17,21 +17,21 @@ from statistics import median
 from bench.load import Address, Poll, connect
 from bench.rounds import percentile
 
-# The kernel's option for instants in nanoseconds, which Python does not name.
+# The socket option for the kernel's timestamps in nanoseconds, which Python has no name for.
 _TIMESTAMPS = 35
 _STAMP = struct.Struct("@qq")
 _SPACE = socket.CMSG_SPACE(_STAMP.size) if hasattr(socket, "CMSG_SPACE") else 0
 _CHUNK = 64 * 1024
 _EVENT = b"data: "
 _END = b"0\r\n\r\n"
-# Streams that are later than this, in seconds, are not waited for, and not counted.
+# Streams that are later than this, in seconds, are abandoned and not counted.
 _LATE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """What was asked of every stream: seconds to the first token and from one to the next, tokens, and how many events
-    come before the first token."""
+    """The requested pace of every stream: seconds to the first token and between tokens, the number of tokens, and how
+    many events precede the first token."""
 
     ttft: float
     itl: float
@@ -40,14 +40,14 @@ class Pace:
 
     @property
     def length(self) -> float:
-        """From the request to the last token, in seconds."""
+        """The time from the request to the last token, in seconds."""
         return self.ttft + (self.tokens - 1) * self.itl
 
 
 @dataclass(frozen=True, slots=True)
 class Precision:
     """Errors in seconds, over all tokens: of gaps, and against each token's own instant. `drift` is the median error of
-    a stream's length, as a share of it; `longest` the longest time in which no stream at all got a token."""
+    a stream's length, as a share of it; `longest` the longest time in which none of the streams got a token."""
 
     gap_p50: float
     gap_p99: float
@@ -61,7 +61,7 @@ class Precision:
 
 @dataclass(slots=True)
 class Heard:
-    """One stream: when it was asked for, and when its events came, in seconds."""
+    """One received stream: the instants of its request and of its events, in seconds."""
 
     asked: float
     instants: list[float] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Heard:
 
 
 class _Stream:
-    """One connection that asks for one stream after the other."""
+    """One connection that requests one stream after the other."""
 
     __slots__ = ("_sent", "heard", "socket")
 
@@ -81,12 +81,12 @@ class _Stream:
             self.socket.setsockopt(socket.SOL_SOCKET, _TIMESTAMPS, 1)
 
     def ask(self) -> None:
-        """Ask for a stream."""
+        """Request a stream."""
         self.heard.append(Heard(time.time()))
         self.socket.send(self._sent)
 
     def read(self) -> bool:
-        """Note when what has come did so; True when it ends the stream."""
+        """Read events and record their instant; True if they end the stream. ConnectionError if the server closes."""
         data, notes, _, _ = self.socket.recvmsg(_CHUNK, _SPACE)
         if not data:
             raise ConnectionError("The server has closed a stream.")
@@ -106,29 +106,29 @@ def _instant(notes: list[tuple[int, int, bytes]]) -> float:
 
 
 def pace(address: Address, sent: bytes, wanted: Pace, streams: int, seconds: float) -> Precision:
-    """Hold so many streams at once, begun evenly over one stream's length, and measure those that were asked for while
-    all were there: for some seconds, at least one from each connection."""
+    """Keep so many streams running at once, with starts spread evenly over one stream's length, and measure those that
+    were requested while all were running: for some seconds, at least one from each connection."""
     poll = Poll()
-    made = {(it := _Stream(address, sent)).socket.fileno(): it for _ in range(streams)}
-    for number in made:
+    opened = {(it := _Stream(address, sent)).socket.fileno(): it for _ in range(streams)}
+    for number in opened:
         poll.watch(number, poll.reads)
     gc.disable()
     try:
         cpu, began = time.process_time(), time.perf_counter()
-        steady = _play(poll, made, wanted.length, seconds)
+        steady = _play(poll, opened, wanted.length, seconds)
         share = (time.process_time() - cpu) / (time.perf_counter() - began)
     finally:
         gc.enable()
         poll.close()
-        for it in made.values():
+        for it in opened.values():
             it.socket.close()
-    whole = [heard for it in made.values() for heard in it.heard if heard.whole and heard.asked >= steady]
+    whole = [heard for it in opened.values() for heard in it.heard if heard.whole and heard.asked >= steady]
     return precision(whole, wanted, share)
 
 
 def _play(poll: Poll, streams: dict[int, _Stream], length: float, seconds: float) -> float:
-    """Begin the streams one after the other and keep them all going for so long, then let them end; the answer is the
-    instant from which on all were there."""
+    """Start the streams one after the other, keep all of them running for so long, then let them end; returns the
+    instant from which on all were running."""
     waiting, left = _starts(list(streams.values()), length), len(streams)
     begin, following = next(waiting)
     steady = time.time() + (length if len(streams) > 1 else 0.0)
@@ -140,7 +140,7 @@ def _play(poll: Poll, streams: dict[int, _Stream], length: float, seconds: float
             begin, following = next(waiting)
         for number, _ in poll.wait((begin if following is not None else now + 1.0) - now):
             if streams[number].read():
-                # One more is asked for unless the time is over; the latest then is one that was asked in time.
+                # Each connection requests another stream until the time is over, so that its last one was in time.
                 if (now := time.time()) <= last:
                     streams[number].ask()
                 else:
@@ -159,7 +159,7 @@ def _starts(streams: list[_Stream], length: float) -> Iterator[tuple[float, _Str
 
 
 def precision(heard: list[Heard], wanted: Pace, share: float = 0.0) -> Precision:
-    """The errors of whole streams."""
+    """The errors of streams that were received as a whole."""
     gaps: list[float] = []
     schedule: list[float] = []
     drifts: list[float] = []

@@ -1,7 +1,7 @@
-"""Other mock servers: how each is installed, started without latency, and asked for an answer of about 128 tokens.
+"""Other mock servers: how to install each, start it without latency, and request an answer of about 128 tokens.
 
-Each has an environment of its own in `.bench-peers`; one that is not there is left out. `python -m bench.peers`
-installs those that are named, `all`, or all but the largest.
+Each has an environment of its own in `.bench-peers`; those that are not installed are left out. `python -m bench.peers`
+installs those that are named, `all`, or all but the large ones.
 """
 
 import json
@@ -23,8 +23,8 @@ WORDS = " ".join(f"word{n % 29}" for n in range(128))
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another mock server. `arguments` are those of its `program` for a port; `files` is what it reads at its start, by
-    name; `large` ones take gigabytes on disk; `remark` is what to know of its figures."""
+    """Another mock server. `arguments` are those of its `program` for a port; `files` are those that it reads when it
+    starts, by name; `large` ones take gigabytes of disk space; `remark` is a caveat about its figures."""
 
     name: str
     package: str
@@ -37,12 +37,12 @@ class Peer:
 
     @property
     def folder(self) -> Path:
-        """Where it is installed."""
+        """The folder in which it is installed."""
         return HOME / self.name
 
     @property
     def executable(self) -> Path:
-        """What is started."""
+        """The program to start."""
         return self.folder / ("bin" if self.language == "python" else "node_modules/.bin") / self.program
 
     def command(self, port: int) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ class Peer:
         return (str(self.executable), *self.arguments(port))
 
     def prepare(self, folder: Path) -> None:
-        """Write what it reads at its start."""
+        """Write the files that it reads when it starts."""
         for name, text in self.files.items():
             Path(folder, name).write_text(text, encoding="utf-8")
 
@@ -108,7 +108,7 @@ PEERS = (
         program="llmock",
         arguments=lambda port: (
             *("--port", str(port), "--fixtures", "fixtures.json", "--log-level", "silent"),
-            # As many events as there are words.
+            # One event for each word.
             *("--chunk-size", "7"),
         ),
         files={
@@ -122,12 +122,12 @@ PEERS = (
 
 
 def installed() -> list[Peer]:
-    """The peers that are there."""
+    """The peers that are installed."""
     return [peer for peer in PEERS if peer.executable.exists()]
 
 
 def install(peer: Peer) -> bool:
-    """Install a peer; False, and a word of it, when that cannot be done."""
+    """Install a peer; False if that fails, with the reason on stdout."""
     peer.folder.mkdir(parents=True, exist_ok=True)
     for command in _installation(peer):
         if shutil.which(command[0]) is None:
@@ -148,7 +148,7 @@ def _installation(peer: Peer) -> list[list[str]]:
 
 
 def main() -> None:
-    """Install the peers that are named, or all but the large ones; what is installed stays as it is."""
+    """Install the named peers, or all but the large ones; installed peers stay as they are."""
     wanted = set(sys.argv[1:])
     for peer in PEERS:
         if (peer.name in wanted or "all" in wanted or not (wanted or peer.large)) and peer not in installed():

@@ -1,4 +1,4 @@
-"""Questions: the requests that are measured, each as bytes."""
+"""Questions: the measured requests, each as bytes."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from bench.servers import ask, events_of
 from bench.wire import NUMBER, request
 
 PATH = "/cerebras/v1/completions"
-# The number makes every prompt a new one where it is filled in; else it is a text like any other.
+# The number makes every prompt a new one if it is filled in; otherwise it is plain text.
 PROMPT = f"{NUMBER} " + "Explain how a suspension bridge carries its load. " * 6
-# How many events of a stream come before its first token (an empty one, as the vendor sends it).
+# How many events of a stream precede its first token (an empty one, as the vendor sends it).
 BEFORE = 1
 
 
 def plain(tokens: int, **more: Any) -> bytes:
-    """A completion of exactly so many tokens."""
+    """The request of a completion of exactly so many tokens."""
     return request(PATH, _body(tokens) | more)
 
 
@@ -24,7 +24,7 @@ def stream(tokens: int, **more: Any) -> bytes:
 
 
 def long_text(characters: int) -> str:
-    """A prompt of so many characters, with a place for the number of the request and no two lines alike."""
+    """A prompt of so many characters, with a place for the number of the request, all of whose lines differ."""
     # A line has more than fifty characters.
     lines = (
         f"Line {n}: the bridge at {n * 37 % 1009} carries {n * 7919 % 100_003} tons, doesn't it?\n"
@@ -34,27 +34,27 @@ def long_text(characters: int) -> str:
 
 
 def long(characters: int, tokens: int = 16) -> bytes:
-    """A completion whose prompt has so many characters, of a model whose context has no bound."""
+    """The request of a completion of a long prompt, from a model with an unbounded context window."""
     return unbounded(long_text(characters), tokens)
 
 
 def unbounded(prompt: str, tokens: int = 16) -> bytes:
-    """A completion of a model whose context has no bound."""
+    """The request of a completion from a model with an unbounded context window."""
     return request("/ovms/v3/completions", {"model": "llama3", "prompt": prompt, "max_tokens": tokens})
 
 
 def bare_plain(tokens: int) -> bytes:
-    """The plain question to the bare server."""
+    """The same request of a plain answer for the bare server."""
     return request("/plain", _body(tokens))
 
 
 def bare_stream(tokens: int) -> bytes:
-    """The stream's question to the bare server."""
+    """The same request of a stream for the bare server."""
     return request("/stream", _body(tokens) | {"stream": True})
 
 
 def answers(address: Address, tokens: int) -> tuple[bytes, bytes]:
-    """What the product answers, plain and streamed: the bytes that the bare server shall send."""
+    """The product's answers, plain and streamed: the bytes for the bare server to send."""
     return ask(address, plain(tokens)), events_of(ask(address, stream(tokens)))
 
 

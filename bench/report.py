@@ -1,4 +1,4 @@
-"""The report: all sections of a run, as text, as a page, as JSON, and back."""
+"""The report: all sections of a run, written as text, as a page and as JSON, and read from JSON."""
 
 import json
 import math
@@ -17,7 +17,7 @@ _VERDICTS = {True: "reached", False: "**missed**", None: "not measured"}
 
 @dataclass(slots=True)
 class Report:
-    """The sections by name, with what is known of the machine, and the day of the run."""
+    """The sections by name, with a description of the machine and the day of the run."""
 
     about: Mapping[str, str]
     day: str
@@ -83,7 +83,7 @@ def targets_as_text(facts: Mapping[str, float]) -> str:
 
 
 def write_page(report: Report, page: Path) -> None:
-    """Put the report between the page's two marks, and its charts into the folder that is named like the page."""
+    """Write the report between the page's two marks, and its charts to the folder named like the page."""
     before, begin, rest = page.read_text(encoding="utf-8").partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not begin or not end:
@@ -97,12 +97,12 @@ def write_page(report: Report, page: Path) -> None:
 
 
 def to_json(report: Report) -> str:
-    """The report as JSON; what was not a number is null."""
+    """The report as JSON, with null for NaN."""
     return json.dumps(_finite(asdict(report)), indent=1) + "\n"
 
 
 def from_json(text: str) -> Report:
-    """The report that was written as JSON. ValueError or KeyError when it is none."""
+    """Read a report that was written as JSON. ValueError or KeyError if the text is not one."""
     read = json.loads(text)
     return Report(read["about"], read["day"], {name: _section(value) for name, value in read["sections"].items()})
 

@@ -1,4 +1,4 @@
-"""Rounds: measurements that take turns, so that whatever else the machine does meets all of them alike."""
+"""Rounds: measurements that alternate, so that other activity of the machine affects all of them alike."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 def alternate(measures: Mapping[str, Callable[[], Value]], rounds: int) -> dict[str, list[Value]]:
-    """What each measure gave in each round; the order turns from round to round."""
+    """The results of each measure in every round; the order is reversed from round to round."""
     names = list(measures)
     taken: dict[str, list[Value]] = {name: [] for name in names}
     for number in range(rounds):
@@ -19,7 +19,7 @@ def alternate(measures: Mapping[str, Callable[[], Value]], rounds: int) -> dict[
 
 
 def ratio(values: Sequence[float], bases: Sequence[float]) -> float:
-    """The median of the quotients, each formed within its round; NaN where a base is zero."""
+    """The median of the quotients, each formed within its round; a zero base counts as NaN."""
     pairs = zip(values, bases, strict=True)
     return median(value / base if base else float("nan") for value, base in pairs)
 
@@ -30,7 +30,7 @@ def excess(values: Sequence[float], bases: Sequence[float]) -> float:
 
 
 def percentile(values: Iterable[float], percent: float) -> float:
-    """The value which so many percent of all values do not exceed (nearest rank); NaN when there are none."""
+    """The value that so many percent of all values do not exceed (nearest rank); NaN if there are none."""
     ranked = sorted(values)
     if not ranked:
         return float("nan")

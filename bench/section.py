@@ -1,4 +1,4 @@
-"""Sections: what one measure has found, as a table to read, facts to compare with targets, and curves to draw."""
+"""Sections: the results of one measure, as a table to read, facts to compare with targets, and curves to draw."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Curves in one picture: each series has a name and its points; `log` names the axes that are logarithmic."""
+    """Curves in one picture: each series has a name and its points; `log` lists the axes that are logarithmic."""
 
     name: str
     title: str
@@ -20,7 +20,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What one measure has found. `rounds` are the figures of each round, from which the medians of `rows` come."""
+    """The results of one measure. `rounds` are the figures of each round, whose medians are in `rows`."""
 
     title: str
     about: str

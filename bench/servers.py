@@ -1,4 +1,4 @@
-"""Servers under measurement: each a process of its own on loopback, kept to one core, stopped in time."""
+"""Servers under measurement: each a process of its own on loopback, pinned to a core and stopped at the end."""
 
 import os
 import signal
@@ -18,7 +18,7 @@ from bench.wire import BadAnswerError, Reader
 
 ROOT = Path(__file__).parent.parent
 
-# How long a server may take to answer its first request, and to stop.
+# The seconds that a server may take to answer its first request, and to stop.
 _START = 30.0
 _STOP = 5.0
 _LOOK = 0.001
@@ -26,14 +26,14 @@ _LOOK = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server. `first_answer` is how long its first 200 took from the start of the process, in seconds."""
+    """A running server. `first_answer` is the time from the start of its process to its first 200, in seconds."""
 
     address: Address
     process: int
     first_answer: float
 
     def memory(self) -> float:
-        """What the process and its children hold of the machine's memory, in MB."""
+        """The resident memory of the process and its descendants, in MB."""
         listed = subprocess.run(
             ["ps", "-e", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
         ).stdout
@@ -53,15 +53,15 @@ def running(
     folder: Path = ROOT,
     environment: dict[str, str] | None = None,
 ) -> Iterator[Server]:
-    """A server, started by the command for a port; it is up when it answers the probe with a 200."""
+    """A server, started by the command for a port; it is up once it answers the probe with a 200, else TimeoutError."""
     port = free_port()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         began = time.perf_counter()
         process = subprocess.Popen(
             command(port),
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             cwd=folder,
             env=os.environ | (environment or {}),
             preexec_fn=pin,
@@ -70,27 +70,27 @@ def running(
         try:
             yield Server(("127.0.0.1", port), process.pid, _wait(process, port, probe) - began)
         except TimeoutError as error:
-            said.seek(0)
-            raise TimeoutError(f"{error}\n{said.read()[-2000:].decode(errors='replace')}") from None
+            output.seek(0)
+            raise TimeoutError(f"{error}\n{output.read()[-2000:].decode(errors='replace')}") from None
         finally:
             _stop(process)
 
 
 def product(probe: bytes, *options: str, pin: Pin = pin_server) -> AbstractContextManager[Server]:
-    """mockserver with latency off, unless the options say otherwise."""
+    """mockserver with latency off, unless the options set a latency."""
     fixed = ("-m", "mockserver", "serve", "--log-level", "warning")
     latency = () if "--latency" in options else ("--latency", "off")
     return running(lambda port: (sys.executable, *fixed, *latency, "--port", str(port), *options), probe, pin=pin)
 
 
 def on_loop(probe: bytes, loop: str) -> AbstractContextManager[Server]:
-    """mockserver with latency off, on an event loop that the command line does not choose."""
+    """mockserver with latency off, on a given event loop."""
     return running(lambda port: (sys.executable, "-m", "bench.on_loop", str(port), loop), probe)
 
 
 @contextmanager
 def bare(probe: bytes, answers: tuple[bytes, bytes], loop: str = "uvloop") -> Iterator[Server]:
-    """The bare servers of `bench.bare`, with the bytes of a plain answer and of a stream."""
+    """The bare server of `bench.bare`, with the bytes of a plain answer and of a stream."""
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("plain", "stream")]
         for file, body in zip(files, answers, strict=True):
@@ -100,7 +100,7 @@ def bare(probe: bytes, answers: tuple[bytes, bytes], loop: str = "uvloop") -> It
 
 
 def ask(address: Address, sent: bytes) -> bytes:
-    """The body of one answer, as it came: with its chunks' lengths, if it has any."""
+    """The raw body of one answer, including the sizes of any chunks. BadAnswerError if it is not a whole 200."""
     reader = Reader(keeps=True)
     with connect(address, keeps_blocking=True) as connection:
         connection.sendall(sent)
@@ -113,7 +113,7 @@ def ask(address: Address, sent: bytes) -> bytes:
 
 
 def events_of(body: bytes) -> bytes:
-    """The content of a body that came in chunks."""
+    """The content of a chunked body."""
     content, rest = b"", body
     while rest:
         size, _, rest = rest.partition(b"\r\n")
@@ -122,13 +122,13 @@ def events_of(body: bytes) -> bytes:
 
 
 def free_port() -> int:
-    """A port that is free now."""
+    """A port that is free at the moment."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         return int(free.getsockname()[1])
 
 
 def _wait(process: subprocess.Popen[bytes], port: int, probe: bytes) -> float:
-    """The instant of the first 200."""
+    """The instant of the first 200. TimeoutError if the server ends or takes too long."""
     deadline = time.perf_counter() + _START
     while time.perf_counter() < deadline:
         try:
@@ -142,7 +142,7 @@ def _wait(process: subprocess.Popen[bytes], port: int, probe: bytes) -> float:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a server, and whatever it has left behind in its session."""
+    """Stop a server, and any processes that it has left behind in its session."""
     process.terminate()
     try:
         process.wait(_STOP)

@@ -13,7 +13,7 @@ _GREY = "#7d858d"
 
 
 class Axis:
-    """Places values between two ends of a picture. A logarithmic one leaves out what is not above zero."""
+    """Maps values to positions between two ends of a picture. A logarithmic axis omits values that are not positive."""
 
     def __init__(self, values: Iterable[float], ends: tuple[float, float], *, log: bool) -> None:
         self._log = log
@@ -24,12 +24,12 @@ class Axis:
         self._ends = ends
 
     def place(self, value: float) -> float:
-        """Where a value lies, in the picture's units."""
+        """The position of a value, in the picture's units."""
         first, last = self._ends
         return first + (self._scaled(value) - self._low) / (self._high - self._low) * (last - first)
 
     def shows(self, value: float) -> bool:
-        """Whether a value has a place at all."""
+        """Whether a value has a position on the axis."""
         return math.isfinite(value) and (value > 0 or not self._log)
 
     def _scaled(self, value: float) -> float:
@@ -37,7 +37,7 @@ class Axis:
 
 
 def _decades(low: float, high: float) -> list[float]:
-    """Powers of ten around the values; where that is one decade only, its halves and doubles too."""
+    """Powers of ten around the values; for one or two decades also 2 and 5 times these."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
     last = max(last, first + 1)
     if last - first > 2:
@@ -47,7 +47,7 @@ def _decades(low: float, high: float) -> list[float]:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    """Round steps from below the values to above them."""
+    """Round numbers at equal steps, from below the values to above them."""
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** math.floor(math.log10(span / 4))
     step = next(step * power for step in (1, 2, 5, 10) if span / (step * power) <= 6)
@@ -113,14 +113,14 @@ def _line(x1: float, y1: float, x2: float, y2: float, opacity: float) -> str:
     return f'<path d="M{x1:g} {y1:.1f}L{x2:g} {y2:.1f}" stroke="{_GREY}" stroke-opacity="{opacity:g}"/>'
 
 
-def _text(x: float, y: float, said: str, *, size: int = 12, anchor: str = "middle") -> str:
+def _text(x: float, y: float, text: str, *, size: int = 12, anchor: str = "middle") -> str:
     return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{_GREY}">{escape(said)}</text>'
+        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" fill="{_GREY}">{escape(text)}</text>'
     )
 
 
 def number(value: float) -> str:
-    """A tick's label: 0.01, 5, 20k, 3M."""
+    """The label of a tick: 0.01, 5, 20k, 3M."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"

@@ -1,4 +1,4 @@
-"""Targets: what the figures of a full run should be, and which fact of which section tells."""
+"""Targets: the bounds that the figures of a full run should keep, and the facts that they apply to."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A bound on a fact: at least or at most. Values are written in the `unit`, of which a fact's own has `factor`."""
+    """A lower or upper bound of a fact. Values are displayed in `unit`, after multiplication by `factor`."""
 
     what: str
     fact: str
@@ -18,14 +18,14 @@ class Target:
     factor: float = 1.0
 
     def reached(self, facts: Mapping[str, float]) -> bool | None:
-        """Whether the fact keeps the bound; None when it was not measured."""
+        """Whether the fact keeps the bound; None if it was not measured."""
         value = facts.get(self.fact, math.nan)
         if math.isnan(value):
             return None
         return value >= self.bound if self.side == "at least" else value <= self.bound
 
     def said(self, value: float) -> str:
-        """A value in the target's unit."""
+        """A value as text, in the target's unit."""
         return f"{value * self.factor:.3g}{self.unit}"
 
 

@@ -1,4 +1,4 @@
-"""The time that a server in a thread takes to start, answer once and stop: `python -m bench.thread product|bare`."""
+"""The time in which a server in a thread starts, answers once and stops: `python -m bench.thread product|bare`."""
 
 import asyncio
 import sys
@@ -16,7 +16,7 @@ from mockserver import MockServer
 
 
 class BareThread:
-    """uvicorn in a thread, stopped as it lets itself be."""
+    """uvicorn in a thread, stopped by its own `should_exit`."""
 
     def __init__(self) -> None:
         self.port = free_port()
@@ -47,7 +47,7 @@ def _bare() -> tuple[AbstractContextManager[object], int, bytes]:
 
 
 def taken(kind: str) -> float:
-    """Seconds from the making of the server to its end."""
+    """The seconds from the creation of the server to its end."""
     began = time.perf_counter()
     server, port, probe = _product() if kind == "product" else _bare()
     with server:
@@ -56,6 +56,6 @@ def taken(kind: str) -> float:
 
 
 if __name__ == "__main__":
-    # The first one pays for imports.
+    # The first run pays for imports.
     taken(sys.argv[1])
     print(taken(sys.argv[1]))

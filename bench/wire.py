@@ -1,4 +1,4 @@
-"""HTTP as a load client needs it: requests as bytes, and a reader that knows when an answer is whole."""
+"""HTTP as a load client needs it: requests as bytes, and a reader that recognises the end of an answer."""
 
 import json
 import re
@@ -10,12 +10,12 @@ _LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: *(\d+)")
 _CHUNKED = re.compile(rb"\r\n[Tt]ransfer-[Ee]ncoding: *chunked")
 _LAST_CHUNK = b"\r\n0\r\n\r\n"
 _EVENT = b"data: "
-# Stands in a body where the number of the request shall be.
+# The placeholder in a body for the number of the request.
 NUMBER = "#########"
 
 
 class BadAnswerError(Exception):
-    """An answer that no figure may be made of: not a 200, or no HTTP."""
+    """An answer that must not be counted: not a 200, or not HTTP."""
 
 
 def request(path: str, body: Mapping[str, Any] | None = None) -> bytes:
@@ -32,12 +32,12 @@ def request(path: str, body: Mapping[str, Any] | None = None) -> bytes:
 
 
 def again(sent: bytes) -> Iterator[bytes]:
-    """The same request for ever."""
+    """The same request forever."""
     return repeat(sent)
 
 
 def numbered(sent: bytes, first: int = 0) -> Iterator[bytes]:
-    """A new request each time: with its number where the pattern has `NUMBER`."""
+    """A new request each time: the pattern with a running number in the place of `NUMBER`."""
     before, mark, after = sent.partition(NUMBER.encode())
     assert mark, "the pattern has a place for the number"
     return (b"%b%09d%b" % (before, number, after) for number in count(first))
@@ -45,26 +45,26 @@ def numbered(sent: bytes, first: int = 0) -> Iterator[bytes]:
 
 class Reader:
     """Reads the answers of one connection, one at a time. `events` is the number of server-sent events of all answers:
-    counted in the first stream, and reckoned by the size of those that follow, since counting costs more than reading.
+    counted in the first stream, and estimated by the size of later ones, since counting costs more than reading.
     """
 
     __slots__ = ("_density", "_head", "_left", "_size", "_tail", "body", "events", "keeps")
 
     def __init__(self, *, keeps: bool = False) -> None:
-        """`keeps` says that the body of the latest answer (with its chunks' lengths) is wanted in `body`."""
+        """With `keeps` the raw body of the latest answer (including its chunks' sizes) is kept in `body`."""
         self.events = 0.0
         self.keeps = keeps
         self.body = b""
         self._head = b""
-        # How many bytes of the body are still to come; -1 when it comes in chunks, None before the head.
+        # How many bytes of the body are still expected; -1 if it is chunked, None before the head.
         self._left: int | None = None
         self._tail = b""
-        # Bytes of the present stream so far, and events per byte once that is known.
+        # The bytes of the current stream so far, and its events per byte once they are known.
         self._size = 0
         self._density = 0.0
 
     def feed(self, data: bytes) -> bool:
-        """Take what has come; True when it ends an answer. BadAnswerError when it is none to count."""
+        """Process received data; True if it ends an answer. BadAnswerError if the answer must not be counted."""
         if self._left is None:
             data = self._head + data
             end = data.find(b"\r\n\r\n") + 4

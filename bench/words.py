@@ -1,10 +1,10 @@
-"""Figures in words, for the cells of tables."""
+"""Figures as text, for the cells of tables."""
 
 import math
 
 
 def rate(value: float) -> str:
-    """Something per second."""
+    """A rate per second."""
     return "-" if math.isnan(value) else f"{value:,.0f}"
 
 
@@ -14,7 +14,7 @@ def times(value: float) -> str:
 
 
 def ms(seconds: float) -> str:
-    """A duration in milliseconds, with three significant digits or so."""
+    """A duration in milliseconds, with about three significant digits."""
     if math.isnan(seconds):
         return "-"
     value = seconds * 1e3

@@ -1,4 +1,4 @@
-"""The measures by name, in the order of the report. Each takes an effort and gives a section."""
+"""The measures by name, in the order of the report. Each takes an effort and returns a section."""
 
 from collections.abc import Callable
 

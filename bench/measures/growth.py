@@ -1,4 +1,4 @@
-"""Growth: how requests per second follow connections, and time follows prompts and limits."""
+"""Growth: requests per second against the number of connections, and time against the length of prompt and answer."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,12 +14,12 @@ from bench.timed import timed
 from bench.wire import NUMBER, again
 
 _PRODUCT, _BARE = "mockserver", "bare Starlette + orjson"
-# How often each length and each limit is asked in a round.
+# How many requests of each length and each limit there are in a round.
 _TIMES = 5
 
 
 def measure(effort: Effort) -> Section:
-    """The curves that are drawn against connections, prompts and limits."""
+    """The curves over connections, prompts and limits."""
     plain, probe = questions.plain(effort.tokens), questions.bare_plain(effort.tokens)
     with product(plain) as server, bare(probe, questions.answers(server.address, effort.tokens)) as base:
         crowds: dict[str, list[Point]] = {_PRODUCT: [], _BARE: []}
@@ -71,7 +71,7 @@ def _limit(effort: Effort, address: Address, make: Callable[[int], bytes], limit
 
 
 def _median_ms(effort: Effort, address: Address, pattern: bytes, salt: int) -> float:
-    """Milliseconds of one request, of which every one has a prompt of its own."""
+    """The median milliseconds of a request, each with a prompt of its own."""
     times = _TIMES * effort.pacing_rounds
     sent = [pattern.replace(NUMBER.encode(), b"%09d" % (salt % 1_000_000 * 100 + n)) for n in range(times + 1)]
     return median(timed(address, sent)[1:]) * 1e3

@@ -1,4 +1,4 @@
-"""Interference: what many plain clients feel of a few heavy ones."""
+"""Interference: how a few heavy clients affect many plain ones."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ _QUIET, _BESIDE = "alone", "beside all three"
 
 
 def measure(effort: Effort) -> Section:
-    """Latencies of plain answers alone, and while others send long prompts, stream at length and read the journal."""
+    """Latencies of plain answers alone, and while others send long prompts, get a long stream or read the journal."""
     plain = questions.plain(effort.tokens)
     with product(plain) as server:
         heavy = _heavy(effort)
@@ -40,7 +40,7 @@ def measure(effort: Effort) -> Section:
 
 
 def _heavy(effort: Effort) -> dict[str, Iterator[bytes]]:
-    """What each of the heavy clients sends."""
+    """The requests of each of the heavy clients."""
     return {
         "beside long prompts": numbered(questions.long(effort.long_prompt)),
         "beside a long stream": again(questions.stream(effort.long_stream, model="gpt-oss-120b")),

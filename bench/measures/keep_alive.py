@@ -1,4 +1,4 @@
-"""Keep-alive: one connection, one request after the other, on each event loop and with workers."""
+"""Keep-alive: one request after the other on one connection, on each event loop and with workers."""
 
 from contextlib import ExitStack
 from functools import partial
@@ -13,22 +13,23 @@ from bench.section import Section
 from bench.servers import bare, on_loop, product
 from bench.wire import again
 
-# The product on a loop, and the bare server that it is compared with.
+# The name of each measured product, and of the bare server that it is compared with.
 _PAIRS = {"uvloop": "bare uvloop", "asyncio": "bare asyncio", "workers": "bare uvloop"}
 
 
 def measure(effort: Effort) -> Section:
-    """The median latency of a plain answer, and how much more it is than a bare server's on the same loop."""
+    """The median latency of a plain answer, and its excess over that of a bare server on the same loop."""
     plain, probe = questions.plain(effort.tokens), questions.bare_plain(effort.tokens)
     with ExitStack() as stack:
-        made = {loop: stack.enter_context(on_loop(plain, loop)) for loop in ("uvloop", "asyncio")}
-        made["workers"] = stack.enter_context(product(plain, "--workers", "2", pin=unpin))
-        answers = questions.answers(made["uvloop"].address, effort.tokens)
+        servers = {loop: stack.enter_context(on_loop(plain, loop)) for loop in ("uvloop", "asyncio")}
+        servers["workers"] = stack.enter_context(product(plain, "--workers", "2", pin=unpin))
+        answers = questions.answers(servers["uvloop"].address, effort.tokens)
         for loop in ("uvloop", "asyncio"):
-            made[f"bare {loop}"] = stack.enter_context(bare(probe, answers, loop))
-        asked = {name: probe if name.startswith("bare") else plain for name in made}
+            servers[f"bare {loop}"] = stack.enter_context(bare(probe, answers, loop))
+        requests = {name: probe if name.startswith("bare") else plain for name in servers}
         runs = {
-            name: partial(load, server.address, again(asked[name]), 1, effort.seconds) for name, server in made.items()
+            name: partial(load, server.address, again(requests[name]), 1, effort.seconds)
+            for name, server in servers.items()
         }
         taken = alternate(runs, effort.rounds)
     middle = {name: [one.p50 for one in loads] for name, loads in taken.items()}

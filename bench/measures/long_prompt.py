@@ -16,14 +16,14 @@ from bench.wire import NUMBER
 from mockserver.generation.tokens import count
 
 _QUIET, _BESIDE = "streams alone", "beside long prompts"
-# So many streams with so long gaps, a token of one or another of them is due eight times in a millisecond.
+# With so many streams and such gaps, a token of one of them is due eight times per millisecond.
 _STREAMS, _GAP = 8, 0.001
-# How many long prompts are sent while the streams are on.
+# How many long prompts are sent while the streams are running.
 _PROMPTS = 3
 
 
 def measure(effort: Effort) -> Section:
-    """The longest time in which none of several dense streams got anything, and the exactness of the count."""
+    """The longest time in which none of several dense streams got a token, and the error of the token count."""
     plain = questions.plain(effort.tokens)
     tokens = max(50, int(effort.seconds / _GAP / 2))
     with product(plain, "--latency", f"ttft=1ms, itl={_GAP * 1e3:g}ms") as server:
@@ -86,7 +86,7 @@ def _send(address: Address, requests: list[bytes]) -> None:
 
 
 def _count_error(address: Address, effort: Effort) -> float:
-    """By how many tokens a long prompt is miscounted; what the engine adds to any prompt is learnt from a short one."""
+    """By how many tokens a long prompt is miscounted; a short one shows how many the engine adds to any prompt."""
     long, short = (
         json.loads(ask(address, questions.unbounded(prompt)))["usage"]["prompt_tokens"] - count(prompt)
         for prompt in (questions.long_text(effort.long_prompt), "A bridge")

@@ -1,4 +1,4 @@
-"""Memory: after the start, with the journal at its bound, and many requests later."""
+"""Memory: after the start, with a full journal, and many requests later."""
 
 from bench import questions
 from bench.effort import Effort
@@ -10,7 +10,7 @@ from bench.words import mb
 
 
 def measure(effort: Effort) -> Section:
-    """What a server holds, and what its journal adds."""
+    """The memory of a server, its growth, and what a full journal adds."""
     rows, facts = _growth(effort)
     sizes = tuple((float(journal), _full(effort, journal)) for journal in effort.journals)
     rows += [(f"mockserver, a full journal of {int(journal):,}", mb(held), "") for journal, held in sizes]
@@ -56,7 +56,7 @@ def _growth(effort: Effort) -> tuple[list[tuple[str, ...]], dict[str, float]]:
 
 
 def _full(effort: Effort, journal: int) -> float:
-    """What a server holds whose journal of so many exchanges is full, and has been for a while."""
+    """The memory of a server whose journal of so many exchanges has been full for a while."""
     plain = questions.plain(effort.tokens)
     with product(plain, "--journal", str(journal)) as server:
         _ask(server.address, plain, journal + journal // 5 + 1, effort, 0)

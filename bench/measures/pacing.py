@@ -1,4 +1,4 @@
-"""Pacing: the timing of many streams at once, beside a bare loop that sleeps until each token's own instant."""
+"""Pacing: the timing of many streams at once, compared with a bare loop that sleeps until each token's instant."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -27,10 +27,10 @@ def measure(effort: Effort) -> Section:
     curves: dict[float, dict[str, list[Point]]] = {}
     with ExitStack() as stack:
         latencies = {gap: f"ttft={effort.ttft * 1e3:g}ms, itl={gap * 1e3:g}ms" for gap in effort.gaps}
-        made = {gap: stack.enter_context(product(plain, "--latency", said)) for gap, said in latencies.items()}
-        answers = questions.answers(next(iter(made.values())).address, effort.tokens)
+        servers = {gap: stack.enter_context(product(plain, "--latency", text)) for gap, text in latencies.items()}
+        answers = questions.answers(next(iter(servers.values())).address, effort.tokens)
         base = stack.enter_context(bare(questions.bare_plain(effort.tokens), answers))
-        for gap, server in made.items():
+        for gap, server in servers.items():
             for streams in effort.streams:
                 taken = _compare(effort, gap, streams, server.address, base.address)
                 for name, all_rounds in taken.items():

@@ -1,4 +1,4 @@
-"""Peers: the product beside the other mock servers that are installed."""
+"""Peers: the product compared with the other mock servers that are installed."""
 
 import tempfile
 from contextlib import ExitStack
@@ -65,7 +65,7 @@ def _bare(stack: ExitStack, effort: Effort, address: Address) -> tuple[Address, 
 
 
 def _started(stack: ExitStack) -> list[tuple[Peer, Server]]:
-    """The installed peers that answer."""
+    """The installed peers that start and answer."""
     started: list[tuple[Peer, Server]] = []
     for peer in installed():
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -79,7 +79,7 @@ def _started(stack: ExitStack) -> list[tuple[Peer, Server]]:
 
 
 def _try(address: Address, sent: bytes, effort: Effort) -> Load:
-    """A load, or no figures where the server breaks down under it."""
+    """A load, or NaN for all figures if the server fails under it."""
     try:
         return load(address, again(sent), effort.connections, effort.seconds)
     except (OSError, BadAnswerError):
@@ -104,7 +104,7 @@ def _row(name: str, plain: dict[str, list[float]], events: dict[str, list[float]
 
 
 def _facts(plain: dict[str, list[float]], events: dict[str, list[float]]) -> dict[str, float]:
-    """Ratios to the best of each kind, as far as there is one."""
+    """Ratios to the best peer of each kind, if there is any."""
     kinds = {
         kind: [peer.name for peer in PEERS if peer.language == kind and peer.name in plain]
         for kind in ("python", "node")

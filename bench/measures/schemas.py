@@ -1,4 +1,4 @@
-"""Structured output: the first sight of a schema, and later ones."""
+"""Structured output: the first request with a schema, and later ones with the same schema."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ _BODY: dict[str, Any] = {"model": "meta-llama-3.1-8b-instruct", "max_tokens": 25
 
 
 def measure(effort: Effort) -> Section:
-    """How long answers take whose form is demanded, one connection, nothing else going on."""
+    """The durations of answers in a required format, on one connection of an otherwise idle server."""
     probe = request("/friendli/v1/completions", {**_BODY, "prompt": "Anyone there?"})
     with product(probe) as server:
         numbers = count()
@@ -51,7 +51,7 @@ def measure(effort: Effort) -> Section:
 
 
 def _series(address: Address, make: Callable[[int], bytes], numbers: Iterator[int], times: int) -> list[float]:
-    """The durations of so many requests of a kind, the first of which only opens the connection."""
+    """The durations of so many requests of a kind, after a first one that opens the connection."""
     return timed(address, [make(next(numbers)) for _ in range(times + 1)])[1:]
 
 
@@ -74,7 +74,7 @@ def _ask(number: int, schema: dict[str, Any]) -> bytes:
 
 
 def _schema(number: int) -> dict[str, Any]:
-    """A schema that differs for each number."""
+    """A schema that is different for each number."""
     text = {"type": "string"}
     address = _object({"street": text, "town": text, "code": {"type": "string", "pattern": "^[0-9]{5}$"}})
     item = _object(

@@ -12,7 +12,7 @@ _PRODUCT, _BARE = "mockserver serve", "bare uvicorn + Starlette"
 
 
 def measure(effort: Effort) -> Section:
-    """How long a server takes to start, Python's own start included."""
+    """The time that a server takes to start, including Python's own start."""
     plain, probe = questions.plain(effort.tokens), questions.bare_plain(effort.tokens)
 
     def started() -> float:

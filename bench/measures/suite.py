@@ -1,4 +1,4 @@
-"""A test suite's price: a server in a thread, and the plugin of pytest when no test uses it."""
+"""The cost in a test suite: of a server in a thread, and of the pytest plugin if no test uses it."""
 
 import subprocess
 import sys
@@ -16,13 +16,13 @@ from bench.words import ms
 
 _TEST = "def test_nothing():\n    pass\n"
 _EMPTY_PLUGIN = "def pytest_configure(config):\n    pass\n"
-# What each row runs, and with what it is compared.
+# The titles of the measured rows, each with that of the row it is compared with.
 _THREAD, _BARE_THREAD = "server in a thread: start, first 200, stop", "the same with bare uvicorn"
 _PLUGIN, _EMPTY = "pytest, one empty test, the plugin loaded", "the same with an empty plugin"
 
 
 def measure(effort: Effort) -> Section:
-    """What a suite pays at least."""
+    """The minimal cost in a test suite."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "test_nothing.py").write_text(_TEST)
         Path(folder, "empty_plugin.py").write_text(_EMPTY_PLUGIN)
@@ -49,7 +49,7 @@ def measure(effort: Effort) -> Section:
 
 
 def _thread(kind: str) -> float:
-    said = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "bench.thread", kind],
         cwd=ROOT,
         preexec_fn=pin_server,
@@ -58,11 +58,11 @@ def _thread(kind: str) -> float:
         check=True,
         timeout=60,
     )
-    return float(said.stdout)
+    return float(completed.stdout)
 
 
 def _pytest(folder: str, plugin: str) -> float:
-    """A whole run of pytest with one plugin, none of those that are installed."""
+    """The seconds of a whole run of pytest with one plugin and none of the installed ones."""
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, *f"-m pytest -q -p {plugin} -p no:cacheprovider".split()],

@@ -11,7 +11,7 @@ from bench.section import Section
 from bench.servers import bare, product
 from bench.wire import again, numbered
 
-# What is measured, by the name of its fact: its words, and the name of what it is compared with.
+# The rows by the names of their facts: the title of each, and the name of the row that it is compared with.
 _ROWS = {
     "bare plain": ("plain, bare Starlette + orjson", "bare plain"),
     "plain": ("plain, mockserver, the same prompt", "bare plain"),

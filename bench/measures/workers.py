@@ -1,4 +1,4 @@
-"""Workers: throughput of one process and of two, and whether they say the same."""
+"""Workers: the throughput of one process and of two, and whether their answers are the same."""
 
 import json
 from functools import partial
@@ -15,13 +15,13 @@ from bench.servers import ask, product
 from bench.wire import NUMBER, again
 
 _ONE, _TWO = "one process", "--workers 2"
-# Connections by which the workers' answers are compared; the system spreads them over the workers.
+# The number of connections for comparing answers; the system distributes them over the workers.
 _COMPARED = 16
 _FROZEN = ("--created", "1700000000")
 
 
 def measure(effort: Effort) -> Section:
-    """Rates of one process and of two on the same cores, and how many answers differ."""
+    """The rates of one process and of two on the same cores, and the number of answers that differ."""
     plain = questions.plain(effort.tokens)
     with product(plain, *_FROZEN, pin=unpin) as one, product(plain, *_FROZEN, "--workers", "2", pin=unpin) as two:
         differing = sum(_differs(one.address, two.address, effort, number) for number in range(_COMPARED))
@@ -53,8 +53,8 @@ def measure(effort: Effort) -> Section:
 
 def _differs(one: Address, two: Address, effort: Effort, number: int) -> bool:
     sent = questions.plain(effort.tokens).replace(NUMBER.encode(), b"%09d" % number)
-    return bool(_said(one, sent) != _said(two, sent))
+    return bool(_answer(one, sent) != _answer(two, sent))
 
 
-def _said(address: Address, sent: bytes) -> Any:
+def _answer(address: Address, sent: bytes) -> Any:
     return json.loads(ask(address, sent))
