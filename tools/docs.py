@@ -1,9 +1,9 @@
-"""Writes the parts of `mockserver/docs/*.md` that are made from the code: tables of options, faults, the admin API, ...
+"""Writes the parts of `mockserver/docs/*.md` that are generated from the code: tables of options, faults, and so on.
 
     python -m tools.docs
 
-A part stands between `<!-- made by tools/docs.py: NAME -->` and `<!-- end -->`; NAME is a key of `PARTS`. Everything
-else in the pages is written by hand. A test is red when a part is not up to date.
+A part is between `<!-- made by tools/docs.py: NAME -->` and `<!-- end -->`; NAME is a key of `PARTS`. Everything else
+in the pages is written by hand. A test fails if a part is not up to date.
 """
 
 import json
@@ -39,7 +39,7 @@ Row = Iterable[object]
 
 
 def main() -> None:
-    """Write every page anew that is not up to date."""
+    """Rewrite every page that is not up to date."""
     for page in sorted(PAGES.glob("*.md")):
         before = page.read_text(encoding="utf-8")
         after = made(before)
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def made(page: str) -> str:
-    """A page with its parts as the code has them now."""
+    """The page with its parts generated from the current code."""
     return PART.sub(lambda found: f"{found[1]}\n{PARTS[found[2]]()}\n\n{found[3]}", page)
 
 
@@ -66,12 +66,12 @@ def _cell(value: object) -> str:
 
 
 def code(value: object) -> str:
-    """A text as code, nothing for nothing."""
+    """A value as inline code; empty for None and for an empty text."""
     return f"`{value}`" if value not in (None, "") else ""
 
 
 def codes(values: Iterable[object]) -> str:
-    """Texts as code, parted by commas."""
+    """Values as inline code, separated by commas."""
     return ", ".join(map(code, values))
 
 
@@ -79,7 +79,7 @@ def codes(values: Iterable[object]) -> str:
 
 
 def options() -> str:
-    """Every option with its variable, its default, and where it may change."""
+    """Every option with its environment variable, its default, and where it may be changed."""
     defaults = Settings()
     rows = (
         (
@@ -111,7 +111,7 @@ def _changes(name: str) -> Iterator[str]:
 
 
 def dialects() -> str:
-    """Every dialect with its endpoints, each by its first path, and its page, which has the others."""
+    """Every dialect with a link to its page and its endpoints, each with its first path; the page lists the others."""
     rows = (
         (
             f"[`{dialect.name}`](../dialects/{dialect.name}/about.md)",
@@ -124,7 +124,7 @@ def dialects() -> str:
 
 
 def clients() -> str:
-    """Where clients are led, by the fixture and by hand."""
+    """The base URLs, environment variables and hosts by which clients of each dialect are redirected."""
     rows = (
         (
             code(dialect.name),
@@ -140,7 +140,7 @@ def clients() -> str:
 
 
 def models() -> str:
-    """The models that each dialect lists; any other name is answered too."""
+    """The models that each dialect lists; requests for any other model are answered too."""
     rows = (
         (code(dialect.name), code(model.id), f"{model.context:,}", "" if model.max_output is None else model.max_output)
         for dialect in load_dialects().values()
@@ -153,7 +153,7 @@ def models() -> str:
 
 
 def faults() -> str:
-    """The catalogue."""
+    """The catalogue of faults."""
     rows = (
         (code(name), kind.summary, _strikes(kind), "<br>".join(_key(key, it) for key, it in kind.settings.items()))
         for name, kind in FAULTS.items()
@@ -180,7 +180,7 @@ def _key(name: str, setting: Setting) -> str:
 
 
 def scenarios() -> str:
-    """The scenarios, act by act."""
+    """The scenarios with their acts."""
     rows = (
         (
             code(name),
@@ -200,7 +200,7 @@ def _act(act: Act) -> str:
 
 
 def failures() -> str:
-    """What each vendor answers to each failure."""
+    """The status of each vendor's answer to each failure, in both editions."""
     known = list(load_dialects().values())
     rows = ((code(kind), *(_statuses(dialect, kind) for dialect in known)) for kind in FailureKind)
     return table(("failure", *(code(dialect.name) for dialect in known)), rows)
@@ -215,7 +215,7 @@ def _statuses(dialect: Dialect, kind: FailureKind) -> str:
 
 
 def presets() -> str:
-    """The presets of latency."""
+    """The latency presets."""
     known = load_dialects().values()
     used = {name: [it.name for it in known if it.realistic == name] for name in known_presets()}
     for dialect in known:
@@ -231,7 +231,7 @@ def _realistic(dialect: Dialect, model: str) -> str:
 
 
 def fields() -> str:
-    """What a match looks at."""
+    """The fields of a match."""
     rows = [(code(name), field.summary) for name, field in FIELDS.items()]
     rows.append(("`headers`", 'a table of headers: `{ x-tenant = "a" }`'))
     rows.append(
@@ -264,15 +264,15 @@ def _limit(limit: Limit) -> str:
 def admin() -> str:
     """Every operation of the admin API, by subject."""
     document = _document()
-    said: dict[str, list[Row]] = {}
+    subjects: dict[str, list[Row]] = {}
     for path, operations in document["paths"].items():
         short = path.removeprefix("/_mockserver")
         if not short.startswith("/ns/{namespace}") or short == "/ns/{namespace}/settings":
             for method, operation in operations.items():
                 many = f"/_mockserver/ns/{{namespace}}{short}" in document["paths"]
-                said.setdefault(operation["tags"][0], []).append(_operation(method, path, operation, many=many))
+                subjects.setdefault(operation["tags"][0], []).append(_operation(method, path, operation, many=many))
     heads = ("operation", "per namespace", "what it does", "takes", "answers")
-    return "\n\n".join(f"### {tag.capitalize()}\n\n{table(heads, rows)}" for tag, rows in sorted(said.items()))
+    return "\n\n".join(f"### {tag.capitalize()}\n\n{table(heads, rows)}" for tag, rows in sorted(subjects.items()))
 
 
 def _operation(method: str, path: str, operation: Mapping[str, Any], *, many: bool) -> Row:
@@ -289,7 +289,7 @@ def _operation(method: str, path: str, operation: Mapping[str, Any], *, many: bo
 
 
 def schemas() -> str:
-    """The JSON that the admin API takes and gives, key by key."""
+    """The JSON that the admin API accepts and returns, key by key."""
     known = _document()["components"]["schemas"]
     return "\n\n".join(f"### {name}\n\n{_schema(schema)}" for name, schema in known.items())
 
@@ -334,7 +334,7 @@ def _document() -> Mapping[str, Any]:
 
 
 def metrics() -> str:
-    """The figures, as a server tells them of itself that has been asked this and that."""
+    """The metrics, as exposed by a server that has answered various requests."""
     text = _metrics_served()
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (\S+) (.+)$", text, re.MULTILINE))
@@ -354,7 +354,7 @@ def _metrics_served() -> str:
             _ask(server, {"model": "llama3.1-8b", "prompt": "hi", "max_tokens": 3, **more})
         server.next().error("rate_limit")
         _ask(server, {"model": "llama3.1-8b", "prompt": "hi"})
-        # One that is still being answered: what counts the present tells of it.
+        # A request that is still being answered, so that the gauges have values.
         server.next().latency("ttft=60s")
         with socket.create_connection(("127.0.0.1", urlsplit(server.url).port or 80)) as connection:
             body = b'{"model": "llama3.1-8b", "prompt": "hi"}'

@@ -2,17 +2,17 @@
 
     python -m tools.make_vocabulary --names FILE --excluded FILE OUTPUT prose=FOLDER code=FOLDER russian=FOLDER ...
 
-A FOLDER holds one folder per source (a manual, a dictionary, a program's translations), each with text files, markup
-removed. The kinds are the keys of `SHARES`. The names (given and family names of people) and the excluded words (those
+A FOLDER contains one folder per source (a manual, a dictionary, a program's translations), each with text files without
+markup. The kinds are the keys of `SHARES`. The names (given and family names of people) and the excluded words (those
 that offend) are lists, one per line; neither becomes a piece. The same folders give the same file.
 
-How: count pretokens per kind, no source much louder than another; keep those which several sources use; learn more
-byte pair merges than wanted, a group of kinds at a time; split the words the way the tokenizer does, greedily, and keep
-the pieces that are used most. The file is sorted by length, on which the tokenizer relies. The sizes of the groups are
-calibrated: counts should lie near those of a vocabulary of 100 000 pieces learned mostly from English and code, to
-which Russian is expensive.
+Method: count pretokens per kind, with a limited weight for each source; keep those which several sources use; learn
+more byte pair merges than needed, for one group of kinds at a time; split the words the way the tokenizer does,
+greedily, and keep the pieces that are used most. The file is sorted by length, on which the tokenizer relies. The sizes
+of the groups are calibrated: counts should be close to those of a vocabulary of 100 000 pieces learned mostly from
+English and code, for which Russian is expensive.
 
-The file in the tree was made from what Debian 12 and PyPI carry. prose: dictionaries (wn, gcide, devil), essays
+The file in the tree was made from texts in Debian 12 and PyPI. prose: dictionaries (wn, gcide, devil), essays
 (anarchism) and the dialogues of games (wesnoth, endless-sky, freedroidrpg, freeciv, warzone2100); technical: the
 manuals of Python, Perl, git, GNOME, KStars, LibreOffice, Debian, Rust and AWS, man pages, READMEs; code: Python,
 JavaScript, TypeScript, C, Rust, Lua, shell; json: files in four layouts; the other languages: translations of the same
@@ -42,7 +42,7 @@ SHARES = {
 
 
 class Group(NamedTuple):
-    """Kinds that share pieces: how many, how many characters, which pretokens, and how many sources must agree."""
+    """Kinds that share pieces: how many pieces and characters, the form of pretokens, the least number of sources."""
 
     kinds: tuple[str, ...]
     size: int
@@ -68,7 +68,7 @@ DISTINCT_WORDS = 250_000
 NOISE = re.compile(
     r"\w+://\S+|www\.\S+|\S+@\S+\.\w+"  # addresses
     r"|(?im:^.*\b(?:copyright|authors?:|maintainers?:|translators?:|written by).*$)"
-    r"|--[A-Z][\w.]+(?: [A-Z][\w.]+)*"  # whom a dictionary quotes
+    r"|--[A-Z][\w.]+(?: [A-Z][\w.]+)*"  # authors whom a dictionary quotes
     r"|[0-9A-Fa-f]{12,}|[A-Za-z0-9+/=]{60,}"  # digests and encoded bytes
 )
 NAME_SHAPE = re.compile(r"[^\w]?[^\W\d_a-z][^\W\d_A-Z]+")
@@ -85,7 +85,7 @@ def read_source(folder: Path) -> Counter[str]:
 
 
 class Words:
-    """Weighted counts of the pretokens of one group, and how many sources know each."""
+    """The weighted counts of the pretokens of one group, and the sources that use each."""
 
     def __init__(self, group: Group, names: frozenset[str], excluded: frozenset[str]) -> None:
         self.group, self.names, self.excluded = group, names, excluded
@@ -93,7 +93,7 @@ class Words:
         self.sources: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, kind: str, folder: Path) -> None:
-        """Counts the sources of a kind; a large one has the same voice as one of `FULL_VOICE` pretokens."""
+        """Counts the sources of a kind; a large one has no more weight than one of `FULL_VOICE` pretokens."""
         sources = {path.name: read_source(path) for path in sorted(folder.iterdir())}
         voices = {name: min(counts.total(), FULL_VOICE) for name, counts in sources.items()}
         for name, counts in sources.items():
@@ -103,13 +103,13 @@ class Words:
                 self.weights[word] += scale * counts[word]
 
     def kept(self) -> dict[str, int]:
-        """The words to learn from, commonest first, with whole numbers for weights so that no platform rounds."""
+        """The words to learn from, most common first, with integer weights so that no platform rounds differently."""
         words = [word for word in self.weights if self._is_known(word) and self.is_welcome(word)]
         words.sort(key=lambda word: (-self.weights[word], word))
         return {word: round(self.weights[word] * 10**9) for word in words[:DISTINCT_WORDS]}
 
     def _is_known(self, word: str) -> bool:
-        # A name of a product or place is known to many sources, a person's or a made-up one to few.
+        # Many sources use the name of a product or place, few that of a person or an invented one.
         return len(self.sources[word]) >= self.group.sources + (1 if self._is_name(word) else 0)
 
     def is_welcome(self, word: str) -> bool:
@@ -117,12 +117,12 @@ class Words:
         return plain not in self.excluded and not (plain in self.names and self._is_name(" " + plain.capitalize()))
 
     def _is_name(self, word: str) -> bool:
-        """Whether a word is capitalised nearly always."""
+        """Whether a word is almost always capitalised."""
         return bool(NAME_SHAPE.fullmatch(word)) and 20 * self.weights.get(word.lower(), 0) < self.weights.get(word, 0)
 
 
 def alphabet(words: dict[str, int], number: int) -> set[str]:
-    """The characters that are pieces whatever the merges: the commonest, as the rare ones have their bytes."""
+    """The characters that are pieces in any case: the most common ones, since rare ones are encoded by their bytes."""
     counts: Counter[str] = Counter()
     for word, weight in words.items():
         for character in word:
@@ -131,7 +131,7 @@ def alphabet(words: dict[str, int], number: int) -> set[str]:
 
 
 class Merges:
-    """Byte pair encoding over characters: joins the commonest pair of neighbours again and again."""
+    """Byte pair encoding over characters: repeatedly joins the most common pair of neighbours."""
 
     def __init__(self, words: dict[str, int]) -> None:
         self.splits = [list(word) for word in words]
@@ -154,7 +154,7 @@ class Merges:
     def learn(self, number: int) -> Iterator[str]:
         while number and self.queue:
             count, pair = heapq.heappop(self.queue)
-            if self.pairs[pair] != -count:  # an entry from before the pair lost or won some places
+            if self.pairs[pair] != -count:  # an outdated entry: the pair has lost or gained places since
                 continue
             if count >= 0:
                 return
@@ -174,10 +174,10 @@ class Merges:
 
 
 def joined(split: list[str], pair: tuple[str, str]) -> list[str]:
-    """The split with each occurrence of the pair made one."""
+    """The split with each occurrence of the pair joined to one symbol."""
     result: list[str] = []
     for symbol in split:
-        # A symbol that a join just made is no candidate: it differs from the pair's first.
+        # A symbol that was just joined cannot match again: it differs from the pair's first.
         if result and symbol == pair[1] and result[-1] == pair[0]:
             result[-1] = "".join(pair)
         else:
@@ -194,7 +194,7 @@ def greedy(word: str, pieces: set[str]) -> Iterator[str]:
 
 
 def learn(words: Words, size: int, taken: frozenset[str]) -> list[str]:
-    """The pieces of a group: its characters, and the merges that greedy splitting uses most."""
+    """The pieces of a group: its characters, and those merges that greedy splitting uses most."""
     weights = words.kept()
     characters = sorted(alphabet(weights, words.group.characters) - taken)
     wanted = size - len(characters)
