@@ -16,7 +16,7 @@ _QUIET, _BESIDE = "alone", "beside all three"
 
 
 def measure(effort: Effort) -> Section:
-    """Latencies of plain answers alone, and while others send long prompts, get a long stream or read the journal."""
+    """Latencies of plain answers alone, and beside long prompts, a long stream, a journal reader, and all three."""
     plain = questions.plain(effort.tokens)
     with product(plain) as server:
         heavy = _heavy(effort)

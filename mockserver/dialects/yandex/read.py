@@ -36,7 +36,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
 
 
 def _conflict(body: Body) -> Rejection | None:
-    """The refusal of fields which are valid, but not without another one, or whose content is not."""
+    """The refusal of a field that needs another one, of a result without its call, or of an unusable schema."""
     # "`logprobs` must be set to `true` if this parameter is used."
     if "top_logprobs" in body and not body.get("logprobs"):
         return fault("top_logprobs", "needs 'logprobs' to be true")

@@ -46,7 +46,7 @@ def _fields(tool: Body) -> Body:
 def _chat_choice(body: Body) -> Any:
     """The tool choice in the form of chats; `auto` instead of a tool that is never called."""
     choice = body.get("tool_choice", "auto")
-    # If only the service's own tools are on offer, a required call could be one of theirs, so none is forced.
+    # If only the service's own tools are on offer, a required call may be of one of them, so none is forced.
     if choice == "required" and body.get("tools") and not any(_chat_tools(body)):
         return "auto"
     if isinstance(choice, str):

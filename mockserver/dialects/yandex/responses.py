@@ -90,7 +90,7 @@ def _items_fault(body: Body) -> str | None:
 
 
 def _conflict(body: Body) -> Rejection | None:
-    """The refusal of fields that are valid, but incompatible with others, or whose content is not valid."""
+    """The refusal of incompatible fields, of a result without its call, or of an unusable schema."""
     # "Only set this when you set `stream: true`."
     if "stream_options" in body and not body.get("stream"):
         return fault("stream_options", "needs 'stream' to be true")
