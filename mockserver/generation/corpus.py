@@ -1,8 +1,8 @@
 """The project's own sentences, by language and section, and their tokens.
 
-`corpus/<language>.txt` holds sections of entries, one a line, as `corpus/thoughts.txt` does; `corpus/code.txt` holds
-snippets parted by `---`.
-Sentences are tokenised once: an answer is put together from ready phrases.
+`corpus/<language>.txt` and `corpus/thoughts.txt` have sections of entries, one per line; `corpus/code.txt` has snippets
+separated by `---`.
+Sentences are tokenised only once: an answer is put together from ready phrases.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ def language(name: str) -> Sections:
 
 @cache
 def stopwords(name: str) -> frozenset[str]:
-    """The words of a language that every text has."""
+    """The stopwords of a language: words that are in every text."""
     return frozenset(language(name).get("stopwords", ()))
 
 
@@ -47,7 +47,7 @@ def code() -> Sections:
 
 @cache
 def thoughts() -> Sections:
-    """What a model thinks, by section."""
+    """Sentences of reasoning, by section."""
     return _entries("thoughts")
 
 
@@ -57,12 +57,12 @@ def _entries(name: str) -> Sections:
 
 @lru_cache(maxsize=8192)
 def phrase(text: str) -> Phrase:
-    """The tokens of a text that comes up again and again."""
+    """The phrase of a text that is used often; cached."""
     return fresh_phrase(text)
 
 
 def fresh_phrase(text: str) -> Phrase:
-    """The tokens of a text that nobody is likely to want again."""
+    """The phrase of a text that is unlikely to be used again; not cached."""
     ids = tuple(tokens.encode(text))
     return Phrase(ids, tuple(tokens.texts(ids)))
 

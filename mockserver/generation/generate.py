@@ -1,8 +1,9 @@
-"""Requests become generations: stories cut by limits and stops, with their seeds, log-probabilities and usage.
+"""Generations for requests: texts cut by limits and stops, with their seeds, log-probabilities and usage.
 
-What a choice says depends on the seed, the model, the prompt, the constraint, the controls of sampling and the
-choice's own seed; limits, stops and log-probabilities only decide how much of it is heard. So a lower limit gives a
-prefix, choice 0 of three is the choice of one, and asking with the seed that an answer stated gives that answer again.
+The text of a choice depends on the seed, the model, the prompt, the constraint, the sampling parameters and the
+choice's own seed; limits, stops and log-probabilities only decide how much of it is returned. So a lower limit gives a
+prefix, choice 0 of three equals an only choice, and a request with the seed stated in an answer gives that answer
+again.
 """
 
 from collections import Counter
@@ -35,14 +36,14 @@ from mockserver.generation.unseen import thinking, unseen
 if TYPE_CHECKING:
     from mockserver.generation.tools import CutCalls
 
-# Where the model would say more but nobody limits it: no choice is longer than this many tokens.
+# The maximum length of a choice in tokens, whether or not the request has a limit.
 _LONGEST = 131_072
 
 
 class _Draft(NamedTuple):
-    """A choice before it has its place. `seed` is what it states, `key` decides how likely its tokens are.
+    """A choice before it has an index. `seed` is the seed that it states, `key` decides how likely its tokens are.
 
-    The `likeliest` is the one that greedy sampling gives.
+    `likeliest` marks the one that greedy sampling gives.
     """
 
     seed: int
@@ -58,19 +59,19 @@ class _Draft(NamedTuple):
 
 
 def generate(request: GenerationRequest, seed: int) -> Generation:
-    """All choices for all prompts, in order: the choices of the first prompt, then those of the next."""
+    """Generate all choices for all prompts, in order: the choices of the first prompt, then those of the next."""
     if not request.speaks:
         return silent(request, seed)
     names = [name_of(prompt.text) for prompt in request.prompts]
-    # A schema may be long: it is written out once.
+    # A schema may be long, so it is serialized only once.
     form = repr(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
-    asked: Counter[str] = Counter()
+    occurrences: Counter[str] = Counter()
     for prompt, name in zip(request.prompts, names, strict=True):
-        drafts = _drafts(request, prompt, (form, name), asked[name], seed)
-        asked[name] += 1
-        # Nothing is drawn of a prompt, so that all of its choices echo it alike.
+        drafts = _drafts(request, prompt, (form, name), occurrences[name], seed)
+        occurrences[name] += 1
+        # A prompt is not sampled, so all of its choices have the same echo.
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
         for draft in _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
@@ -79,23 +80,23 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
 
 
 def silent(request: GenerationRequest, seed: int) -> Generation:
-    """The generation of a model that reads and says nothing."""
+    """The generation of a model that reads the prompts and generates nothing."""
     names = (name_of(prompt.text) for prompt in request.prompts)
     return Generation(request, (), Usage(request.prompt_tokens, 0), derive(seed, "read", request.model, *names))
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice]) -> Usage:
-    said = sum(choice.answer_tokens for choice in choices)
+    visible = sum(choice.answer_tokens for choice in choices)
     if request.effort is None and request.prediction is None:
-        return Usage(request.prompt_tokens, said)
+        return Usage(request.prompt_tokens, visible)
     more = unseen(request, choices)
-    return Usage(request.prompt_tokens, said + more.reasoning + more.rejected, unseen=more)
+    return Usage(request.prompt_tokens, visible + more.reasoning + more.rejected, unseen=more)
 
 
 def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], time: int, seed: int) -> list[_Draft]:
-    """The candidates for a prompt, which is asked for the `time`-th time in this request.
+    """The candidates for a prompt; `time` counts its earlier occurrences in this request.
 
-    The form that is demanded and the prompt's text go by names.
+    `names` stand for the constraint and for the prompt's text.
     """
     if request.constraint is None:
         request = request._replace(constraint=ordered_json(prompt))
@@ -104,10 +105,10 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
-        # The beams of a search without chance are the same whatever the seed; the first is what greed would find.
+        # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.
         owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling()), likely, time)[1:]]
     elif searched and request.sampling.beams > 1:
-        # What beams draw follows from one seed.
+        # All beams of a search are drawn from one seed.
         owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
     elif free == 0:
         owns = [LIKELIEST] * len(seeds)
@@ -116,13 +117,13 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
 
 
 def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:
-    """What stands for all that the choices of a prompt share."""
+    """A seed derived from everything that the choices of a prompt share."""
     topic = name_of(prompt.topic) if prompt.chat else ""
     return derive(seed, "content", request.model, *names, topic, int(prompt.chat))
 
 
 def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[int]:
-    """One seed per candidate: the request's own, or picked as a server would, but derived."""
+    """One seed per candidate: those of the request, or derived ones in place of a server's random ones."""
     given = request.sampling.seeds
     wanted = max(request.n, request.best_of)
     if not given:
@@ -145,7 +146,7 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
 def _answer_draft(
     request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int, limit: int
 ) -> _Draft:
-    """What is said to a prompt in so many tokens at most: calls of tools, or a text."""
+    """An answer of at most `limit` tokens: tool calls or a text."""
     cut = _calls(request, prompt, source, own, limit) if request.tools else None
     if cut is not None:
         return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, calls=cut.calls)
@@ -160,8 +161,8 @@ def _answer_draft(
 
 
 def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
-    """The tools that the model calls, as far as the limit lets it; None where it says something instead."""
-    # Few offer tools: a server that is never offered one starts the sooner.
+    """The tool calls of an answer, cut at the limit; None for an answer in words."""
+    # Few requests offer tools: without this import the server starts sooner.
     from mockserver.generation.tools import cut_calls, decide
 
     calls = decide(request, prompt, derive(source.content, "calls", own))
@@ -169,29 +170,29 @@ def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int,
 
 
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
-    """So many tokens of what the model thinks of a prompt."""
-    # Most models do not think aloud: a server that is never asked one starts the sooner.
+    """The texts of `count` tokens of reasoning about a prompt."""
+    # Few models show their reasoning: without this import the server starts sooner.
     from mockserver.generation.thoughts import think
 
     return think(prompt, count, derive(own, "thoughts"))
 
 
 def _limit(request: GenerationRequest, prompt: Prompt) -> int:
-    """The most tokens that a choice may have: the request's limit, or what the context window leaves."""
+    """The maximum number of tokens of a choice: the request's limit, or what the context window leaves."""
     room = max(min(request.limits.context - prompt.token_count, _LONGEST), 0)
-    asked = request.limits.max_tokens
-    return room if asked is None else min(asked, room)
+    limit = request.limits.max_tokens
+    return room if limit is None else min(limit, room)
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:
-    """The `n` likeliest of the candidates, best first; all of them where there is nothing to choose."""
+    """The `n` likeliest candidates, best first; all of them unless the request has a `best_of`."""
     if request.best_of == 1:
         return drafts
     language = brief(prompt.topic).language
     scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
     scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]
     places = ranked(scored, request.sampling)[: request.n]
-    # A search states the seed that it began with.
+    # The results of a search state the seeds with which it began.
     return [drafts[place]._replace(seed=drafts[index].seed) for index, place in enumerate(places)]
 
 

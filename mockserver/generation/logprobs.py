@@ -1,9 +1,10 @@
-"""Log-probabilities that hold together.
+"""Consistent log-probabilities.
 
 Each position has a shape: the log-probabilities of the first 21 ranks, whose probabilities add up to less than one. A
-greedy choice has the first rank; a sampled one mostly, and never one that `top_k`, `top_p` or `min_p` leave out; a hot
-one now and then a rank beyond the twentieth. Rivals are common tokens of the language. What a position says does not
-depend on how many rivals are asked for. Biases move the shape as they move logits, and banned tokens are no rivals.
+greedily chosen token has the first rank. A sampled one usually has it too, and never a rank that `top_k`, `top_p` or
+`min_p` exclude; at high temperatures it sometimes has a rank beyond the twentieth. Rivals (alternatives) are common
+tokens of the language. A position does not depend on how many alternatives are requested. Biases move the shape as they
+move logits, and banned tokens are not among the rivals.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -24,14 +25,14 @@ from mockserver.generation.voice import UNEXPECTED
 RANKS = 21
 _SHAPES = 64
 _LEAST_DOUBT = -0.000_001
-# How warm tokens are that a search has found: it passes an unlikely one only for likelier ones behind it.
+# The temperature of texts found by a search: it accepts an unlikely token only for the sake of likelier ones after it.
 _FOUND = 0.1
 
 Row = tuple[int, str, float]
 
 
 class Scale(NamedTuple):
-    """What decides the ranks and rivals of a choice's tokens."""
+    """What the ranks and rivals of a choice's tokens depend on."""
 
     sampling: Sampling
     greedy: bool
@@ -46,7 +47,7 @@ def positions(
     rivals = _rivals(scale.language, bans(scale.sampling))
     likely = _ranker(scale)
     count = min(alternatives, RANKS)
-    # What is banned is no rival any more, and takes nothing from the others that would show.
+    # Banned tokens are not among the rivals, so they need no further change.
     biases = {token: bias for token, bias in scale.sampling.logit_bias if bias > NEVER}
     favoured = _favoured(scale.sampling.logit_bias)
     rows = []
@@ -72,7 +73,7 @@ def asked_positions(
     *,
     found: bool = False,
 ) -> Sequence[Position]:
-    """The positions of tokens that follow a prompt, where the request asks for any."""
+    """The positions of tokens that follow a prompt; empty if the request asks for no log-probabilities."""
     alternatives = request.output.logprobs
     if alternatives is None:
         return ()
@@ -80,7 +81,7 @@ def asked_positions(
 
 
 def scale(sampling: Sampling, language: str, *, found: bool = False) -> Scale:
-    """The scale of a choice. One that a search without chance has `found` strays from the likeliest now and then."""
+    """The scale of a choice. One `found` by a deterministic search sometimes departs from the likeliest token."""
     greedy = freedom(sampling) == 0
     if found and greedy:
         model = Sampling(
@@ -97,7 +98,7 @@ Ranker = Callable[[int, Sequence[float]], int]
 
 
 def _ranker(scale: Scale) -> Ranker:
-    """What gives a token its rank among all: by 64 random bits, and the shape of its position."""
+    """The function that decides a token's rank, from 64 random bits and the shape of its position."""
     if scale.greedy:
         return lambda bits, shape: 0
     sampling = scale.sampling
@@ -111,12 +112,12 @@ def _kept_share(sampling: Sampling) -> tuple[float, float, int]:
 
 
 def _drawn(bits: int, shape: Sequence[float]) -> int:
-    """The first rank in three cases of four, else one of the next six."""
+    """The rank of a token sampled without filters: the first in three of four cases, else one of the next six."""
     return 0 if (bits >> 6) & 3 else 1 + ((bits >> 8) & 0xFF) * 6 // 256
 
 
 def _filtered(sampling: Sampling, straying: int, bits: int, shape: Sequence[float]) -> int:
-    """The same as temperature and filters let it be: the cold take the first more often, the hot now and then any."""
+    """The same under temperature and filters: low ones have the first rank more often, high ones sometimes the last."""
     cold = (bits >> 48) & 0xFF >= 256 * sampling.temperature
     rank = 0 if cold else _drawn(bits, shape)
     if (bits >> 40) & 0xFF < straying:
@@ -129,14 +130,14 @@ def _filtered(sampling: Sampling, straying: int, bits: int, shape: Sequence[floa
 
 
 def _is_kept(rank: int, shape: Sequence[float], sampling: Sampling) -> bool:
-    """Whether `top_p` and `min_p` leave a rank: what is likelier has not reached the one, nor is it below the other."""
+    """Whether a rank passes `top_p` (the likelier ranks have not reached it) and `min_p` (the rank is not below it)."""
     likelier = _reach(tuple(shape))[rank]
     return (sampling.top_p >= 1 or likelier < sampling.top_p) and exp(shape[rank] - shape[0]) >= sampling.min_p
 
 
 @lru_cache(maxsize=_SHAPES)
 def _reach(shape: tuple[float, ...]) -> tuple[float, ...]:
-    """What the likelier ranks than each have together."""
+    """For each rank the sum of the probabilities of all likelier ones."""
     return tuple(accumulate(map(exp, shape[:-1]), initial=0.0))
 
 
@@ -148,7 +149,7 @@ def _top(
     shape: Sequence[float],
     rivals: Sequence[tuple[int, str]],
 ) -> tuple[Row, ...]:
-    """The likeliest tokens by rank, `count` of them: the chosen one at its rank, rivals at the others."""
+    """The `count` likeliest tokens by rank: the chosen one at its rank, rivals at the others."""
     if count == 0:
         return ()
     token, text = chosen
@@ -177,7 +178,7 @@ def _biased(
     *,
     greedy: bool,
 ) -> Position:
-    """A position whose logits have been moved: favoured tokens rise into the list, and all shares add up again."""
+    """A position with biased logits: favoured tokens rise into the list, and the probabilities are normalized again."""
     listed = {row[0]: row for row in (*top, chosen)}
     for row in favoured:
         listed.setdefault(row[0], row)
@@ -190,7 +191,7 @@ def _biased(
     if greedy:
         best = max(moved, key=moved.__getitem__)
         moved[best], moved[chosen[0]] = moved[chosen[0]], moved[best]
-    # Rounded down, so that the shares never add up to more than one.
+    # Rounded down, so that the probabilities never add up to more than one.
     shares = {token: min(floor((value - total) * 1e6) / 1e6, _LEAST_DOUBT) for token, value in moved.items()}
     rows = [(token, listed[token][1], share) for token, share in shares.items()]
     rows.sort(key=lambda row: (-row[2], row[0] != chosen[0]))
@@ -200,7 +201,7 @@ def _biased(
 
 
 def _no_text_twice(rows: Sequence[Row], chosen: int) -> list[Row]:
-    """The rows without other tokens of a text that is there already, since some lists go by texts."""
+    """The rows without further tokens of the same text, since some lists are keyed by text."""
     own = next(text for token, text, _ in rows if token == chosen)
     first = {text: token for token, text, _ in reversed(rows)} | {own: chosen}
     return [row for row in rows if first[row[1]] == row[0]]
@@ -208,14 +209,14 @@ def _no_text_twice(rows: Sequence[Row], chosen: int) -> list[Row]:
 
 @lru_cache(maxsize=64)
 def _favoured(biases: tuple[tuple[int, float], ...]) -> tuple[Row, ...]:
-    """The tokens that biases raise, as likely as they would be without; the most raised first, as many as can show."""
+    """The tokens with positive biases, highest first, as many as a list can show; each as likely as without bias."""
     raised = sorted((-bias, token) for token, bias in biases if bias > 0)
     return tuple((token, tokens.decode((token,)), UNEXPECTED) for _, token in raised[: RANKS - 1])
 
 
 @cache
 def _shapes() -> tuple[tuple[float, ...], ...]:
-    """The log-probabilities by rank, for models that are less and less sure of themselves."""
+    """The log-probabilities by rank, from less certain positions to more certain ones."""
     shapes = []
     for index in range(_SHAPES):
         sure = 0.35 + 0.64 * ((index + 0.5) / _SHAPES) ** 0.5
@@ -228,7 +229,7 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
 
 @lru_cache(maxsize=64)
 def _rivals(language: str, forbidden: Bans) -> tuple[tuple[int, str], ...]:
-    """Tokens of the language's own sentences, in a fixed mixed order, no text twice and none that is forbidden."""
+    """Tokens of the language's own sentences in a fixed mixed order, without duplicate texts and forbidden tokens."""
     rivals = _all_rivals(language)
     return tuple(rival for rival in rivals if not forbidden.forbid_token(*rival)) if forbidden else rivals
 
@@ -238,7 +239,7 @@ def _all_rivals(language: str) -> tuple[tuple[int, str], ...]:
     seen: dict[str, int] = {}
     for sentence in corpus.language(language)["body"]:
         for token, text in zip(*corpus.phrase(sentence), strict=True):
-            # Only whole characters: a part of one would have bytes that its text does not show.
+            # Only whole characters: the text of a partial one does not show its bytes.
             if token_bytes(token) == text.encode():
                 seen.setdefault(text, token)
     mixed = sorted(seen.items(), key=lambda item: (item[1] * 0x9E3779B97F4A7C15) & ((1 << 64) - 1))

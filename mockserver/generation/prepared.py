@@ -1,6 +1,6 @@
-"""Prepared answers: what the model is made to say, word for word, as a generation like any other.
+"""Prepared answers, such as those of stubs: given texts and tool calls as a generation like any other.
 
-Neither limits nor stops shorten it. Log-probabilities, token ids and usage are those that the text would have had.
+Neither limits nor stops shorten them. Log-probabilities, token ids and usage are computed from the text.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from mockserver.generation.unseen import foreseen
 
 
 class Counts(NamedTuple):
-    """What the usage states instead of what was counted; None is what was counted."""
+    """Token counts to be stated in the usage; None stands for the real count."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -33,11 +33,11 @@ class Counts(NamedTuple):
 
 
 class Speech(NamedTuple):
-    """What every choice says. `pieces` are its text as it is streamed: one token each, whatever their length.
+    """The answer of every choice. `pieces` are its text as it is streamed: one token each, whatever their length.
 
-    Before `pieces[k]` there are `delays[k]` seconds of silence, or the engine's own where that is None. `calls` are the
-    names and arguments of the tools that it calls. A `refusal` declines to answer. The `reasoning` is what it thinks
-    before, which those dialects show that show what a model thinks. It was ended by the `stop`, where there is one.
+    `delays[k]` is the delay before `pieces[k]` in seconds, None for that of the engine. `calls` are the names and
+    arguments of its tool calls. A `refusal` declines to answer. `reasoning` precedes the answer, in dialects that show
+    reasoning. `stop` is the stop sequence that ended it, if any.
     """
 
     text: str = ""
@@ -52,9 +52,9 @@ class Speech(NamedTuple):
 
 
 def speak(request: GenerationRequest, speech: Speech, seed: int) -> Generation:
-    """The generation in which every choice for every prompt says the same."""
+    """The generation in which every choice for every prompt is the same answer."""
     key = derive(seed, "prepared", request.model, speech.text, *(part for call in speech.calls for part in call))
-    # The older form knows one function and no more.
+    # The legacy form has only one function call.
     called = speech.calls[:1] if request.tool_choice.legacy else speech.calls
     kinds = {tool.name: tool.kind for tool in request.tools}
     calls = tuple(_call(name, arguments)._replace(kind=kinds.get(name, "function")) for name, arguments in called)
@@ -93,7 +93,7 @@ def _choice(
 
 
 def _tokens_of(speech: Speech, *, streamed: bool) -> tuple[Sequence[int], Sequence[str]]:
-    """The tokens of the text; of a stream in pieces one for each, under the id of its first."""
+    """The tokens of the text; in a stream of pieces one token per piece, with the id of the piece's first."""
     if streamed and speech.pieces:
         return [next(iter(tokens.encode(piece)), tokens.EOS) for piece in speech.pieces], speech.pieces
     ids = tokens.encode(speech.text)
@@ -115,7 +115,7 @@ def _seed(request: GenerationRequest, key: int, index: int) -> int:
 
 
 def _usage(request: GenerationRequest, choices: Sequence[Choice], speech: Speech) -> Usage:
-    """What the text costs, plain or streamed, in pieces or not; what is stated otherwise counts."""
+    """The usage of the whole text, streamed or not, in pieces or not; counts that are stated override it."""
     counts, ids = speech.counts, tokens.encode(speech.text)
     completion = (len(ids) + sum(call.steps for call in choices[0].calls)) * len(choices) if choices else 0
     reasoning = _or(counts.reasoning_tokens, sum(choice.reasoning for choice in choices))

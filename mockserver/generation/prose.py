@@ -1,8 +1,7 @@
-"""Prose: the endless text of which every answer in words is a beginning.
+"""Prose: endless texts, whose beginnings are the answers in words.
 
-It depends on a key, the prompt's brief and whether the prompt is answered or continued; never on a limit. Somewhere in
-it lies its natural end (`None` among the phrases); what comes after is only heard when a request forbids the model to
-stop.
+A text depends on a key, the prompt's brief and whether the prompt is answered or continued; never on a limit. Its
+natural end is marked (`None` among the phrases); what follows is only used if the request forbids the model to stop.
 """
 
 import re
@@ -26,13 +25,13 @@ _CODE_NAMES = {
 }  # fmt: skip
 _NO_SPACES = ("zh", "ja")
 _SAY = re.compile(r"\s*(?:please )?say ", re.IGNORECASE)
-# Who instructs the model in a chat.
+# The roles of messages that instruct the model.
 _INSTRUCTING = ("system", "developer")
-# After these a turn needs no blank.
+# The characters after which an answer needs no leading space.
 _ENDS_OF_TURNS = frozenset(" \t\n>")
-# The phrase of what comes up again and again within one text, but hardly ever after it.
+# Phrases that are repeated within one text, but hardly ever in another: a small cache of their own.
 _own_phrase = lru_cache(maxsize=64)(fresh_phrase)
-# The end of code which has just begun.
+# The first line of a function at the end of a text.
 _CODE_BEGUN = re.compile(
     r"(?:^|\n)[ \t]*(?:(?:async )?def (?P<python>\w+)\(.*:|(?:async )?function (?P<js>\w*)\(.*\{)\s*$"
 )
@@ -44,12 +43,12 @@ _ORDER = re.compile(
 
 
 def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
-    """The phrases of a text without end; None marks where it would end by itself."""
+    """The phrases of an endless text; None marks its natural end."""
     return draw_prose(prompt, Draws(key))
 
 
 def draw_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
-    """The same, with draws of any kind to decide its turns."""
+    """The same, with draws of any kind to decide each turn."""
     about = brief(prompt.topic)
     story = _Writer(about, draws, about.sayings or _dictated_to_chats(prompt))
     return chain(_until_natural_end(prompt, about, story, draws), (None,), story.more())
@@ -72,8 +71,8 @@ def _until_natural_end(prompt: Prompt, about: Brief, story: "_Writer", draws: Dr
 
 
 def _dictated_to_chats(prompt: Prompt) -> Sequence[str]:
-    """What a chat alone is told to say: in a sentence without quotes, or by instructions that hold for every message;
-    mostly nothing."""
+    """The answers that only a chat dictates: in a sentence without quotes, or in instructions for every message;
+    usually none."""
     if prompt.chat and _SAY.match(prompt.topic):
         from mockserver.generation.dictation import sentence_to_say  # slow to import
 
@@ -85,17 +84,20 @@ def _dictated_to_chats(prompt: Prompt) -> Sequence[str]:
 
 
 def _code_begun(tail: str) -> re.Match[str] | None:
-    """The first line of a function with which a text ends, if it does."""
+    """The match of a function's first line at the end of a text, if there is one."""
     return _CODE_BEGUN.search(tail) if tail.rstrip().endswith((":", "{")) else None
 
 
 def _asks(topic: str) -> bool:
-    """Whether a text to be completed is a question or an order rather than a text in progress."""
+    """Whether a text to be completed is a question or an instruction rather than an unfinished text."""
     return topic.rstrip().endswith(("?", "\uff1f")) or _ORDER.match(topic) is not None
 
 
 class _Writer:
-    """The writer of one text: its brief, the draws that decide each turn, and the sayings of which one is all of it."""
+    """The writer of one text, from its brief and the draws that decide each turn.
+
+    If there are `sayings`, one of them is the whole text.
+    """
 
     def __init__(self, about: Brief, draws: Draws, sayings: Sequence[str]) -> None:
         self._about = about
@@ -106,23 +108,23 @@ class _Writer:
         self._used: set[str] = set()
 
     def answer(self, lead: str = "") -> Iterator[Phrase]:
-        """An answer to the prompt, in the form that it asks for, after a blank where the prompt left none."""
+        """An answer to the prompt in the requested form, after the `lead`: white space that the prompt lacks."""
         if self._sayings:
-            told: Iterator[Phrase] = iter((fresh_phrase(self._draws.pick(self._sayings)),))
+            phrases: Iterator[Phrase] = iter((fresh_phrase(self._draws.pick(self._sayings)),))
         elif self._about.words is not None:
-            told = self._counted(self._about.words)
+            phrases = self._counted(self._about.words)
         else:
-            told = _FORMS.get(self._about.form, _Writer._plain)(self)
-        return chain((phrase(lead),), told) if lead else told
+            phrases = _FORMS.get(self._about.form, _Writer._plain)(self)
+        return chain((phrase(lead),), phrases) if lead else phrases
 
     def more(self) -> Iterator[Phrase]:
-        """Paragraphs without end."""
+        """Endless paragraphs."""
         while True:
             yield phrase("\n\n")
             yield from self.paragraph(5, opened=False)
 
     def rest_of_code(self, begun: str) -> Iterator[Phrase]:
-        """The lines of a function whose first line the prompt has written."""
+        """The rest of a function whose first line ends the prompt."""
         first = _code_begun(begun)
         name = (first and (first["python"] or first["js"])) or "main"
         snippets = corpus.code()["python" if first and first["python"] else "javascript"]
@@ -131,7 +133,7 @@ class _Writer:
         yield fresh_phrase(("" if begun.endswith("\n") else "\n") + body.replace("{name}", name))
 
     def close(self) -> Iterator[Phrase]:
-        """A last sentence, or none."""
+        """A closing sentence, or none."""
         if self._draws.below(2) == 0:
             yield from self._sentence("closers")
 
@@ -155,7 +157,7 @@ class _Writer:
         yield from self.paragraph(1, opened=True)
 
     def continuation(self, text: str) -> Iterator[Phrase]:
-        """Sentences that go on where the text stops, even in the middle of one."""
+        """Sentences that continue the text, even from the middle of a sentence."""
         first = self._entry("continuations")
         stripped = text.rstrip()
         lead = self._space if stripped == text else ""
@@ -170,7 +172,7 @@ class _Writer:
             yield from self._sentence("continuations")
 
     def paragraph(self, sentences: int, *, opened: bool) -> Iterator[Phrase]:
-        """A paragraph of an opener or a first sentence, and so many more."""
+        """A paragraph: an opener or another first sentence, and `sentences` more."""
         if opened:
             yield from self._with_subject(self._entry("openers"), "")
         else:
@@ -185,17 +187,17 @@ class _Writer:
                 yield phrase(self._space + self._entry("body"))
 
     def _counted(self, words: int) -> Iterator[Phrase]:
-        """About as many words as the prompt asks for, in paragraphs."""
-        said = 0
+        """Paragraphs of about as many words as the prompt asks for."""
+        written = 0
         first = True
-        while said < words:
+        while written < words:
             if not first and self._draws.below(5) == 0:
                 yield phrase("\n\n")
                 first = True
             text = self._entry("body")
             yield phrase(text if first else self._space + text)
             first = False
-            said += len(text.split()) if self._space else len(text) // 2
+            written += len(text.split()) if self._space else len(text) // 2
 
     def _people(self) -> Iterator[Phrase]:
         yield from self._with_subject(self._entry("openers"), "")
@@ -244,7 +246,7 @@ class _Writer:
         yield phrase(self._space + self._entry(section))
 
     def _with_subject(self, sentence: str, lead: str) -> Iterator[Phrase]:
-        """A sentence with the subject in its slot. The blank before a slot goes with the subject, as in its tokens."""
+        """A sentence with the subject in its slot. The space before a slot belongs to the subject, as in its tokens."""
         before, _, after = sentence.partition("{subject}")
         blank = " " if before.endswith(" ") else ""
         yield phrase(lead + before.removesuffix(" "))
@@ -253,7 +255,7 @@ class _Writer:
             yield phrase(after)
 
     def _entry(self, section: str) -> str:
-        """An entry of the section, none twice while there are others."""
+        """An entry of the section, if possible one that has not been used."""
         entries = self._sections.get(section) or self._sections["body"]
         entry = self._draws.pick(entries)
         if entry in self._used:
@@ -262,7 +264,7 @@ class _Writer:
         return entry
 
     def _other(self, entries: Sequence[str]) -> str:
-        """An entry that has not been used; after three attempts any."""
+        """An entry that has not been used, or any after three attempts."""
         for _ in range(3):
             entry = self._draws.pick(entries)
             if entry not in self._used:
@@ -270,7 +272,7 @@ class _Writer:
         return entry
 
 
-# What writes an answer of each form that a brief may ask for; any other is plain.
+# The writers of the forms that a brief may name; any other form is plain.
 _FORMS: dict[str, Callable[[_Writer], Iterator[Phrase]]] = {
     "greeting": _Writer._greeting,
     "short": _Writer._short,
@@ -284,7 +286,7 @@ _FORMS: dict[str, Callable[[_Writer], Iterator[Phrase]]] = {
 
 
 def _identifier(subject: str) -> str:
-    """The subject as a name in code."""
+    """The subject as an identifier in code."""
     words = "".join(c if c.isascii() and c.isalnum() else " " for c in subject).lower().split()
     name = "_".join(words[:3])
     return name if name.isidentifier() and not iskeyword(name) and "_" in name else "process_items"

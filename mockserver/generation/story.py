@@ -1,7 +1,7 @@
-"""Stories: the text that a choice tells, in the form that its request demands, as far as anybody has heard it.
+"""Stories: texts of choices, under the constraint of their request, written only as far as they have been needed.
 
-A story has no end of its own, only places where it may end: the first is its natural one. Stories heard lately are
-kept, since test suites ask the same things again and again; what they say does not depend on that.
+A story has no single end, only places where it may end: the first is its natural end. Recent stories are cached, since
+test suites send the same requests again and again; the texts do not depend on that.
 """
 
 from bisect import bisect_left
@@ -14,17 +14,17 @@ from mockserver.generation.prose import write_prose
 
 _KEPT_STORIES = 256
 _LONGEST_KEPT = 4096
-# In characters.
+# Stories for longer prompts, in characters, are not cached.
 _LONGEST_PROMPT = 16_384
-# So many tokens are told at a time.
+# How many tokens are written at a time.
 _STRETCH = 1024
 
 
 class Story:
-    """A text told phrase by phrase, mostly without end. `ids` and `texts` are its tokens as far as it has been told.
+    """A text written phrase by phrase, usually endless. `ids` and `texts` are its tokens so far.
 
-    `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that. Where
-    the phrases are over, as a pattern may demand, the last of them is the end, however little there is.
+    `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that. If the
+    phrases run out, as they may under a pattern, the end of the last one is the end, even if it comes too early.
     """
 
     def __init__(self, phrases: Iterator[Phrase | None]) -> None:
@@ -36,9 +36,9 @@ class Story:
         self._telling = Lock()
 
     def tell(self, limit: int, least: int) -> int | None:
-        """Tell on until there are `limit` tokens or a place to end after `least` of them; that place, if it came."""
+        """Write on to `limit` tokens or to a place to end after at least `least` tokens; returns that place, if any."""
         while True:
-            # Somebody else may want a short stretch of a story that is told at length in another thread.
+            # The lock is released between parts: another thread may need only the beginning of a long story.
             with self._telling:
                 end = self._end_after(least)
                 if end is not None or len(self.ids) >= limit:
@@ -46,18 +46,18 @@ class Story:
                 self._tell_some(min(limit, len(self.ids) + _STRETCH), least)
 
     def _tell_some(self, limit: int, least: int) -> None:
-        """Tell on to the natural end, behind that to an end after `least` tokens; but no further than the limit."""
+        """Write on to the natural end, or after that to an end after `least` tokens, until the limit is reached."""
         ids, texts, ends = self.ids, self.texts, self.ends
-        for told in self._phrases:
-            if told is None:
+        for phrase in self._phrases:
+            if phrase is None:
                 break
-            ids += told.ids
-            texts += told.texts
+            ids += phrase.ids
+            texts += phrase.texts
             if ends:
                 ends.append(len(ids))
             if len(ids) >= limit or (ends and len(ids) >= least):
                 return
-        # The mark of the natural end comes once; nothing after that is the end of all.
+        # The natural end is marked only once; later, the loop ends only when there are no more phrases.
         self._over = bool(ends)
         ends.append(len(ids))
 
@@ -74,9 +74,9 @@ _kept: dict[int, Story] = {}
 def beginning(
     prompt: Prompt, key: int, constraint: Constraint | None, *, limit: int, least: int
 ) -> tuple[list[int], list[str], bool]:
-    """The first tokens of the story that a key tells, `limit` at the most, and whether it ends by itself before that.
+    """The first tokens of the story of a key, at most `limit`, and whether it ends before that.
 
-    It does not end before it has `least` of them. The key stands for the prompt and the constraint too.
+    It does not end before it has `least` tokens. Different prompts and constraints need different keys.
     """
     return remembered_beginning(prompt, key, lambda: _phrases(prompt, key, constraint), limit=limit, least=least)
 
@@ -84,11 +84,11 @@ def beginning(
 def remembered_beginning(
     prompt: Prompt, key: int, write: Callable[[], Iterator[Phrase | None]], *, limit: int, least: int
 ) -> tuple[list[int], list[str], bool]:
-    """The same of the story that somebody writes, if it is not known by its key."""
+    """The same for a story that `write` begins, unless it is cached under its key."""
     story = _kept.get(key)
     if story is None:
         story = Story(write())
-        # A writer holds on to its prompt.
+        # A story keeps its prompt in memory.
         if len(prompt.text) <= _LONGEST_PROMPT:
             if len(_kept) >= _KEPT_STORIES:
                 _kept.clear()
@@ -96,7 +96,7 @@ def remembered_beginning(
     try:
         end = story.tell(limit, least)
     except BaseException:
-        # Its writer cannot go on.
+        # A generator that has raised cannot go on.
         _kept.pop(key, None)
         raise
     if len(story.ids) > _LONGEST_KEPT:
@@ -109,7 +109,7 @@ def remembered_beginning(
 def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterator[Phrase | None]:
     if constraint is None:
         return write_prose(prompt, key)
-    # Few demand a form, or speak of one: a server that is never asked for any starts the sooner.
+    # Few requests have a constraint: without this import the server starts sooner.
     from mockserver.generation.forms import WRITERS
 
     return WRITERS[constraint.kind](prompt, key, constraint.schema)

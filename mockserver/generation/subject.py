@@ -1,9 +1,9 @@
-"""What a prompt is about: its language, its subject, and the form of answer that it asks for.
+"""What a prompt is about: its language, its subject, and the requested form of answer.
 
-All of it is read from a bounded stretch of the prompt, so that a prompt of a megabyte costs no more than a short one.
+Only a bounded part of the prompt is read, so that a prompt of a megabyte costs no more than a short one.
 
-Most prompts ask for nothing special. So the words of a prompt are collected first, at little cost, and a pattern is
-only tried where a word is there without which it cannot match.
+Most prompts ask for nothing special. So the words of a prompt are collected first, which is cheap, and a pattern is
+only tried if the prompt has one of the words without which it cannot match.
 """
 
 import re
@@ -21,12 +21,12 @@ _ARTICLES = ("the", "a", "an")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
 _PIECE = re.compile(r"[^\W_]+")
 _JOINT = re.compile(r"['\u2019\-]")
-# Makes a blank of every character of ASCII that is neither a letter nor a digit.
+# Replaces every ASCII character that is neither a letter nor a digit by a space.
 _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 _BREAK = re.compile(r"[,;:()\[\]{}\"«»`<>|]")
 _SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]+")
 
-# Words so common that two of them give a language of Latin letters away.
+# Words so common that two of them identify a language written in Latin letters.
 _MARKERS: dict[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
@@ -44,8 +44,8 @@ _NAMED = {
     "portuguese": "pt", "turkish": "tr", "ukrainian": "uk", "chinese": "zh", "japanese": "ja", "korean": "ko",
 }  # fmt: skip
 _ANY_MARKER = frozenset().union(*_MARKERS.values())
-# Languages of other letters: those letters, and the share of a text that they have at least. They are patterns that the
-# first text beyond ASCII compiles: together they take a fiftieth of the server's start.
+# Languages of other scripts: the pattern of their letters, and the minimum share of these in a text. The patterns are
+# compiled with the first text beyond ASCII: together they would take a fiftieth of the server's start.
 _SCRIPTS = (
     ("ko", "[가-힣]", 0.25),
     ("ja", "[ぁ-ヿ]", 0.1),
@@ -54,9 +54,9 @@ _SCRIPTS = (
     ("ru", "[а-яА-ЯёЁ]", 0.25),
 )
 _SMALL_CYRILLIC = "[а-я]"
-# Letters that give one of them away alone.
+# Letters that identify a language by themselves.
 _LETTERS = {"de": "äöüß", "fr": "èêàœù", "es": "ñ¿¡", "pt": "ãõ", "tr": "ışğ", "it": "ìò"}
-# Where the subject ends, or begins, in languages that part no words with blanks.
+# What follows or precedes the subject, in languages whose words spaces do not separate.
 _SUBJECTS = {
     "ja": r"(.{1,24}?)(?:について|とは|に関して|って|を|の?使い方)",
     "ko": r"(.{1,24}?)(?:에 대해|에 대하여|에 관해|이란|란 |은 |는 |을 |를 )",
@@ -65,7 +65,7 @@ _SUBJECTS = {
 _ASKED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
 _ABOUT_WORDS = frozenset(["about", "regarding", "concerning", "о", "об", "про", "über", "sobre", "hakkinda"])
-# Words with which a prompt may label what it asks for, as in `Current Task: ...`.
+# Words that label the request itself in a prompt, as in `Current Task: ...`.
 _LABELS = frozenset((
     "task", "question", "topic", "query", "prompt", "input", "request", "subject", "instruction", "instructions",
     "problem", "text", "title", "document", "задача", "задание", "вопрос", "тема", "текст", "frage", "aufgabe", "thema",
@@ -81,7 +81,7 @@ _GENERIC = {
 class _Form(NamedTuple):
     """A form of answer, and the pattern of the prompts that ask for it.
 
-    Where the pattern matches, one of the `words` is among those of the prompt, or one of the `stems` somewhere in it.
+    Every prompt that matches the pattern has one of the `words`, or one of the `stems` somewhere in it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class _Form(NamedTuple):
     stems: tuple[str, ...]
 
     def is_asked(self, text: str, wording: "_Wording") -> bool:
-        """Whether a text, of which the wording is known, asks for this form."""
+        """Whether a text with this wording asks for this form."""
         return wording.may_have(self.words, self.stems) and _form_pattern(self.pattern).search(text) is not None
 
 
@@ -100,11 +100,11 @@ def _form_of(name: str, pattern: str, words: str, stems: str = "") -> _Form:
 
 @cache
 def _form_pattern(pattern: str) -> re.Pattern[str]:
-    # Compiled with the first prompt that may match it: all of them together take a fiftieth of the server's start.
+    # Compiled with the first prompt that may match: all together they would take a fiftieth of the server's start.
     return re.compile(pattern, re.IGNORECASE)
 
 
-# What a prompt may ask for, most telling first.
+# The forms that a prompt may ask for, the most specific first.
 _FORMS = (
     _form_of(
         "greeting",
@@ -157,9 +157,9 @@ _FORMS = (
         "кратк коротк вкратце",
     ),
 )
-# Words and stems of all the forms: most prompts have none of them, and ask for no form.
+# The words and stems of all forms: most prompts have none of them, and ask for no form.
 _ANY_FORM = frozenset().union(*(form.words for form in _FORMS)), tuple(stem for form in _FORMS for stem in form.stems)
-# Without one of these words, in small letters, nothing is dictated and nothing to be chosen.
+# Without one of these words, in lower case, a prompt dictates no answer and offers none to choose from.
 _CUES = frozenset((
     "say", "reply", "respond", "answer", "return", "output", "print", "echo", "repeat", "write", "count", "classify",
     "label", "categorize", "categorise", "choose", "pick", "select", "sentiment", "one", "either", "yes", "true",
@@ -173,9 +173,9 @@ _COUNTABLE = ("word", "sentence", "слов", "предложени")
 
 
 class Brief(NamedTuple):
-    """What to write: language, subject, the form of the answer, its length in words and its number of items if named.
+    """What to write: language, subject, form of answer, and its length in words and number of items if stated.
 
-    `wanted` is what was read of the prompt, in lower case. Where there are `sayings`, one of them is all to be said.
+    `wanted` is the part of the prompt that was read, in lower case. If there are `sayings`, one of them is the answer.
     """
 
     language: str
@@ -188,12 +188,12 @@ class Brief(NamedTuple):
 
     @property
     def names_subject(self) -> bool:
-        """Whether the subject comes from the prompt; it is a word for anything else."""
+        """Whether the subject comes from the prompt; otherwise it is a generic one."""
         return self.subject != _GENERIC[self.language]
 
 
 def brief(topic: str) -> Brief:
-    """Read the brief out of the part of a prompt that asks for something."""
+    """The brief of a topic, which is the part of a prompt that asks for something."""
     if len(topic) > _STRETCH:
         topic = last_turn(topic)
     return _brief(topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}")
@@ -225,16 +225,16 @@ def _sayings(stretch: str) -> tuple[str, ...]:
 
 
 class _Wording(NamedTuple):
-    """The words of a text in small letters, parted even at apostrophes and hyphens.
+    """The words of a text in lower case, split at apostrophes and hyphens too.
 
-    For texts beyond ASCII `folded` is the whole text, in letters that match without regard to case.
+    `folded` is the whole text, case-folded; empty for a text in ASCII.
     """
 
     words: frozenset[str]
     folded: str
 
     def may_have(self, words: Iterable[str], stems: tuple[str, ...] = ()) -> bool:
-        """Whether one of the words is there, or one of the stems (which are not ASCII) in any place."""
+        """Whether the text has one of the words, or one of the stems (which are not ASCII) anywhere."""
         if not self.words.isdisjoint(words):
             return True
         return bool(self.folded) and any(stem in self.folded for stem in stems)
@@ -243,7 +243,7 @@ class _Wording(NamedTuple):
 def _wording(lowered: str) -> _Wording:
     if lowered.isascii():
         return _Wording(frozenset(lowered.encode().translate(_BLANKS).decode().split()), "")
-    # Patterns that ignore case take some letters for others which are not their small ones, such as the Turkish i.
+    # Patterns that ignore case also match letters that are not each other's lower case, such as the Turkish i.
     folded = lowered.casefold().replace("i\u0307", "i").replace("ı", "i")
     words = frozenset(_PIECE.findall(lowered))
     return _Wording(words if folded == lowered else words.union(_PIECE.findall(folded)), folded)
@@ -255,10 +255,10 @@ def _language(text: str, lowered: str, wording: _Wording) -> str:
         return script
     words = wording.words & _ANY_MARKER
     if words and (wording.folded or _JOINT.search(lowered)):
-        # A part of a word is no word.
+        # The parts of compound words do not count.
         words &= set(_WORD.findall(lowered))
     if words <= _MARKERS["en"] and not wording.folded:
-        # No other language can have more of them.
+        # Then no other language can have more markers.
         return "en"
     scores = {name: len(words & markers) for name, markers in _MARKERS.items()}
     if wording.folded:
@@ -270,7 +270,7 @@ def _language(text: str, lowered: str, wording: _Wording) -> str:
 
 
 def _script(text: str) -> str | None:
-    """The language of a text in other than Latin letters."""
+    """The language of a text in another script than Latin; None for any other text."""
     length = len(text.replace(" ", ""))
     for name, letters, share in _SCRIPTS:
         if re.search(letters, text) is None:
@@ -283,7 +283,7 @@ def _script(text: str) -> str | None:
 
 
 def _subject(text: str, language: str, wording: _Wording) -> str:
-    """The first words of a sentence that are no function words, up to the next mark; empty when there are none."""
+    """The subject: the first words of a sentence after function words, up to a punctuation mark; empty if none."""
     marked = re.search(_SUBJECTS[language], text) if language in _SUBJECTS else None
     if marked:
         return _unbroken(marked[1].strip())
@@ -301,7 +301,7 @@ def _subject(text: str, language: str, wording: _Wording) -> str:
 
 
 def _without_label(sentence: str) -> str:
-    """A sentence without a label such as `Task:` at its beginning; nothing is left of one that is a label."""
+    """A sentence without a label such as `Task:` at its beginning; empty if it is only a label."""
     label, colon, rest = sentence.partition(":")
     words = label.split()
     if not colon or not 1 <= len(words) <= 2 or words[-1].strip("#*").lower() not in _LABELS:
@@ -310,20 +310,20 @@ def _without_label(sentence: str) -> str:
 
 
 def _named(sentence: str) -> str:
-    """What follows an "about", where a sentence has one and something follows."""
+    """What follows "about" in a sentence, if anything; else the sentence."""
     about = _ABOUT.search(sentence)
     return about[1] if about else sentence
 
 
 def _without_lead(sentence: str, stopwords: frozenset[str]) -> list[re.Match[str]]:
-    """The first words without the function words at their head, but with an English article."""
+    """The first words without leading function words, but with an English article."""
     words: list[re.Match[str]] = []
     lead = None
     for word in _WORD.finditer(sentence):
         if not words:
-            said = word.group().lower()
-            if said in stopwords:
-                lead = word if said in _ARTICLES else None
+            lowered = word.group().lower()
+            if lowered in stopwords:
+                lead = word if lowered in _ARTICLES else None
                 continue
             if lead is not None:
                 words.append(lead)
@@ -339,7 +339,7 @@ def _candidates(text: str) -> Iterator[str]:
         sentences = _sentences(_SENTENCE_END.split(text))
         yield from sentences[-1:] + sentences[:-1]
     else:
-        # Mostly the first one names it.
+        # Usually the first one names it.
         first, *rest = _SENTENCE_END.split(text, 1)
         yield from _sentences([first])
         for remainder in rest:
@@ -351,7 +351,7 @@ def _sentences(parts: Iterable[str]) -> list[str]:
 
 
 def _unbroken(words: str) -> str:
-    """The words up to the first inner punctuation."""
+    """The words up to the first punctuation mark among them."""
     return _BREAK.split(words, 1)[0].strip() or words
 
 

@@ -1,8 +1,9 @@
-"""How a choice tells its story: which one, how freely, and in whose voice.
+"""The text of a choice: which story it is, and how the sampling parameters change it.
 
-The plain way is the fast one: a story by its key. Controls make another story of it, which is kept by a key of its own.
-They touch prose alone: a demanded form (JSON, a pattern, a grammar) stays as it is told, since a word that is swapped
-or left out would break it; there a temperature below 1 chooses between the greedy story and the choice's own.
+Without such parameters a story follows from its key, which is fast. Sampling parameters turn it into another story,
+which is cached under a key of its own. They change prose only: a constrained text (JSON, a pattern, a grammar) stays as
+it is, since a word that is replaced or left out would break it; there a temperature below 1 chooses between the greedy
+story and the choice's own.
 """
 
 from collections.abc import Iterator
@@ -18,19 +19,18 @@ from mockserver.generation.voice import is_plain, revoiced
 
 Told = tuple[list[int], list[str], bool]
 
-# The seed of the story that is told where nothing is drawn; and what the model itself is made of, since such a story
-# depends on no seed at all, not even the server's.
+# The seed of the greedy story; and a constant in place of the server's seed, on which a greedy story must not depend.
 LIKELIEST = 0
 WEIGHTS = 42
-# How free a search without chance looks around: what it finds differs from the greedy story in half of its turns.
+# The freedom of the beams of a deterministic search: they differ from the greedy story in half of their turns.
 _ASIDE = 0.5
 
 
 class Source(NamedTuple):
-    """What the stories of a prompt come from: `content` for those that are drawn, `likely` for the greedy one.
+    """The seeds of a prompt's stories: `content` for the sampled ones, `likely` for the greedy one.
 
-    `free` is how free the sampling leaves them. Where beams are `searched`, they differ from each other however greedy
-    they are: by a little without chance, but for the one that is greedy itself.
+    `free` is the freedom that the sampling parameters leave (`freedom`). `searched` is True if the best of several
+    candidates are wanted: these differ from each other even if sampling is greedy, except the greedy one itself.
     """
 
     content: int
@@ -49,9 +49,9 @@ def tell(
     limit: int,
     least: int,
 ) -> Told:
-    """The first tokens of the story that a choice's `own` seed tells, and whether it ends by itself before the limit.
+    """The first tokens of the story of a choice's `own` seed, at most `limit`, and whether it ends before the limit.
 
-    It does not end before it has `least` of them.
+    It does not end before it has `least` tokens.
     """
     key = derive(source.content, "text", own)
     free = _freedom(source, own)
@@ -75,10 +75,10 @@ def tell(
 
 
 def _freedom(source: Source, own: int) -> float:
-    """How many of its turns a story decides by itself; one that is likely by its key needs no blending."""
+    """The share of turns that a story decides by itself; one with a greedy key needs no blending."""
     if source.free == 0:
         return _ASIDE if source.searched and own != LIKELIEST else 1.0
-    # Candidates are told apart by their own seeds alone.
+    # Candidates have to differ, so each is decided by its own seed alone.
     return 1.0 if source.searched else source.free
 
 
@@ -87,5 +87,5 @@ def _draws(own: int, likeliest: int, free: float) -> Draws:
 
 
 def _controls(sampling: Sampling, free: float) -> tuple[object, ...]:
-    """All that decides how a story is told: the sampling without its seeds, and with no search."""
+    """Everything that changes a story: the sampling parameters without seeds and those of a search."""
     return free, sampling._replace(seeds=(), beams=1, length_penalty=1.0, early_stopping=True)

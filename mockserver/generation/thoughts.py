@@ -1,4 +1,4 @@
-"""What a model thinks before it speaks: so many tokens about the prompt, in English, as the models do that show it."""
+"""Reasoning before an answer: a given number of tokens about the prompt, in English, as in models that show it."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -11,21 +11,21 @@ from mockserver.generation.subject import brief
 
 
 def think(prompt: Prompt, count: int, key: int) -> Sequence[str]:
-    """The texts of `count` tokens of thinking; it ends with a whole sentence wherever there is room for one."""
-    thought: list[str] = []
+    """The texts of `count` tokens of reasoning, which ends with a whole sentence if there is room for one."""
+    texts: list[str] = []
     for sentence in _sentences(prompt, Draws(key)):
-        # One token at least is left for the ending.
-        if len(thought) + len(sentence.texts) >= count:
+        # At least one token is left for the ending.
+        if len(texts) + len(sentence.texts) >= count:
             break
-        thought += sentence.texts
+        texts += sentence.texts
     endings = _endings()
-    while rest := count - len(thought):
-        thought += endings[min(rest, max(endings))].texts
-    return thought
+    while rest := count - len(texts):
+        texts += endings[min(rest, max(endings))].texts
+    return texts
 
 
 def _sentences(prompt: Prompt, draws: Draws) -> Iterator[Phrase]:
-    """Sentences without end: one that opens, then all the others in one order after the other."""
+    """Endless sentences: an opening, then all the others in one random order after another."""
     about = brief(prompt.topic)
     subject = about.subject if about.names_subject else "this question"
     sections = corpus.thoughts()
@@ -33,12 +33,12 @@ def _sentences(prompt: Prompt, draws: Draws) -> Iterator[Phrase]:
     while True:
         for step in sorted(sections["steps"], key=lambda _: draws.bits()):
             text = f" {step}"
-            # Those without a subject come up again and again.
+            # Only those without a slot for the subject are worth caching.
             yield fresh_phrase(text.format(subject=subject)) if "{" in step else phrase(text)
 
 
 @cache
 def _endings() -> dict[int, Phrase]:
-    """The last sentence of a thought, by how many tokens it has."""
+    """The last sentences of a reasoning, by their number of tokens."""
     phrases = map(phrase, corpus.thoughts()["endings"])
     return {len(each.texts): each for each in phrases}

@@ -1,9 +1,9 @@
-"""Text to token ids and back: a tokenizer of our own, reversible and the same everywhere.
+"""The tokenizer, text to token ids and back: our own, reversible, and the same on every machine.
 
 Strategy. One regular expression cuts a text into pretokens: a word with the space or mark before it, up to three
-digits, a run of marks, or white space. Each cut depends on a bounded stretch of text, so work is linear and a text
+digits, a run of marks, or white space. Each cut depends on a bounded part of the text, so work is linear and a text
 may be counted in slices. A pretoken is split greedily into the longest pieces of the vocabulary; a character without a
-piece falls back to its UTF-8 bytes. Splits are remembered in a bounded table, and that is what makes it fast.
+piece falls back to its UTF-8 bytes. Splits are kept in a bounded cache, which makes it fast.
 
 The ids, in this order:
 - 0 to 255: the single bytes, which also are the ASCII characters;
@@ -28,8 +28,8 @@ VOCABULARY_SIZE = 49152
 EOS = VOCABULARY_SIZE - 2
 BOS = VOCABULARY_SIZE - 1
 
-# Every character is in one of the alternatives. A letter that is newer than Python's own tables counts as a mark, which
-# changes no id: it has no piece, so its bytes stand for it either way.
+# Every character matches one of the alternatives. A letter that is newer than Python's Unicode tables counts as a mark,
+# which changes no id: it has no piece, so it is encoded as bytes either way.
 _PRETOKEN = (
     r"[ -/:-@\[-`{-~]?[^\W\d_]{1,20}"  # a word, with the space or mark before it
     r"| ?[!-/:-@\[-`{-~]{1,12}"  # marks, with the space before them
@@ -42,9 +42,9 @@ _PRETOKEN = (
 )
 # No cut depends on more than this many characters after its start (the longest alternative and what it looks ahead at).
 _LOOKAHEAD = 64
-# Pieces are sought by so many of their first characters.
+# Pieces are looked up by this many of their first characters.
 _PREFIX = 3
-# The vocabulary is read in parts of about so many bytes.
+# The vocabulary is read in parts of about this many bytes.
 _PART = 8192
 _WINDOW = 1 << 11
 _REMEMBERED_PRETOKENS = 1 << 13
@@ -54,19 +54,19 @@ _REPLACEMENT = "\ufffd"
 
 @cache
 def pretoken(*, ascii: bool) -> re.Pattern[str]:
-    """The expression that cuts a text. Where it is all ASCII, one that names the letters cuts it alike, but sooner."""
+    """The expression that cuts a text. For ASCII texts one with explicit letters gives the same cuts, but faster."""
     return re.compile(_PRETOKEN.replace(r"[^\W\d_]", "[A-Za-z]").replace(r"\d", "[0-9]") if ascii else _PRETOKEN)
 
 
 class _Vocabulary(NamedTuple):
-    texts: list[str]  # by id; bytes that are no character are surrogates, as errors="surrogateescape" makes them
-    ids: dict[str, int]  # the whole characters and pieces only
+    texts: list[str]  # by id; bytes that are not a character are surrogates (errors="surrogateescape")
+    ids: dict[str, int]  # of whole characters and pieces only
     starts: dict[bytes, int]  # the first two bytes of longer characters
     reach: dict[str, int]  # the length of the longest piece that begins with these three characters, where it has more
 
 
 def _character_starts() -> list[bytes]:
-    # Characters in a row share their first two bytes: 64 of those with three bytes, 4096 of those with four.
+    # Consecutive characters share their first two bytes: 64 of those with three bytes, 4096 of those with four.
     codes = chain(range(0x800, 0x10000, 64), range(0x10000, 0x110000, 4096))
     return sorted({chr(code).encode("utf-8", "ignore")[:2] for code in codes} - {b""})
 
@@ -88,7 +88,7 @@ def _white_space() -> list[str]:
 
 
 def _lines() -> list[str]:
-    # Read part by part: as one text, with its Chinese, they would take two bytes for each letter.
+    # Decoded part by part: as one text, because of its Chinese, it would take two bytes for each letter.
     data = read_data("mockserver.generation", "vocabulary.txt").removesuffix(b"\n")
     lines: list[str] = []
     start = 0
@@ -114,7 +114,7 @@ def _vocabulary() -> _Vocabulary:
     first_piece = 256 + len(starts)
     ids = dict(zip(texts[first_piece:EOS], range(first_piece, EOS), strict=True))
     ids.update(zip(texts[:128], range(128), strict=True))
-    # The lines are sorted by length, so the longest piece has the last word.
+    # The pieces are sorted by length, so the last value of a key is that of its longest piece.
     longer = texts[bisect_right(texts, _PREFIX, len(made), EOS, key=len) : EOS]
     pieces = [*sorted((text for text in _white_space() if len(text) > _PREFIX), key=len), *longer]
     reach = dict(zip(map(itemgetter(slice(_PREFIX)), pieces), map(len, pieces), strict=True))
@@ -122,9 +122,9 @@ def _vocabulary() -> _Vocabulary:
 
 
 class _Splits(dict[str, tuple[int, ...]]):
-    """The ids of each pretoken met lately, unless it is so long that it is no word.
+    """A cache of the ids of pretokens, except those too long to be words.
 
-    Begins anew when it is full, so that hostile text cannot fill the memory.
+    It is cleared when it is full, so that hostile text cannot fill the memory.
     """
 
     def __missing__(self, pretoken: str) -> tuple[int, ...]:
@@ -140,7 +140,7 @@ _SPLITS = _Splits()
 
 
 def _split(pretoken: str) -> tuple[int, ...]:
-    """The longest piece at the start of a pretoken, then the longest at the start of the rest, and so on."""
+    """The ids of a pretoken: of the longest piece at its start, then of the longest at the start of the rest, etc."""
     _, ids, starts, reach = _vocabulary()
     if pretoken in ids:
         return (ids[pretoken],)
@@ -159,20 +159,20 @@ def _split(pretoken: str) -> tuple[int, ...]:
 
 
 def _spell(character: str, starts: dict[bytes, int]) -> Sequence[int]:
-    """The byte tokens of a character that is no piece; half a surrogate pair, which UTF-8 cannot say, is U+FFFD."""
+    """The byte tokens of a character without a piece; half a surrogate pair, which UTF-8 cannot encode, is U+FFFD."""
     data = character.encode("utf-8", "ignore") or b"\xef\xbf\xbd"
     return data if len(data) == 2 else (starts[data[:2]], *data[2:])
 
 
 def _windows(text: str, size: int) -> Iterator[list[str]]:
-    """The pretokens of a text, those which start in its next `size` characters at a time."""
+    """The pretokens of a text, in lists: each has those that start within the next `size` characters or so."""
     find = pretoken(ascii=text.isascii()).findall
     start = 0
     while start < len(text):
         pretokens = find(text, start, start + size + _LOOKAHEAD)
         end = min(start + size + _LOOKAHEAD, len(text))
         if end < len(text):
-            # What starts near the window's end might be cut otherwise when the rest is seen: the next window has it.
+            # A pretoken that starts near the end might be cut differently with more text: it goes to the next window.
             while (last := end - len(pretokens[-1])) >= start + size:
                 end = last
                 pretokens.pop()
@@ -187,14 +187,14 @@ def encode(text: str) -> list[int]:
 
 
 def count(text: str) -> int:
-    """How many tokens a text has: `len(encode(text))`, at a lower price."""
+    """The number of tokens of a text: `len(encode(text))`, but cheaper."""
     return sum(count_slices(text, _WINDOW))
 
 
 def count_slices(text: str, size: int = 1024) -> Iterator[int]:
-    """The token counts of a text's consecutive slices of about `size` characters, which sum to `count(text)` exactly.
+    """The token counts of a text's consecutive slices of about `size` characters; their sum is exactly `count(text)`.
 
-    Each costs less than 2 ms at the default size, whatever the text: a server may do other work between them.
+    Each costs less than 2 ms at the default size, whatever the text, so that a server can do other work in between.
     """
     lookup = _SPLITS.__getitem__
     for pretokens in _windows(text, size):
@@ -206,25 +206,25 @@ def _text(token: int) -> str:
 
 
 def token_bytes(id: int) -> bytes:
-    """The bytes of a token: none for a special one; those of U+FFFD for an id outside the vocabulary."""
+    """The bytes of a token: none for a special token, those of U+FFFD for an id outside the vocabulary."""
     return _text(id).encode("utf-8", "surrogateescape")
 
 
 def decode(ids: Sequence[int]) -> str:
-    """The text of ids. Special tokens add nothing; U+FFFD stands for bytes that are no UTF-8 and for unknown ids."""
+    """The text of ids. Special tokens add nothing; U+FFFD replaces bytes that are not UTF-8, and unknown ids."""
     return "".join(map(_text, ids)).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def texts(ids: Sequence[int]) -> list[str]:
     """The text that each token adds to a stream; together they are `decode(ids)`.
 
-    A token that ends inside a character adds what is before it, and the one which completes the character adds it; if
+    A token that ends inside a character adds what is before that; the token that completes the character adds it. If
     none does, the last token adds U+FFFD.
     """
     known = not ids or (min(ids) >= 0 and max(ids) < VOCABULARY_SIZE)
     parts = [*map(_vocabulary().texts.__getitem__ if known else _text, ids)]
     try:
-        # Mostly every token is made of whole characters; bytes that are none are surrogates, which UTF-8 cannot say.
+        # Usually every token consists of whole characters; other bytes are surrogates, which UTF-8 cannot encode.
         "".join(parts).encode()
         return parts
     except UnicodeEncodeError:

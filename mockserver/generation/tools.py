@@ -1,22 +1,22 @@
-"""Which tools a model calls, and with what.
+"""Tool calls: which tools a model calls, and with which arguments.
 
-With the mode `auto` a tool is called when the prompt is about it: when the last user message shares terms (stems of
-words, or the concepts they stand for in any language of the corpus) with the tool's name, the first sentence of its
-description, or the names of its parameters. A term of the name counts 3, a concept of the description 2, anything else
-1; a tool needs 2. What every tool says of itself ("get", "data", "user") counts nothing. A tool that the prompt names
-outright is called. The result of a tool ends the matter: with `auto` nothing is called until the user speaks again.
-Where a call is required nevertheless, it is of a tool that has not answered yet, at last of the one that is offered
-last: there agents put the tool that takes their final answer. One that is called as Pydantic AI or smolagents calls it
-takes the place of words with `auto` too, since some models cannot be required to call anything.
+In the mode `auto` a tool is called if the prompt is about it: if the last user message shares terms (stems of words, or
+the concepts they stand for in any language of the corpus) with the tool's name, the first sentence of its description,
+or the names of its parameters. A term of the name counts 3, a concept of the description 2, anything else 1; a tool
+needs 2. Words that describe nearly every tool ("get", "data", "user") do not count. A tool whose name is in the prompt
+is called. After the result of a tool nothing more is called in the mode `auto` until the next user message. If a call
+is required nevertheless, it is of a tool without a result yet, or else of the last tool offered, which in agents takes
+the final answer. A tool named like those of Pydantic AI or smolagents for the final answer is called instead of an
+answer in words in the mode `auto` too, since some models do not support required calls.
 
-So does one of which the prompt states all that has to be told, of two things at least: who says "Jason is 25 years old"
-wants a form of a name and an age to be filled.
+So is a tool if the prompt states all of its required properties, two at least: "Jason is 25 years old" asks to fill a
+form of a name and an age.
 
-Several tools are called when each of them explains something in the prompt that those before it do not, and one tool
-several times when the prompt lists several things for it ("in Oslo, Bergen and Rome").
+Several tools are called if each of them explains something in the prompt that those before it do not, and one tool
+several times if the prompt lists several things for it ("in Oslo, Bergen and Rome").
 
-What is called, and with what, depends on the choice's key and the tool; not on how many choices, tokens or calls are
-allowed, so that a smaller allowance gives a beginning of the same calls.
+The calls depend on the choice's key and the tool, not on how many choices, tokens or calls are allowed, so that a lower
+limit gives a prefix of the same calls.
 """
 
 import json
@@ -46,14 +46,14 @@ from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import is_concept, terms
 
-# How agents call the tools by which they are told their final answer: Pydantic AI, smolagents.
+# The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
 _NEEDED = 2
 _MOST_CALLS = 8
 _STRETCH = 1200
 _DESCRIPTION = 200
 
-# What nearly every tool says of itself.
+# Words that describe nearly every tool.
 _GENERIC = terms(
     "get set use call function tool user users data info information value values return returns give given provide "
     "specified based request result results api string number name id input output type text new current currently "
@@ -64,7 +64,7 @@ _GENERIC = terms(
     "获取 返回 信息 数据 查询 当前 用户 指定 取得 情報 指定 現在 する 使用 정보 가져 조회 반환 현재 사용 지정"
 )
 _VERBS = terms("get set use call return give provide specify")
-# What many tools do, so that it tells them apart only where their names say nothing else.
+# Words for what many tools do: they distinguish tools only if their names have nothing else.
 _WEAK = terms("search find fetch send add create update delete remove check look lookup open query run web")
 
 
@@ -77,7 +77,7 @@ class _Terms(NamedTuple):
 
 
 class CutCalls(NamedTuple):
-    """Calls as far as they are heard, why they end there, and the stop that ended them, where one did."""
+    """Calls cut by limits and stops, with their finish reason, and the stop that ended them, if any."""
 
     calls: tuple[ToolCall, ...]
     finish_reason: FinishReason
@@ -94,14 +94,14 @@ class _Match(NamedTuple):
 
 
 def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCall, ...]:
-    """The calls that answer a prompt, in order; none where it is answered in words."""
+    """The calls that answer a prompt, in order; none if it is answered in words."""
     choice = request.tool_choice
     tools = [tool for tool in request.tools if not choice.names or tool.name in choice.names]
-    # What has answered but is not on offer belongs to another agent, who has handed over to this one.
+    # Results of tools that are not offered belong to another agent, which has handed over to this one.
     found = results(prompt.messages)
     answered = {message.answers for message in found} & {tool.name for tool in request.tools}
     if choice.mode == "auto" and answered:
-        tools = [tool for tool in tools if _takes_the_end(tool)]
+        tools = [tool for tool in tools if _takes_final_answer(tool)]
     if not tools or choice.mode == "none":
         return ()
     if answered:
@@ -111,36 +111,36 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
     elif not called:
-        called = [tool for tool in tools if _takes_the_end(tool) or _is_told(tool, prompt.topic)][:1]
-    # Who names one tool wants one call.
+        called = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, prompt.topic)][:1]
+    # A request that names one tool gets only one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
-    calls = [call for tool in called for call in _end(tool, found) or _calls(tool, prompt, key)]
+    calls = [call for tool in called for call in _final_answer(tool, found) or _calls(tool, prompt, key)]
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
 
 
-def _is_told(tool: Tool, topic: str) -> bool:
-    """Whether a prompt that is about nothing else states all that a function wants to know."""
+def _is_stated(tool: Tool, topic: str) -> bool:
+    """Whether a prompt states all required properties of a function's arguments."""
     return tool.kind == "function" and isinstance(tool.parameters, Mapping) and is_told(tool.parameters, topic)
 
 
-def _takes_the_end(tool: Tool) -> bool:
-    """Whether an agent reads its final answer from calls of a tool."""
+def _takes_final_answer(tool: Tool) -> bool:
+    """Whether calls of a tool give an agent its final answer."""
     return tool.name.startswith(_FINAL)
 
 
-def _end(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
-    """The call by which an agent is told in a single text what its tools have found; none of any other tool."""
+def _final_answer(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
+    """A call that gives an agent the gist of its tools' results; empty if the tool does not take one final text."""
     texts = [text for message in found if (text := gist(message.text))]
-    if not (texts and _takes_the_end(tool) and _parameter_names(tool) == ("answer",)):
+    if not (texts and _takes_final_answer(tool) and _parameter_names(tool) == ("answer",)):
         return []
-    told = {"answer": "; ".join(texts)}
-    fits = accepting(object_schema(tool.parameters))(told)
-    return [_call(tool, json.dumps(told, ensure_ascii=False))] if fits else []
+    arguments = {"answer": "; ".join(texts)}
+    fits = accepting(object_schema(tool.parameters))(arguments)
+    return [_call(tool, json.dumps(arguments, ensure_ascii=False))] if fits else []
 
 
 def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bool) -> CutCalls:
-    """Calls cut by a limit (in decoding steps) and by stops, which end them in the middle of their arguments."""
+    """Calls cut by a limit (in decoding steps) and by stops, which end them in the middle of the arguments."""
     kept = first_steps(calls, limit)
     for place, call in enumerate(kept):
         stopped = cut_at_stop(call.ids, call.texts, stops)
@@ -153,7 +153,7 @@ def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bo
 
 
 def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
-    """The tools that the prompt is about: the best first, then those that explain what is left of the prompt."""
+    """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
     matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: -match.score)
     explained: set[str] = set()
     found = []
@@ -175,7 +175,7 @@ def _match(tool: Tool, topic: str) -> _Match:
 def _points(term: str, own: _Terms) -> int:
     if term in own.name:
         return 3
-    # A name that says nothing leaves it to the description.
+    # If a name has no terms of its own, the description counts more.
     return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
 
 
@@ -207,7 +207,7 @@ def _parameter_names(tool: Tool) -> tuple[str, ...]:
 
 
 def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
-    """The call of a tool, or its calls where the prompt lists several things for it."""
+    """The call of a tool, or several calls if the prompt lists several things for it."""
     own = derive(key, "call", tool.name)
     if tool.kind == "custom":
         return [_call(tool, write_input(tool, prompt, own))]
@@ -222,7 +222,7 @@ def _call(tool: Tool, text: str) -> ToolCall:
 
 
 def _compact(call: ToolCall) -> ToolCall:
-    """The call as a model writes it that puts no blanks into its arguments; a custom tool's text stays."""
+    """The call as models write it that put no white space into arguments; a custom tool's input is unchanged."""
     if call.kind == "custom":
         return call
     ids = tokens.encode(without_blanks(call.arguments))

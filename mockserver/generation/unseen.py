@@ -1,4 +1,4 @@
-"""Tokens that are counted beside the answer: those of thinking, and those of a prediction that did not come true."""
+"""Tokens that are counted besides those of the answer: of reasoning, and of rejected predictions."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from mockserver.core.generation import Choice, Effort, Generation, GenerationReq
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import tokens
 
-# How many tokens a model thinks at each effort: at least, and fewer than.
+# The number of reasoning tokens at each effort: at least the first, less than the second.
 _THINKING: dict[Effort, tuple[int, int]] = {
     "none": (0, 1),
     "minimal": (8, 32),
@@ -19,13 +19,13 @@ _SPAN = 3
 
 
 def thinking(effort: Effort, content: int, own: int) -> int:
-    """How many tokens a choice thinks before it speaks; `content` and `own` are those of its story."""
+    """The number of reasoning tokens of a choice; `content` and `own` are the seeds of its story."""
     least, most = _THINKING[effort]
     return least + Draws(derive(content, "thinking", own)).below(most - least)
 
 
 def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
-    """What is not shown of all choices together; no more of a prediction is rejected than the limit has room for."""
+    """The unseen tokens of all choices together; rejected ones only as many as fit into the token limit."""
     reasoning = sum(choice.reasoning for choice in choices)
     if request.prediction is None:
         return Unseen(reasoning)
@@ -36,7 +36,7 @@ def unseen(request: GenerationRequest, choices: Sequence[Choice]) -> Unseen:
 
 
 def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None = None) -> Unseen:
-    """How much of a prediction came true in the answers; not more than `room` tokens of it are rejected."""
+    """The accepted and rejected tokens of a prediction for all answers; at most `room` tokens are rejected."""
     expected = tokens.encode(prediction)
     accepted = sum(_came_true(expected, ids) for ids in answers)
     rejected = len(expected) * len(answers) - accepted
@@ -44,7 +44,7 @@ def foreseen(prediction: str, answers: Sequence[Sequence[int]], room: int | None
 
 
 def with_prediction_recounted(generation: Generation) -> Generation:
-    """The generation, whose choices have been changed, with what came true of the prediction in these."""
+    """A generation whose choices have been changed, with the tokens of its prediction counted again."""
     old, prediction = generation.usage.unseen, generation.request.prediction
     if old is None or prediction is None:
         return generation
@@ -54,10 +54,10 @@ def with_prediction_recounted(generation: Generation) -> Generation:
 
 
 def _came_true(expected: Sequence[int], answer: Sequence[int]) -> int:
-    """How many tokens of a prediction an answer has, in its order.
+    """The number of tokens of a prediction that an answer has, in its order.
 
-    Both are read side by side. Where they part, the prediction is taken up again behind the place that has the same
-    last three tokens, as a server that checks a draft against its model does.
+    Both are read in parallel. Once they differ, the prediction is resumed after the next place with the same last three
+    tokens, as by a server that verifies a draft with its model.
     """
     behind: dict[tuple[int, ...], int] = {}
     for end in range(_SPAN, len(expected) + 1):
