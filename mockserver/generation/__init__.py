@@ -1,1 +1,1 @@
-"""What a model says: tokens, prose, and choices that obey their request."""
+"""What a model generates: tokens, prose, and choices that follow their request."""

@@ -1,4 +1,4 @@
-"""What a tool is called with: JSON that its schema accepts, with what the prompt plainly names in its place."""
+"""Arguments of tool calls: JSON that the tool's schema accepts, filled with what the prompt names."""
 
 import json
 import re
@@ -23,9 +23,9 @@ _LONGEST_INPUT = 400
 
 
 def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str], things: Sequence[str]) -> list[str]:
-    """The arguments of a function's calls: of one, or of one for each of the `things`, where a property takes them.
+    """The arguments of a function's calls: of one call, or of one for each of the `things`, if a property takes them.
 
-    `about` are the tool's own terms, which are nobody's name.
+    `about` are the tool's own terms, which are no names.
     """
     schema = object_schema(tool.parameters)
     topic = prompt.topic
@@ -39,7 +39,7 @@ def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str],
 
 
 def write_input(tool: Tool, prompt: Prompt, key: int) -> str:
-    """The free text that a custom tool is called with; one that its format accepts where it has one."""
+    """The input of a custom tool: a text that matches the tool's pattern, if it has one."""
     form = tool.parameters
     if isinstance(form, Constraint) and form.kind == "regex":
         return write_match(str(form.schema), Draws(key), whole=True)
@@ -49,14 +49,14 @@ def write_input(tool: Tool, prompt: Prompt, key: int) -> str:
 
 
 def object_schema(parameters: object) -> Schema:
-    """The schema of a function's arguments, which are an object; without parameters one that has nothing in it."""
+    """The schema of a function's arguments, which are an object; an empty one if there are no parameters."""
     if not isinstance(parameters, Mapping) or not parameters:
         return {"type": "object", "additionalProperties": False}
     return parameters if "type" in parameters else {"type": "object", **parameters}
 
 
 def arguments_fault(parameters: Schema) -> str | None:
-    """Why parameters describe no arguments that could be written; None when they do."""
+    """Why no arguments can be written for parameters; None if they can."""
     kind = parameters.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         return "must be a schema of type 'object'"
@@ -79,7 +79,7 @@ def _instance(schema: Schema, topic: str, key: int) -> dict[str, Any]:
 def _taking(
     schema: Schema, topic: str, about: frozenset[str], things: Sequence[str], base: Mapping[str, Any]
 ) -> str | None:
-    """The property that takes one of several things; None where none does, or one takes them all."""
+    """The property that takes one of several things; None if no property does, or only one that takes them all."""
     if len(things) < 2:
         return None
     for name, own in properties(schema, schema):
@@ -90,12 +90,12 @@ def _taking(
 
 
 def _text(value: Mapping[str, Any], schema: Schema) -> str:
-    """The arguments as JSON, in the order of the schema."""
+    """The arguments as JSON, with properties in the order of the schema."""
     return json.dumps(in_order(value, schema, schema), ensure_ascii=False)
 
 
 def _code(tool: Tool, prompt: Prompt, key: int) -> str:
-    """A snippet in the language that the tool runs."""
+    """A code snippet in the language that the tool or the prompt names, or else in Python."""
     wanted = f"{tool.name} {tool.description} {prompt.topic[:_STRETCH]}".lower()
     language = next((name for name in corpus.code() if re.search(rf"(?<![^\W_]){name}(?![^\W_])", wanted)), "python")
     return Draws(key).pick(corpus.code()[language]).replace("{name}", "solve")

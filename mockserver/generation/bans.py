@@ -1,4 +1,4 @@
-"""What never appears in an answer: tokens, sequences of tokens, and texts."""
+"""Bans: tokens, sequences of tokens, and texts that never appear in an answer."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -7,14 +7,14 @@ from mockserver.core.generation import Sampling
 from mockserver.generation import tokens
 from mockserver.generation.words import Pool, Unit, vocabulary
 
-# A bias of so little says no.
+# A bias of this value or less is a ban.
 NEVER = -40.0
-# The text of a token that is shorter than this, in characters, is banned as a token alone.
+# Banned tokens and sequences whose texts have fewer characters are not banned as texts too.
 _SHORTEST_TEXT = 2
 
 
 class _Index:
-    """Texts or sequences of tokens, to be found wherever they end in a longer one."""
+    """Texts or sequences of tokens, which can be found by their ends in a longer one."""
 
     def __init__(self, rows: Iterable[Sequence[object]]) -> None:
         self.rows = frozenset(rows)
@@ -35,7 +35,7 @@ class _Index:
 
 
 class Bans:
-    """What is forbidden. A banned token of some length is banned as a text too, however it would be written."""
+    """What is forbidden. Banned tokens that are not too short are also banned as texts, however these are tokenized."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Bans:
         decoded = [*map(tokens.decode, sequences), *(tokens.decode((token,)) for token in self._tokens)]
         whole = (text for text in decoded if len(text.strip()) >= _SHORTEST_TEXT and "\ufffd" not in text)
         self._texts = _Index([*filter(None, texts), *whole])
-        # How much of what was said before a word has to be known to judge the word: in characters, and in tokens.
+        # How much of the text before a word is needed to judge the word: in characters, and in tokens.
         self.text_reach = self._texts.longest - 1
         self.token_reach = self._sequences.longest - 1
 
@@ -57,13 +57,13 @@ class Bans:
         return bool(self._tokens or self._sequences.rows or self._texts.rows)
 
     def forbid(self, unit: Unit, before: Sequence[int], text_before: str) -> bool:
-        """Whether a unit must not come after the tokens and the text that are already said."""
+        """Whether a unit must not follow the given tokens and text."""
         if self._tokens and not self._tokens.isdisjoint(unit.ids):
             return True
         return self._completes(unit.ids, before) or self._spells(unit.text, text_before)
 
     def forbid_token(self, token: int, text: str) -> bool:
-        """Whether a token is forbidden wherever it stands."""
+        """Whether a token is forbidden everywhere."""
         return token in self._tokens or self._spells(text, "")
 
     def _completes(self, ids: tuple[int, ...], before: Sequence[int]) -> bool:
@@ -91,7 +91,7 @@ def _bans(
 
 @lru_cache(maxsize=64)
 def sayable(language: str, forbidden: Bans) -> Pool:
-    """The words of a language that no ban touches."""
+    """The words of a language that are not forbidden."""
     words = vocabulary(language)
     return Pool(word for word in words if not forbidden.forbid_token(-1, word)) if forbidden else _pool(language)
 

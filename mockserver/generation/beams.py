@@ -1,7 +1,7 @@
-"""Which of several candidates are the best: beam search, and the best of independent samples.
+"""Ranks candidates, for beam search and for the best of independent samples.
 
-A candidate's score is the sum of its log-probabilities over its length to the power of `length_penalty`: 1 compares
-means, more favours long answers, less than 1 short ones. The scores are those that an answer shows.
+A candidate's score is the sum of its log-probabilities divided by its length to the power of `length_penalty`: 1
+compares means, more favours long answers, less than 1 short ones. The log-probabilities are those that an answer shows.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mockserver.core.generation import Position, Sampling
 
 
 def ranked(candidates: Sequence[Sequence[Position]], sampling: Sampling) -> list[int]:
-    """The places of the candidates, best first.
+    """The indices of the candidates, best first.
 
     With `early_stopping` the search ends when `beams` candidates have ended, so that only the shortest are compared.
     """
@@ -22,7 +22,7 @@ def ranked(candidates: Sequence[Sequence[Position]], sampling: Sampling) -> list
 
 
 def badness(positions: Sequence[Position], length_penalty: float) -> float:
-    """The logarithm of how far below zero a candidate's score lies; a candidate that says nothing is the worst."""
+    """The logarithm of the negated score of a candidate; infinite, the worst, for one without tokens."""
     total = -sum(position.logprob for position in positions)
-    # As a logarithm, since the power of a length may be beyond all numbers.
+    # As a logarithm, since the power of a length may exceed the range of floats.
     return log(total) - length_penalty * log(len(positions)) if total > 0 else inf

@@ -1,23 +1,23 @@
-"""Dictation: answers that a prompt gives itself, word by word ("Say this is a test", "Reply with exactly: OK"), and
-answers of which it lets the model choose one ("Answer yes or no", "Classify it as spam or ham", "one of: a, b, c").
+"""Dictated answers: those that a prompt contains verbatim ("Say this is a test", "Reply with exactly: OK"), and those
+from which it lets the model choose ("Answer yes or no", "Classify it as spam or ham", "one of: a, b, c").
 
-Applications ask so where they go on with the answer: a check that the model is there, a label, a decision. Only what
-is said in so many words is obeyed; whoever asks for a text *about* something gets one.
+Applications ask for them if they process the answer: a health check, a label, a decision. Only explicit orders are
+followed; a prompt that asks for a text *about* something gets one.
 
-Its patterns take some milliseconds to compile: it is imported with the first prompt that has one of the words without
-which none of them can match (`_CUES` in `subject.py`).
+The patterns take some milliseconds to compile, so this module is imported with the first prompt that has one of the
+words without which none of them can match (`_CUES` in `subject.py`).
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-# No number is counted further, and no more answers are chosen from.
+# The most numbers that are counted, and the most answers to choose from.
 _FURTHEST = 1000
 _MOST_CHOICES = 40
-# A message of so many characters is short.
+# The length of a short message, in characters.
 _SHORT = 120
 
-# An order begins its sentence; another one may stand before it.
+# An order begins its sentence, or follows another one.
 _BEGIN = r"(?:^|[.!?;]\s{0,4}|\n[ \t]{0,8}|\bthen )(?:(?:please|now|just|simply|always|kindly|пожалуйста),? )*"
 _SAY = (
     r"(?:say|reply|respond|answer|return|output|print|echo|repeat|write|скажи(?:те)?|ответь(?:те)?|повтори(?:те)?|"
@@ -37,14 +37,14 @@ _QUOTED = re.compile(
     rf"“([^”\n]{{1,500}})”|«([^»\n]{{1,500}})»){_END}",
     re.IGNORECASE,
 )
-# Behind a colon stands all that is dictated.
+# After a colon, the rest of the line is dictated.
 _AFTER_COLON = re.compile(
     rf"{_BEGIN}(?:(?:say|echo|repeat|повтори(?:те)?|скажи(?:те)?){_EXACTLY}"
     rf"|{_SAY} (?:(?:with|только) )?(?:exactly|only|just|verbatim|ровно|точно|только){_EXACTLY}"
     rf"|{_SAY} with{_EXACTLY}):[ \t]*(\S[^\n]{{0,1000}})",
     re.IGNORECASE,
 )
-# A word without quotes: one that is called a word or the like; one in capitals, or one that checks often ask for.
+# A word without quotes: after "word" or the like; or one in capitals, or one that health checks often ask for.
 _WORD = re.compile(
     rf"{_BEGIN}{_SAY}{_EXACTLY} (?:word|number|letter|token|string|слово|словом) ([^\W_][\w'+-]*|\d[\d.,]*){_END}",
     re.IGNORECASE,
@@ -54,12 +54,12 @@ _USUAL = re.compile(
     rf"[Aa]cknowledged|[Дд]а|[Нн]ет|[Гг]отово)){_END}",
     re.IGNORECASE,
 )
-# Forms of answers, not words to be said.
+# Forms of answers, not dictated words.
 _FORMS = frozenset((
     "JSON", "JSONL", "XML", "YAML", "TOML", "HTML", "CSV", "TSV", "SQL", "CSS", "ASCII", "MARKDOWN", "LATEX", "CODE",
     "URL", "UUID", "ISO", "HTTP",
 ))  # fmt: skip
-# "Say this is a test": all that is asked, short and without anything that says how.
+# "Say this is a test": the whole message, short and without words that describe an answer.
 _SAY_IT = re.compile(r"\s*(?:please )?say (?:that )?([^\n\"'`“«:?]{2,80}?)[.!]?\s*\Z", re.IGNORECASE)
 _HOW = re.compile(
     r"\A(?:hi|hey|hello)\b|\b(?:something|anything|nothing|everything|what|whatever|how|why|who|when|where|which|"
@@ -75,7 +75,7 @@ _COUNT = re.compile(
 
 _CHOICE = r"(?:\"[^\"\n]{1,60}\"|'[^'\n]{1,60}'|`[^`\n]{1,60}`|[\w+#&-]+(?: [\w+#&-]+){0,2}?)"
 _OR = r"(?:or|или)"
-# No more blanks than anybody writes: unbounded, a page of them would take seconds.
+# Only as many spaces as people write: unbounded, a page of them would take seconds.
 _GAP = r"\s{0,3}"
 _CHOICES = rf"({_CHOICE}(?:{_GAP}[,/|]{_GAP}{_CHOICE})*{_GAP}(?:,?{_GAP}\b{_OR}\b|,|/|\|){_GAP}{_CHOICE})"
 _STOP = r"(?=\s{0,3}(?:$|[.!?;:)\]\n]|,? (?:and|only|without|depending|based|for|in|with|by|nothing|please)\b))"
@@ -98,8 +98,8 @@ _CHOOSING = (
         re.IGNORECASE,
     ),
 )
-# "Answer with one of the categories:" above a list, of which each line may say after a colon what it means. BAML puts a
-# heading between.
+# "Answer with one of the categories:" above a list, whose items may be explained after a colon. BAML adds a heading in
+# between.
 _LISTED = re.compile(
     r"\b(?:answer|respond|reply|return|output|classif\w*|categori[sz]\w*|label|choose|pick|select)\b[^\n]{0,120}?"
     r"\b(?:one|any|either) of"
@@ -109,7 +109,7 @@ _LISTED = re.compile(
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]([^\n:]+)", re.MULTILINE)
-# "Answer as an int", as BAML says it.
+# "Answer as an int", the wording of BAML.
 _KIND = re.compile(
     rf"{_BEGIN}(?:answer|respond|reply|return)(?: with| as)? an? (bool|int|float)(?:ean|eger)?{_END}", re.IGNORECASE
 )
@@ -120,7 +120,7 @@ _KINDS = {
 }
 _PARTED = re.compile(rf"{_GAP}(?:,?{_GAP}\b{_OR}\b|[,/|]){_GAP}", re.IGNORECASE)
 _ANSWERS = frozenset(("yes", "no", "true", "false", "да", "нет"))
-# What follows an "or" and begins no answer.
+# Words that may follow "or" without beginning an answer.
 _NO_CHOICES = frozenset((
     "more", "less", "so", "not", "fewer", "the", "a", "an", "it", "them", "other", "another", "both", "otherwise",
     "else", "to",
@@ -128,7 +128,7 @@ _NO_CHOICES = frozenset((
 
 
 def sayings(text: str) -> tuple[str, ...]:
-    """What a prompt wants to be said: the answer that it dictates, or several of which it wants one; mostly none."""
+    """The answer that a prompt dictates, or the several from which it asks for one; empty for most prompts."""
     dictated = _dictated(text)
     if dictated:
         return (dictated,)
@@ -137,7 +137,7 @@ def sayings(text: str) -> tuple[str, ...]:
 
 
 def sentence_to_say(text: str) -> str | None:
-    """The sentence that a short message tells the model to say, without quotes or a colon; None where there is none."""
+    """The sentence that a short message dictates without quotes or a colon ("Say this is a test"), or None."""
     match = _SAY_IT.match(text) if len(text) <= _SHORT else None
     return None if match is None or _HOW.search(match[1]) else _sentence(match[1].strip())
 
@@ -156,7 +156,7 @@ def _dictated(text: str) -> str | None:
     if usual is not None and usual[1] not in _FORMS:
         return usual[1] or usual[2]
     rest = _AFTER_COLON.search(text)
-    # What ends with a question mark is to be answered.
+    # A question is not dictated but to be answered.
     return None if rest is None or rest[1].rstrip().endswith("?") else rest[1].strip()
 
 
@@ -168,19 +168,19 @@ def _numbers(first: int, last: int) -> str | None:
 
 
 def _sentence(words: str) -> str:
-    """Words with a capital at the start, and a full stop where they are several."""
+    """The words with a capital at the start, and a full stop if there are several."""
     return words[0].upper() + words[1:] + ("." if " " in words else "")
 
 
 def _listed(text: str) -> tuple[str, ...]:
-    """The answers that stand in a list of which a prompt wants one."""
+    """The answers in a list from which a prompt asks for one."""
     found = _LISTED.search(text)
     items = _ITEM.findall(found[1]) if found else []
     return tuple(dict.fromkeys(item.strip().strip("\"'`*") for item in items))
 
 
 def _choices(text: str) -> tuple[str, ...]:
-    """The answers of which a prompt wants one: those that it names last."""
+    """The answers from which a prompt asks for one: those that it names last."""
     found: Sequence[str] = ()
     place = -1
     for pattern in _CHOOSING:
@@ -189,7 +189,7 @@ def _choices(text: str) -> tuple[str, ...]:
             if named.start() > place and 1 < len(choices) <= _MOST_CHOICES and not any(map(_is_none, choices)):
                 found, place = choices, named.start()
     if found and found[0].lower() in _ANSWERS and found[0].istitle():
-        # "Yes or no?" has its capital from the sentence.
+        # In "Yes or no?" only the start of the sentence is capitalized.
         found = [choice.capitalize() if choice in _ANSWERS else choice for choice in found]
     return tuple(dict.fromkeys(found))
 

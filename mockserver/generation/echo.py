@@ -1,4 +1,4 @@
-"""The echo of a prompt, where a request asks for it: its tokens in front of the answer's own."""
+"""The echo of a prompt, for requests with `echo`: its tokens before those of the answer."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from mockserver.generation.logprobs import asked_positions
 
 
 class Echo(NamedTuple):
-    """A prompt as its answer repeats it: token by token, with log-probabilities where these are asked for."""
+    """The tokens of a prompt as an answer repeats them, with log-probabilities if these are requested."""
 
     ids: Sequence[int] = ()
     texts: Sequence[str] = ()
@@ -20,10 +20,10 @@ _NONE = Echo()
 
 
 def echo_of(request: GenerationRequest, prompt: Prompt, key: int) -> Echo:
-    """The echo of a prompt; empty where the request asks for none. The key decides how likely its tokens are."""
+    """The echo of a prompt; empty if the request asks for none. The key decides how likely its tokens are."""
     if not request.output.echo:
         return _NONE
     ids = prompt.ids or tokens.encode(prompt.text)
     texts = tokens.texts(ids)
-    # Nothing is drawn of a prompt: it is what it is.
+    # A prompt is not sampled, so the request's sampling parameters do not apply.
     return Echo(ids, texts, asked_positions(request, prompt, ids, texts, key, Sampling()))

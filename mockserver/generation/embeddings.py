@@ -1,9 +1,9 @@
-"""Embeddings: texts as points on a sphere, near each other where the texts speak of the same things.
+"""Embeddings: texts as points on a sphere, near each other if the texts are about the same things.
 
-Each term of a text (a stem, a number, or a concept, which words of several languages share) draws the text towards a
-place of its own, which a keyed hash gives; a little comes from the text as a whole, so that no two texts are the same.
+Each term of a text (a stem, a number, or a concept, which words of several languages share) adds a vector of its own,
+given by a keyed hash; a small vector comes from the text as a whole, so that different texts have different embeddings.
 So a question is nearer to the passage that answers it than to others, and equal texts have equal embeddings on every
-machine. What a text means beyond its terms, nothing here knows.
+machine. The meaning of a text beyond its terms is not considered.
 """
 
 import re
@@ -18,19 +18,19 @@ from mockserver.generation import corpus
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import is_concept, terms
 
-# Into how many dimensions a term reaches, and how much a concept counts beside the stem of a word.
+# The number of dimensions to which a term adds, and the weight of a concept relative to a stem.
 _REACH = 16
 _CONCEPT = 1.5
-# How much of an embedding comes from the text as a whole, beside a single term.
+# The weight of the text as a whole relative to a single term.
 _OWN = 0.35
 _NUMBER = re.compile(r"\d+")
-# So many characters are looked through at a time: some milliseconds' work at the most.
+# How many characters are searched at a time: at most some milliseconds' work.
 _STRETCH = 8_192
 _DRAWN = Struct(f"<{_REACH}I")
 
 
 def embed(text: str, size: int, key: int) -> "array[float]":
-    """The embedding of a text in `size` dimensions, in a space which `key` stands for: floats of 32 bits, length 1."""
+    """The embedding of a text in `size` dimensions, in the space of a `key`: 32-bit floats, normalized to length 1."""
     point = _own_point(text, size, key)
     for term in _terms_of(text):
         weight = _CONCEPT if is_concept(term) else 1.0
@@ -40,17 +40,17 @@ def embed(text: str, size: int, key: int) -> "array[float]":
 
 
 def shortened(embedding: "array[float]", dimensions: int) -> "array[float]":
-    """The first dimensions of an embedding, made as long as all of them were."""
+    """The first dimensions of an embedding, normalized to length 1 again."""
     return _of_length_one(embedding[:dimensions])
 
 
 def likeness(one: "array[float]", other: "array[float]") -> float:
-    """How near two embeddings are: the cosine of the angle between them."""
+    """The cosine similarity of two embeddings, which have length 1."""
     return sum(mine * its for mine, its in zip(one, other, strict=True))
 
 
 def _terms_of(text: str) -> frozenset[str]:
-    """What a text speaks of, without the words that every text has, unless it has no others."""
+    """The terms of a text without its stopwords, unless it has no other words."""
     return _terms_beside(text, corpus.stopwords(brief(text).language)) or _terms_beside(text, frozenset())
 
 
@@ -63,7 +63,7 @@ def _terms_beside(text: str, stopwords: frozenset[str]) -> frozenset[str]:
 
 
 def _stretches(text: str) -> Iterator[str]:
-    """The text in parts that end in a blank: a pattern that looks through all of a long one holds up every thread."""
+    """The text in parts, split after spaces: a search through all of a long text would block every thread."""
     start = 0
     while len(text) - start > _STRETCH:
         blank = text.rfind(" ", start, start + _STRETCH)
@@ -74,7 +74,7 @@ def _stretches(text: str) -> Iterator[str]:
 
 
 def _own_point(text: str, size: int, key: int) -> list[float]:
-    """A short way into a direction that is the text's own."""
+    """A short vector in a direction that depends on the whole text."""
     drawn = shake_128(b"%d\n%s" % (key, text.encode(errors="surrogatepass"))).digest(size)
     scale = _OWN * sqrt(3 * _REACH / size) / 127.5
     return [(value - 127.5) * scale for value in drawn]
@@ -82,7 +82,7 @@ def _own_point(text: str, size: int, key: int) -> list[float]:
 
 @lru_cache(maxsize=8192)
 def _numbers(term: str, key: int) -> tuple[int, ...]:
-    """What says into which dimensions a term reaches, and, in the highest of 32 bits, to which side of each."""
+    """Numbers that give the dimensions to which a term adds, and, in the highest of 32 bits, the sign."""
     salt = key.to_bytes(8, "little")
     return _DRAWN.unpack(blake2b(term.encode(errors="surrogatepass"), digest_size=_DRAWN.size, salt=salt).digest())
 

@@ -1,8 +1,8 @@
-"""What a prompt plainly names, in its place: a city, a number of days, a word of an enumeration, whom it speaks of.
+"""Fills an instance of a schema with what a prompt names: a city, a number of days, a word of an enumeration, a person.
 
-An instance of a schema keeps its properties, in which each then takes what the prompt offers for it, as long as the
-schema still accepts the whole. Objects within it are filled alike. A list of objects has one for each name of which
-one of their properties says what it is, filled with what stands between that name and the next.
+Each property of the instance takes a value that the prompt offers for it, if the schema accepts the whole object with
+it. Objects within it are filled in the same way. A list of objects gets one for each name that one of their properties
+can take, filled from the text between that name and the next.
 """
 
 import re
@@ -27,29 +27,29 @@ _MOST_STEPS = 4
 
 
 class _Filling(NamedTuple):
-    """What is filled from: the schema's root, the prompt's topic, and the terms that are nobody's name."""
+    """The source of values: the root schema, the prompt's topic, and the terms that are no names (`about`)."""
 
     root: Schema
     topic: str
     about: frozenset[str]
     guessing: bool
-    taken: frozenset[str] = frozenset()  # names that stand in an object around this one
+    taken: frozenset[str] = frozenset()  # texts already used in an object around this one
 
 
 def filled(
     base: Mapping[str, Any], schema: Schema, topic: str, about: frozenset[str], *, guessing: bool
 ) -> dict[str, Any]:
-    """The instance of a schema with what the prompt offers for each property; words that are `about` name nothing.
+    """The instance of a schema with what the prompt offers for each property; words in `about` are no names.
 
-    Who is `guessing` gives a text of which nothing says what it is the only name that there is.
+    With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
     """
     filling = _Filling(schema, topic, about, guessing)
     return _filled(base, _plain(schema, schema), filling, accepting(schema), 0)
 
 
 def is_told(schema: Schema, topic: str) -> bool:
-    """Whether a prompt states, and does not ask, what every property takes that has to be there: a name, a number, a
-    word of an enumeration; of two properties at least."""
+    """Whether a prompt that is no question offers a value for every required property, of which there are at least two:
+    a name, a number, or a word of an enumeration."""
     parts, required = dict(properties(schema, schema)), schema.get("required")
     if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
         return False
@@ -65,7 +65,7 @@ def is_told(schema: Schema, topic: str) -> bool:
 
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    """What the prompt offers for a text; one that nothing says more of takes the only name that there is."""
+    """What the prompt offers for a string; if its property does not tell what it means, an only name."""
     if _says_what(name, own) or "format" in own:
         found = texts_for(f"{name} {own.get('format', '')}", topic, about, _described(own))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
@@ -74,14 +74,14 @@ def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[
 
 
 def properties(schema: Schema, root: Schema) -> Iterator[tuple[str, Schema]]:
-    """The properties of an object by name, references followed, and the one choice beside null made."""
+    """The properties of an object by name, references resolved and `anyOf` replaced by its first choice but null."""
     own = schema.get("properties")
     if isinstance(own, Mapping):
         yield from ((name, _plain(part, root)) for name, part in own.items() if isinstance(part, Mapping))
 
 
 def type_of(own: Schema) -> str:
-    """The type of a value beside null; empty where the schema says none."""
+    """The first type of a value other than null; empty if the schema has none."""
     kind = own.get("type")
     if isinstance(kind, list):
         return next((name for name in kind if name != "null"), "")
@@ -95,7 +95,7 @@ def in_order(value: Mapping[str, Any], schema: Schema, root: Schema) -> dict[str
 
 
 def accepting(schema: Schema) -> Callable[[object], bool]:
-    """Whether the schema accepts a value, formats included."""
+    """A function that tells whether the schema accepts a value, including its formats."""
     document = _document(orjson.dumps(schema))
     return lambda value: document.accepts(value) and document.accepts_formats(value)
 
@@ -110,7 +110,7 @@ def _filled(
     for name, own in sorted(parts, key=lambda each: _is_vague(*each)):
         vague = _is_vague(name, own)
         for offer in _offers(name, own, filling) if filling.guessing or not vague else ():
-            # Who names the keys of an object means no values.
+            # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in keys and "enum" not in own
             changed = {**made, name: offer}
             if not key and not (vague and offer in taken) and accepts(changed):
@@ -134,7 +134,7 @@ def _within(
     accepts: Callable[[object], bool],
     depth: int,
 ) -> Any:
-    """The value of a property with what is named within it, where it is an object or a list of them."""
+    """The value of a property, filled if it is an object or a list of objects."""
 
     def stands(value: object) -> bool:
         return accepts({**made, name: value})
@@ -150,13 +150,13 @@ def _within(
 
 
 def _rows(base: Sequence[dict[str, Any]], item: Schema, filling: _Filling, depth: int) -> list[Any]:
-    """An object for each name that stands in one; where nothing else is said of the only one, the others stay."""
+    """An object for each name that one can take; the other objects stay if there is only one name and nothing else."""
     found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
     rows = []
     for place, (name, following) in enumerate(zip(found[:_MOST_ROWS], (*found[1:], None), strict=False)):
-        said = filling.topic[name.start : following.start if following else None]
+        about_name = filling.topic[name.start : following.start if following else None]
         blank = base[place % len(base)]
-        row = _filled(blank, item, filling._replace(topic=said), lambda _: True, depth + 1)
+        row = _filled(blank, item, filling._replace(topic=about_name), lambda _: True, depth + 1)
         changed = [key for key in row if key not in blank or row[key] != blank[key]]
         if name.text in row.values():
             rows.append((row, len(changed)))
@@ -166,7 +166,7 @@ def _rows(base: Sequence[dict[str, Any]], item: Schema, filling: _Filling, depth
 
 
 def _is_vague(name: str, own: Schema) -> bool:
-    """Whether a property holds a text of which nothing says what it is: others go before it."""
+    """Whether a property is a string with no hint at its meaning, so that others are filled first."""
     return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
 
 
@@ -181,7 +181,7 @@ def _described(own: Schema) -> str:
 def _counted(
     base: Mapping[str, Any], parts: Sequence[tuple[str, Schema]], topic: str, accepts: Callable[[object], bool]
 ) -> dict[str, Any]:
-    """The instance with the prompt's numbers in order, where it has as many as there are properties for them."""
+    """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two."""
     wanted = [name for name, own in parts if type_of(own) in ("integer", "number") and "enum" not in own]
     found = [_number(text) for text in numbers(topic) if len(text) <= _LONGEST_NUMBER]
     counted = {**base, **dict(zip(wanted, found, strict=False))}
@@ -211,7 +211,7 @@ def _numbers(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[
 
 
 def _lists(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    """All names at once, for a list of texts."""
+    """All names together, for a list of strings."""
     items = own.get("items")
     if not isinstance(items, Mapping) or type_of(items) != "string" or "enum" in items:
         return []
@@ -228,7 +228,7 @@ _OFFERS: dict[str, Callable[[str, Schema, str, frozenset[str]], list[Any]]] = {
 
 
 def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
-    """The texts of an enumeration that the prompt mentions."""
+    """The strings of an enumeration that the prompt mentions, in its order."""
     texts = (value for value in values if isinstance(value, str) and value)
     stretch = topic[:_STRETCH]
     found = ((re.search(rf"(?<!\w){re.escape(text)}(?!\w)", stretch, re.IGNORECASE), text) for text in texts)
@@ -236,7 +236,7 @@ def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
 
 
 def _plain(own: Schema, root: Schema) -> Schema:
-    """A schema without its references, of choices the first beside null; as far as such steps lead somewhere."""
+    """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
     for _ in range(_MOST_STEPS):
         if isinstance(own.get("$ref"), str):
             document = _document(orjson.dumps(root))

@@ -1,4 +1,4 @@
-"""Who writes an answer that must have a form, by the kind of the constraint; each is given what it demands."""
+"""The writers of constrained answers, by the kind of constraint; each gets the schema of the constraint."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""Texts of a grammar of JSON values and function calls, whole and of any part of it.
+"""Texts of a grammar of JSON values and function calls, or of any of its rules.
 
     root        = fcall | nofcall
     fcall       = func
@@ -9,8 +9,8 @@
     insidevalue = object | array | string | number | "true" | "false" | "null"
     ws          = { " " | tab | line end }
 
-Object, array, string and number are those of JSON, each with white space after it: that is what follows where a text
-must not end. The white space of `ws` itself is at least one character.
+Objects, arrays, strings and numbers are those of JSON, each with white space after it, which continues a text that must
+not end. A text of `ws` itself has at least one character.
 """
 
 import json
@@ -26,7 +26,7 @@ from mockserver.generation.subject import Brief, brief
 Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None
 
 _DEEPEST = 3
-# Functions that a model may call about anything, and what each is called with.
+# Functions that suit any subject, with their parameters.
 _FUNCTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("search", ("query", "limit")),
     ("look_up", ("term", "language")),
@@ -35,13 +35,13 @@ _FUNCTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("find_documents", ("query", "limit", "exact")),
 )
 _TEXT_NAMES = ("title", "summary", "note", "comment", "description")
-# Names of numbers: the least and how many there are, and by what they are divided.
+# Names of numbers, each with the least value, the number of values, and a divisor.
 _NUMBER_NAMES = (("count", 1, 100, 1), ("score", 0, 101, 100), ("year", 1980, 45, 1), ("priority", 1, 5, 1))
 _FLAG_NAMES = ("active", "verified", "archived", "public")
 
 
 def write_grammar(prompt: Prompt, key: int, root: str) -> Iterator[Phrase | None]:
-    """The phrases of a text that the grammar derives from `root`, one of `ROOTS`, and what may follow it.
+    """The phrases of a text that the grammar derives from `root` (one of `ROOTS`, or "nofcall"), and what may follow.
 
     None marks where it is complete. Raises KeyError for another root.
     """
@@ -55,7 +55,7 @@ def write_grammar(prompt: Prompt, key: int, root: str) -> Iterator[Phrase | None
 
 
 class _Writer:
-    """The writer of one text: what it is about, and the draws that decide each turn."""
+    """The writer of one text, from its brief and the draws that decide each turn."""
 
     def __init__(self, about: Brief, draws: Draws) -> None:
         self._about = about
@@ -142,7 +142,7 @@ class _Writer:
         return None
 
 
-# A root that leaves the choice calls: who constrains an answer wants the structure.
+# The rule `root` allows prose too, but gives a call: a request with a constraint wants structure.
 ROOTS: Mapping[str, Callable[[_Writer], str]] = {
     "root": _Writer.call,
     "fcall": _Writer.call,

@@ -1,4 +1,4 @@
-"""Answers in JSON: an instance of a schema, or, where only JSON is asked for, the object that the prompt speaks of."""
+"""Answers in JSON: an instance of a schema or, if only JSON is requested, of an object that the prompt describes."""
 
 import json
 import re
@@ -15,15 +15,15 @@ from mockserver.generation.sketches import like_text, named_keys, sketched_objec
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import terms
 
-# How much of a text becomes tokens at a time, in characters.
+# How many characters of a text are tokenized at a time.
 _PIECE = 1000
-# Longer instances are left alone.
+# Longer instances are not filled.
 _LONGEST_FILLED = 4000
-# How much of a prompt is searched for what its object should look like, and how many of its braces are tried.
+# How many characters of a prompt are searched for a description of the object, and how many braces are tried.
 _SEARCHED = 20_000
 _TRIED = 8
 
-# A dict of Python's, in whose form prompts hold many a schema: its texts in single quotes, and its words.
+# The strings and constants of a Python dict, as which some prompts contain a schema.
 _PYTHON = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'((?:[^'\\]|\\.)*)'|\b(True|False|None)\b")
 _PYTHON_WORDS = {"True": "true", "False": "false", "None": "null"}
 _LONGEST_DICT = 8000
@@ -42,41 +42,41 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 
 
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An instance of a schema, in the language of the prompt, that holds what the prompt names."""
+    """An instance of a schema, in the language of the prompt, filled with what the prompt names."""
     about = brief(prompt.topic)
     return _then_blanks(_holding(write_instance(schema, key, about.language, about.subject), schema, prompt))
 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """The same with every property that the schema names, as far as it may have them all."""
+    """The same with every property that the schema names, as far as they are compatible."""
     about = brief(prompt.topic)
     text = write_instance(schema, key, about.language, about.subject, complete=True)
     return _then_blanks(_holding(text, schema, prompt))
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An object such as the prompt describes: by a schema, by an example, by its keys; else one of our own."""
+    """An object that the prompt describes by a schema, an example or its keys; else one of our own."""
     return _written(prompt, key, _described(prompt) or _USUAL)
 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An array of such objects, as many as the prompt names; of texts where it describes none."""
+    """An array of such objects, as many as the prompt asks for; of strings if it describes no object."""
     items = brief(prompt.topic).items or _USUAL_ITEMS
     bounds = {"minItems": items, "maxItems": items}
     return _written(prompt, key, {"type": "array", "items": _described(prompt) or {"type": "string"}, **bounds})
 
 
 def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
-    """An instance of a schema, as models write JSON for people."""
+    """An instance of a schema, indented as models write JSON in answers."""
     about = brief(without_headings(prompt.topic))
     text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt)
     return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
 
 def _holding(text: str, schema: Any, prompt: Prompt) -> str:
-    """An instance of a schema with what the prompt names in its place.
+    """An instance of a schema filled with what the prompt names.
 
-    A question names what it is about and not its answer; examples and schemas within a prompt name nothing.
+    Questions fill nothing, since they do not name their answers; examples and schemas in a prompt are ignored.
     """
     topic = without_headings(prompt.topic[:_SEARCHED]).rstrip()
     start, end = topic.find("{"), topic.rfind("}")
@@ -91,7 +91,7 @@ def _holding(text: str, schema: Any, prompt: Prompt) -> str:
 
 
 def _then_blanks(text: str) -> Iterator[Phrase | None]:
-    """A text, its natural end, and white space for those who may not stop there."""
+    """A text, its natural end, and endless white space for requests that forbid to stop there."""
     for start in range(0, len(text), _PIECE):
         ids = tuple(tokens.encode(text[start : start + _PIECE]))
         yield Phrase(ids, tuple(tokens.texts(ids)))
@@ -101,7 +101,7 @@ def _then_blanks(text: str) -> Iterator[Phrase | None]:
 
 
 def _described(prompt: Prompt) -> Any:
-    """The schema of the object that a prompt describes; None where it describes none."""
+    """The schema of the object that a prompt describes; None if it describes none."""
     text = prompt.text[-_SEARCHED:]
     schema = next(filter(_gives_objects, _object_schemas(text)), None)
     if schema is not None:
@@ -111,7 +111,7 @@ def _described(prompt: Prompt) -> Any:
 
 
 def _object_schemas(text: str) -> Iterator[dict[str, Any]]:
-    """The schemas of the objects in a text: schemas as they are, examples, and sketches of objects that are no JSON."""
+    """The schemas of the objects in a text: literal schemas, examples, and sketches of objects that are not JSON."""
     decoder, place = json.JSONDecoder(), -1
     for _ in range(_TRIED):
         place = text.find("{", place + 1)
@@ -130,7 +130,7 @@ def _object_schemas(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _dict_schema(text: str, place: int) -> dict[str, Any] | None:
-    """The schema of a dict of Python's; None where there is none."""
+    """The schema of a Python dict; None if there is none."""
     if not text.startswith("{'", place):
         return None
     written = _PYTHON.sub(_as_json, text[place : place + _LONGEST_DICT])
@@ -149,12 +149,12 @@ def _as_json(found: re.Match[str]) -> str:
 
 
 def _schema_of(found: dict[str, Any]) -> Any:
-    """The object itself where it is a schema, else the schema of objects like it."""
+    """The object itself if it is a schema, else the schema of similar objects."""
     return found if "properties" in found or "$ref" in found else _like(found)
 
 
 def _like(value: Any, depth: int = 0) -> Any:
-    """The schema of values like this one."""
+    """The schema of values similar to this one."""
     if isinstance(value, dict) and depth < 20:
         named = {name: _like(part, depth + 1) for name, part in value.items()}
         return {"type": "object", "properties": named, "required": list(named)}

@@ -1,17 +1,18 @@
-"""Forms that are asked for in words, where the request demands none: `Answer only with valid JSON`, DSPy's sections."""
+"""Forms that a prompt asks for in words, in requests without a constraint: `Answer only with valid JSON`, DSPy's
+sections."""
 
 import re
 from collections.abc import Iterator
 
 from mockserver.core.generation import Constraint, Prompt
 
-# How much of a message is searched for an order, from its end.
+# How many characters of a message are searched for an order, from its end.
 _SEARCHED = 20_000
-# How much of a sentence is looked at before its order.
+# How many characters of a sentence before its order are examined.
 _SENTENCE = 300
 _ORDERING_ROLES = ("system", "developer")
 
-# Patterns that the first text which speaks of JSON compiles: a server that never hears of it starts the sooner.
+# These patterns are compiled with the first text that mentions JSON, so that the server starts sooner.
 _ORDER = (
     r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
@@ -20,7 +21,7 @@ _ORDER = (
     r"|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
 )
 _SENTENCE_END = r"[.?!\n](?=\s|$)"
-# What is said of JSON where it is read, explained or programmed, and not answered.
+# Words of sentences about reading, explaining or programming JSON rather than answering with it.
 _OTHER_MATTERS = (
     r"(?i)\b(?:function|method|script|code|program|class|endpoint|parser?|parsing|from|this|explain|difference|what|why|"
     r"how|функци\w+|код|скрипт)\b"
@@ -28,16 +29,16 @@ _OTHER_MATTERS = (
 
 
 def ordered_json(prompt: Prompt) -> Constraint | None:
-    """The form that a prompt orders: an object, an array of them, or sections; None where it orders none."""
+    """The form that a prompt asks for: an object, an array of them, or sections; None if it asks for none."""
     if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
-        # Hardly anybody asks for sections: who reads such prompts is loaded with the first.
+        # Few prompts ask for sections, so the module is imported with the first.
         from mockserver.generation.sections import ordered_sections
 
         sections = ordered_sections(prompt)
         if sections is not None:
             return sections
     for text in _orders(prompt):
-        # Hardly any speaks of it.
+        # Few texts mention it.
         if "json" not in text.lower():
             continue
         for order in re.finditer(_ORDER, text):
@@ -49,7 +50,7 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
 
 
 def _orders(prompt: Prompt) -> Iterator[str]:
-    """The texts of a prompt that may order something, the latest first."""
+    """The texts of a prompt that may contain such an order, the latest first."""
     yield prompt.topic[-_SEARCHED:]
     for message in reversed(prompt.messages):
         if message.role in _ORDERING_ROLES:

@@ -1,7 +1,7 @@
-"""What a prompt plainly names: places and persons, quoted texts, numbers, dates, addresses; each as it stands there.
+"""What a prompt explicitly mentions, verbatim: places and persons, quoted texts, numbers, dates, addresses.
 
-Read from a bounded stretch of the prompt. The readings are offers: whether one is taken is up to the schema that it has
-to satisfy.
+Only a bounded part of the prompt is read. The results are candidates: whether one is used is decided by the schema that
+it has to satisfy.
 """
 
 import re
@@ -20,7 +20,7 @@ _NAME = re.compile(
     rf"(?<![^\W_]){_CAPITAL}[\w'\u2019.-]*\w(?:[ ](?:(?:de|del|di|da|do|la|of|am|на)[ ])?{_CAPITAL}[\w'\u2019-]*\w)*"
     r"(?:,[ ][A-Z]{2}\b)?"
 )
-# Three backticks quote nothing, but fence code.
+# Three backticks fence code and are no quotation marks.
 _QUOTED = re.compile(r"(?:[\"“„«]|(?<!`)`)([^\"“”„«»`]{1,200})(?:[\"”“»]|`(?!`))|(?<!\w)'([^'\n]{2,200})'(?!\w)")
 _NUMBER = re.compile(r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?![\w]|[.,-]\d)(?:[ \u00a0-]?([^\W\d_]+))?")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
@@ -30,7 +30,7 @@ _CODE = re.compile(r"(?<![\w-])#?(?=[A-Za-z-]*\d)[A-Za-z\d]+(?:-[A-Za-z\d]+)*\b"
 _FORMULA = re.compile(
     r"(?<![\d.(])(?:\(\s*+)*+-?\d[\d.]*+(?:[\s)]*+(?:\*\*|[-+*/×÷^%])\s*+(?:\(\s*+)*+-?\d[\d.]*+)+(?:\s*+\))*"
 )
-# Names in scripts that part no words: what stands before what is asked of it, but for a day between or before.
+# Names in scripts without spaces between words: what precedes a word for the requested fact, apart from a day.
 _DENSE_NAME = re.compile(
     r"(?:今天|明天|现在|現在|今日|明日|昨天|昨日)?"
     r"([一-鿿]{2,5}?|[ァ-ヿー]{2,12})(?=的|今天|明天|现在|現在|今日|明日|天气|天気|時間|时间|の|は|で)"
@@ -38,7 +38,8 @@ _DENSE_NAME = re.compile(
 )
 _ENDING = re.compile("['\u2019][a-zçğıöşü]{1,5}$")
 _DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "昨天", "昨日", "오늘", "내일", "지금"])
-# Orders that begin a sentence, and so a name, with a capital; and what only follows an order: "Invent a person".
+# Imperatives, whose capital at the start of a sentence looks like a name; and the words that only follow an imperative:
+# "Invent a person".
 _ORDERS = frozenset((
     "add", "analyse", "analyze", "answer", "classify", "collect", "compose", "consider", "convert", "create",
     "describe", "design", "draft", "extract", "fill", "generate", "given", "identify", "imagine", "introduce",
@@ -49,9 +50,9 @@ _ORDERS = frozenset((
 _ORDERED = re.compile(
     r"[ ](?:an?|some|any|me|us|my|our|your|ein(?:en?|er|em)?|mir|uns|une?|una|uno|uma?|des)[ ]", re.IGNORECASE
 )
-# What is said of whom a sentence begins with, where no order could go on so.
+# What follows the subject of a sentence, and never an imperative.
 _SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b")
-# Forms of an answer and days, which name nothing that it is about.
+# Forms of answers, and days, which are capitalized without being names.
 _NOBODY = frozenset((
     "JSON", "YAML", "XML", "CSV", "HTML", "Markdown",
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
@@ -78,7 +79,7 @@ _AFTER_FOR = re.compile(
 
 
 class Name(NamedTuple):
-    """A name in a prompt, and where it stands."""
+    """A name in a prompt, with its position."""
 
     text: str
     start: int
@@ -86,7 +87,7 @@ class Name(NamedTuple):
 
 
 def names(topic: str, about: frozenset[str] = frozenset()) -> tuple[Name, ...]:
-    """The names in a prompt, in order. Words that say what is asked (`about`, as terms) are none, nor are stopwords."""
+    """The names in a prompt, in order. Words about the request itself (`about`, as terms) and stopwords are none."""
     return _names(topic[:_STRETCH], brief(topic).language, about)
 
 
@@ -101,7 +102,7 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
         and name.text not in _NOBODY
         and not terms(name.text) & about
     ]
-    # What a colon follows is a label ("Task: ..."), unless there is nothing else.
+    # A word before a colon is a label ("Task: ..."), unless there are no other names.
     found = [name for name in found if stretch[name.end : name.end + 1] != ":"] or found
     if not found:
         dense = (Name(m[1] or m[2], m.start(), m.end()) for m in _DENSE_NAME.finditer(stretch))
@@ -110,7 +111,7 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
 
 
 def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
-    """The longest list among the names: those with nothing but commas and conjunctions between them."""
+    """The longest list of names: those separated by nothing but commas and conjunctions."""
     best: list[Name] = []
     run: list[Name] = []
     for name in found:
@@ -124,9 +125,9 @@ def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
 
 
 def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), description: str = "") -> Iterator[str]:
-    """Texts of the prompt that may be meant by a parameter, likeliest first.
+    """Texts of the prompt that a parameter may mean, likeliest first.
 
-    Its name says what is meant; where that says nothing, its description does, and else nothing is.
+    What it means depends on its name, or else on its description; if neither is clear, there are no texts.
     """
     stretch = topic[:_STRETCH]
     for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
@@ -134,7 +135,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
 
 
 def is_clear(parameter: str, description: str = "") -> bool:
-    """Whether a parameter's name or description says which texts are meant by it."""
+    """Whether a parameter's name or description tells which texts it means."""
     return bool(_meant(parameter) or _meant(description[:_DESCRIPTION]))
 
 
@@ -145,9 +146,10 @@ def _meant(text: str) -> tuple[tuple[frozenset[str], "_Read"], ...]:
 
 
 def number_for(parameter: str, topic: str) -> Iterator[str]:
-    """Numbers of the prompt that may be meant: one whose unit is the parameter's name, or an age's, else the only one.
+    """Numbers of the prompt that a parameter may mean: one whose unit is in its name, or years for an age; or an only
+    number.
 
-    An only number with another unit is meant by a parameter that has none of its own: an amount, a price, an id.
+    An only number with another unit suits a parameter without a unit of its own: an amount, a price, an id.
     """
     found = list(_NUMBER.finditer(topic[:_STRETCH]))
     words = set(map(stem, words_in(parameter)))
@@ -168,12 +170,12 @@ def _digits(match: re.Match[str]) -> str:
 
 
 def _opens(topic: str, place: int) -> bool:
-    """Whether a sentence begins at a place."""
+    """Whether a sentence begins at this place."""
     return topic[:place].rstrip()[-1:] in ("", ".", "!", "?", ":", "\n")
 
 
 def _without_lead(name: Name, topic: str, stopwords: frozenset[str]) -> Name | None:
-    """The name without the words that begin its sentence: `What`, `Compare`, `Book`; None when nothing is left."""
+    """The name without leading words of its sentence such as `What`, `Compare`, `Book`; None if nothing is left."""
     words = list(re.finditer(r"\S+", name.text))
     while words and _leads(words[0][0], stopwords):
         words.pop(0)
@@ -183,7 +185,7 @@ def _without_lead(name: Name, topic: str, stopwords: frozenset[str]) -> Name | N
 
 
 def _leads(word: str, stopwords: frozenset[str]) -> bool:
-    """Whether a word asks or orders rather than names."""
+    """Whether a word is a question word or an imperative rather than part of a name."""
     lowered = word.lower()
     return lowered in stopwords or lowered in _ORDERS or any(map(is_concept, terms(word)))
 
@@ -193,7 +195,8 @@ def _quoted(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 
 def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Single words that begin a sentence last, as the first word of one is capital anyway; unless it is spoken of."""
+    """The names. Single words that begin a sentence come last, since these are always capitalized, unless a verb such
+    as "is" follows."""
     found = names(topic, about)
     inner = [
         name for name in found if " " in name.text or not _opens(topic, name.start) or _SPOKEN_OF.match(topic, name.end)
@@ -213,13 +216,13 @@ def _matches(pattern: re.Pattern[str]) -> "_Read":
 
 
 def _codes(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Words with a digit in them (A-1234, #77), mere numbers last."""
+    """Words with a digit in them (A-1234, #77), plain numbers last."""
     found = [match[0].removeprefix("#") for match in _CODE.finditer(topic)]
     return iter(sorted(found, key=str.isdigit))
 
 
 def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """What a search would be for: what follows a "for" or "about", else the subject, else all of it."""
+    """Search queries: what follows "for" or "about", then the subject, then the whole prompt."""
     yield from (match[1].strip() for match in _AFTER_FOR.finditer(topic))
     yield brief(topic).subject
     yield topic.strip()
@@ -232,7 +235,7 @@ def _meaning(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-# Which words in a parameter's name mean which readings, in the order in which they are tried.
+# The readings for words in a parameter's name or description, in the order in which they are tried.
 _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
     (_meaning("to destination target arrival end куда"), _led_by(_TO)),

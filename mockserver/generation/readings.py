@@ -1,7 +1,7 @@
-"""What is read of a whole text: how many tokens it has, for those who bill it, and a name to derive from.
+"""Facts about a whole text: its number of tokens, for the usage, and a name for it, from which seeds are derived.
 
-Short texts are counted once and remembered. To count a text of a megabyte takes some forty milliseconds, to name it
-one. Whoever may not be held up for so long reads it ahead, a stretch at a time; then both are known to whoever asks.
+The counts of short texts are cached. Counting a text of a megabyte takes some forty milliseconds, naming it one. A
+caller that must not block for so long reads the text ahead in parts (`read_ahead`); then both are cached.
 """
 
 from collections import OrderedDict
@@ -13,27 +13,27 @@ from typing import NamedTuple
 from mockserver.core.seeding import fingerprint, fingerprinting
 from mockserver.generation import tokens
 
-# Texts of so many characters are short, and go by their own name up to so many.
+# The maximum length of a short text, and of a text that is its own name, in characters.
 _SHORT = 8_192
 _LONGEST_NAME = 65_536
-# So many characters are counted, or hashed, at a time: a fraction of a millisecond's work.
+# How many characters are counted, or hashed, at a time: a fraction of a millisecond's work.
 _COUNTED = 4_096
-# Beyond ASCII there may be a piece for each character: that takes so many times as long.
+# Beyond ASCII each character may be a piece of its own, so counting takes this many times as long.
 _DENSE = 8
 _HASHED = 131_072
-# Long texts of so many characters together are remembered, and always the latest.
+# The maximum length of all long texts in the cache together; the latest is always kept.
 _MOST_CHARACTERS = 8_000_000
 
 
 class _Reading(NamedTuple):
-    """What is known of a long text."""
+    """The facts about a long text."""
 
     tokens: int
     name: str
 
 
 class _Readings:
-    """Those of the long texts that came last."""
+    """A cache of the facts about the latest long texts."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, _Reading] = OrderedDict()
@@ -58,12 +58,12 @@ _readings = _Readings()
 
 
 def is_short(text: str) -> bool:
-    """Whether a text is read in a fraction of a millisecond."""
+    """Whether reading a text takes only a fraction of a millisecond."""
     return len(text) <= (_SHORT if text.isascii() else _SHORT // _DENSE)
 
 
 def token_count(text: str) -> int:
-    """How many tokens a text has."""
+    """The number of tokens of a text."""
     known = None if is_short(text) else _readings.find(text)
     if known is not None:
         return known.tokens
@@ -71,7 +71,7 @@ def token_count(text: str) -> int:
 
 
 def name_of(text: str) -> str:
-    """What stands for a text where one is derived from: itself, unless it is long enough to be read but once."""
+    """The name of a text, from which seeds are derived: the text itself, or a fingerprint if it is long."""
     if len(text) <= _LONGEST_NAME:
         return text
     known = _readings.find(text)
@@ -79,7 +79,7 @@ def name_of(text: str) -> str:
 
 
 def read_ahead(text: str) -> Iterator[None]:
-    """Read a long text stretch by stretch; when all are done, `token_count` and `name_of` know it."""
+    """Read a long text in parts, one per iteration; at the end `token_count` and `name_of` have it cached."""
     if _readings.find(text) is not None:
         return
     count = 0
@@ -97,5 +97,5 @@ def _data(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# System prompts come with every request.
+# System prompts are repeated in every request.
 _remembered = lru_cache(maxsize=1024)(tokens.count)

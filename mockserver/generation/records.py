@@ -1,7 +1,7 @@
-"""People, companies and addresses, for prompts that ask for some.
+"""People, companies and addresses, for prompts that ask for them.
 
-They come from faker, whose data may change with its versions. What is used here has not changed in any version that
-pyproject.toml allows, and a test holds it: the addresses of Korea, which do change, are left out.
+They come from faker, whose data may change between versions. What is used here has not changed in any version that
+pyproject.toml allows, and a test pins it: Korean addresses, which do change, are left out.
 """
 
 from functools import cache, lru_cache
@@ -31,19 +31,19 @@ def people(key: int, language: str, count: int = 5) -> tuple[str, ...]:
 
 @cache
 def _faker(locale: str) -> "Faker":
-    from faker import Faker  # costs 60 ms, and few prompts want it
+    from faker import Faker  # costs 60 ms, and few prompts need it
 
     return Faker(locale)
 
 
 def record(key: int, language: str, part: str) -> str:
-    """A `name`, `company` or `address` in the language, on one line; in English where its own may change."""
+    """A `name`, `company` or `address` in the language, on one line; in English if that of the language may change."""
     stable = part in _STABLE_PARTS.get(language, _PARTS)
     page = _page(_LOCALES[language if stable else "en"], part, key % _PAGES)
     return page[key // _PAGES % len(page)]
 
 
-# Seeding faker costs more than a record does, so records are made and kept by the page.
+# Seeding faker costs more than a record, so records are made and cached in pages.
 _PAGES, _PAGE = 64, 8
 
 

@@ -1,4 +1,4 @@
-"""Refusals in words: a choice that declines says so, in the language of its prompt."""
+"""Texts of refusals, in the language of the prompt."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from mockserver.generation.subject import brief
 
 
 def word_refusals(generation: Generation) -> Generation:
-    """The generation in which every choice that refuses, and has no words for it yet, has some."""
+    """The generation with a text for every choice that refuses without one."""
     if not any(_is_silent(choice) for choice in generation.choices):
         return generation
     choices = (_worded(choice, generation.request) if _is_silent(choice) else choice for choice in generation.choices)

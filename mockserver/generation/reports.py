@@ -1,4 +1,4 @@
-"""Answers to what tools have found: in the prompt's language, with the gist of the results."""
+"""Answers to the results of tools: in the prompt's language, with the gist of the results."""
 
 import json
 import re
@@ -10,57 +10,57 @@ from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
 
-# A report has at most so many results; the gist of each at most so many values, or so many characters.
+# The maximum number of results in a report, and of values and of characters in the gist of each.
 _MOST_RESULTS = 4
 _MOST_VALUES = 6
 _MOST_CHARACTERS = 160
 
-# How smolagents writes out what was called, and what came of it.
+# How smolagents writes out calls and their results.
 _CALLING = "Calling tools:"
 _CALLED = r"'function': \{'name': '([^']+)'"
 _OBSERVED = "Observation:"
 
 
 def results(messages: Sequence[Message]) -> list[Message]:
-    """What tools have answered since the user spoke last, in order; some agents tell it in the user's name."""
+    """The results of tools since the last user message, in order; some agents send them as user messages."""
     found: list[Message] = []
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         if message.answers is not None:
             found.append(message)
         elif message.role == "user":
-            told = _told(messages, place)
-            if not told:
+            observed = _observations(messages, place)
+            if not observed:
                 break
-            found += told
+            found += observed
     return found[::-1]
 
 
 def asked(prompt: Prompt) -> str:
-    """What the user asked last: the topic, unless a result stands there in the user's name."""
+    """The last request of the user: the topic, unless that is a result sent as a user message."""
     messages = prompt.messages
     users = [place for place, message in enumerate(messages) if message.role == "user"]
-    if not users or not _told(messages, users[-1]):
+    if not users or not _observations(messages, users[-1]):
         return prompt.topic
-    return next((messages[place].text for place in reversed(users) if not _told(messages, place)), prompt.topic)
+    return next((messages[place].text for place in reversed(users) if not _observations(messages, place)), prompt.topic)
 
 
-def _told(messages: Sequence[Message], place: int) -> list[Message]:
-    """The results in a user's message, as smolagents writes them out behind the calls; none in any other."""
-    told, before = messages[place], messages[place - 1] if place else None
-    if before is None or before.role != "assistant" or not told.text.startswith(_OBSERVED):
+def _observations(messages: Sequence[Message], place: int) -> list[Message]:
+    """The results in a user message that smolagents sends after calls, in reverse order; none in other messages."""
+    message, before = messages[place], messages[place - 1] if place else None
+    if before is None or before.role != "assistant" or not message.text.startswith(_OBSERVED):
         return []
     called = re.findall(_CALLED, before.text.partition(_CALLING)[2])
-    text = told.text[len(_OBSERVED) :].strip()
-    # All of them stand in one message, which the first one tells.
+    text = message.text[len(_OBSERVED) :].strip()
+    # One message has all results together; their text goes to the first call.
     return [Message("tool", "" if number else text, name) for number, name in enumerate(called)][::-1]
 
 
 def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[Phrase]:
-    """A sentence that says what the tools have found."""
+    """A sentence that states the results of the tools."""
     findings = "; ".join(text for answer in answers[-_MOST_RESULTS:] if (text := gist(answer.text)))
     before, _, after = draws.pick(corpus.language(language)["reports"]).partition("{result}")
-    # The blank before a slot goes with what fills it, as in its tokens.
+    # The space before a slot belongs to what fills it, as in its tokens.
     blank = " " if before.endswith(" ") else ""
     yield phrase(before.removesuffix(" "))
     yield fresh_phrase(f"{blank}{findings or '—'}")
@@ -68,7 +68,7 @@ def report(answers: Sequence[Message], language: str, draws: Draws) -> Iterator[
 
 
 def gist(text: str) -> str:
-    """The first values of a JSON object by name, or the beginning of any other text, in one line."""
+    """The first values of a JSON object with their names, or the beginning of any other text, on one line."""
     try:
         value = json.loads(text)
     except ValueError:

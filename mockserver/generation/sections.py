@@ -1,7 +1,7 @@
-"""Answers in sections, each under its heading, as DSPy asks for them: `[[ ## answer ## ]]`.
+"""Answers in sections, each under a heading, as requested by DSPy: `[[ ## answer ## ]]`.
 
-Its messages end by naming the sections that an answer must have; what stands in one is said in a note beside its name,
-in its JSON form too. Its agents are told their tools in words, and what came of their steps.
+Its messages end with the names of the required sections; a note after a name, in its JSON form too, states the type of
+the value. Its agents get their tools, and the results of their steps, as text.
 """
 
 import json
@@ -31,10 +31,10 @@ _TYPES: Mapping[str, Mapping[str, Any]] = {
 }
 _ONE_OF = re.compile(r"must (?:be|exactly match \(no extra characters\)) one of: (.+)")
 _SCHEMA = "must adhere to the JSON schema: "
-# Notes with schemas that nest deeper, or have more parts once complete, stand for texts.
+# A note whose schema nests deeper, or has more parts once its references are replaced, stands for a text.
 _DEEPEST = 12
 _MOST_PARTS = 2_000
-# How an agent's steps are told, and its tools.
+# How the steps and tools of an agent are written in a prompt.
 _STEPS = "[[ ## trajectory ## ]]"
 _TOOL = re.compile(
     r"^\(\d+\) (\w+)(?:, whose description is <desc>([^<]*)</desc>)?\. It takes arguments (\{[^\n]*\})\.$", re.MULTILINE
@@ -42,7 +42,7 @@ _TOOL = re.compile(
 
 
 def ordered_sections(prompt: Prompt) -> Constraint | None:
-    """The sections that a prompt ends by asking for, with what may stand in each; mostly none."""
+    """The sections that the end of a prompt asks for, with a schema of each; None for most prompts."""
     order = prompt.topic.rfind(_ORDER)
     if order < 0:
         return None
@@ -53,21 +53,21 @@ def ordered_sections(prompt: Prompt) -> Constraint | None:
 
 
 def field_schema(text: str) -> dict[str, Any] | None:
-    """The schema of a value for which DSPy's example of an object has a name in braces; None of any other text."""
+    """The schema of a value that is a name in braces in DSPy's example of an object; None for any other text."""
     found = _FIELD.fullmatch(text)
     return _noted(found["note"]) if found else None
 
 
 def without_headings(topic: str) -> str:
-    """What a prompt in sections says, without their headings and what it says of the answer's form."""
+    """A prompt in sections without their headings and without its instructions for the form of the answer."""
     if "[[ ## " not in topic:
         return topic
-    said = topic.rpartition("\n\nRespond with ")[0] or topic
-    return re.sub(_HEADING, "", said).strip()
+    content = topic.rpartition("\n\nRespond with ")[0] or topic
+    return re.sub(_HEADING, "", content).strip()
 
 
 def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | None]:
-    """An answer in sections, which hold what the prompt names."""
+    """An answer in sections, filled with what the prompt names."""
     topic = without_headings(prompt.topic)
     about = brief(topic)
     values = json.loads(write_instance(schema, derive(key, "sections"), about.language, about.subject))
@@ -75,21 +75,21 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
         values = filled(values, schema, topic, frozenset(), guessing=False)
     values = {**values, **_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
-    # All of it is found before any is told: who is in haste breaks off here, and begins anew elsewhere.
+    # All of it is computed here, before any is returned: if that takes too long, it can be begun anew elsewhere.
     ids = tuple(tokens.encode("\n\n".join([*sections, "[[ ## completed ## ]]"])))
     return iter((Phrase(ids, tuple(tokens.texts(ids))), None))
 
 
 def _step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
-    """What an agent has to say of its next step: the call that is left to be made, else the end; or, where its steps
-    are done, what they have found. Nothing for who is no agent."""
-    asked, _, steps = prompt.topic.partition(_STEPS)
+    """The fields of an agent's next step: the next call to be made, or else the end. If the answer has no such fields,
+    the results of the steps instead. Empty for prompts of other kinds."""
+    before, _, steps = prompt.topic.partition(_STEPS)
     if not steps:
         return {}
     if not parts.keys() >= {"next_tool_name", "next_tool_args"}:
         found = [gist(text) for text in _step_parts(steps, "observation_")[:-1]]
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
-    question = without_headings(asked)
+    question = without_headings(before)
     request = GenerationRequest("", (Prompt(question, question, 0, chat=True),), tools=tuple(_tools(prompt.text)))
     made = _step_parts(steps, "tool_name_")
     for call in decide(request, request.prompts[0], key):
@@ -100,14 +100,14 @@ def _step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
 
 
 def _step_parts(steps: str, name: str) -> list[str]:
-    """What stands in the sections of an agent's steps whose names begin so."""
+    """The texts of those sections of an agent's steps whose names begin with `name`."""
     _, *parts = re.split(_HEADING, steps.partition("\n\nRespond with ")[0])
     sections = zip(parts[::2], parts[1::2], strict=True)
     return [text.strip() for heading, text in sections if heading.startswith(name)]
 
 
 def _tools(text: str) -> Iterator[Tool]:
-    """The tools of which an agent is told in words, without the one that ends it."""
+    """The tools described in the text of an agent's prompt, without the one that ends its steps."""
     for name, description, arguments in _TOOL.findall(text):
         try:
             parts = literal_eval(arguments)
@@ -119,12 +119,12 @@ def _tools(text: str) -> Iterator[Tool]:
 
 
 def _written(value: Any) -> str:
-    """A value as Python writes words and truth, and JSON all else."""
+    """A value as text: strings and booleans as in Python, all others as JSON."""
     return str(value) if isinstance(value, str | bool) else json.dumps(value, ensure_ascii=False)
 
 
 def _noted(note: str | None) -> dict[str, Any]:
-    """The schema of which a note speaks; a text where it says nothing that could be kept to."""
+    """The schema that a note states; that of a string if it states none that can be met."""
     note = (note or "").strip()
     if note in _TYPES:
         return dict(_TYPES[note])
@@ -137,7 +137,7 @@ def _noted(note: str | None) -> dict[str, Any]:
 
 
 def _given(text: str) -> dict[str, Any] | None:
-    """A schema in a note, complete in itself; None where it is none, or leads back to itself."""
+    """The schema in a note, its references replaced; None if it is not a schema, or recursive."""
     try:
         root, _ = json.JSONDecoder().raw_decode(text)
         schema = _complete(root, root.get("$defs", {}), 0, iter(range(_MOST_PARTS))) if isinstance(root, dict) else None
@@ -147,7 +147,7 @@ def _given(text: str) -> dict[str, Any] | None:
 
 
 def _complete(part: Any, defined: Mapping[str, Any], depth: int, left: Iterator[int]) -> Any:
-    """A part of a schema with what it refers to in the place of each reference, as long as parts are left to make."""
+    """A part of a schema with each reference replaced by its target. RecursionError if it is too deep or too large."""
     if depth > _DEEPEST or next(left, None) is None:
         raise RecursionError
     if isinstance(part, list):

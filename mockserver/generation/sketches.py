@@ -1,4 +1,4 @@
-"""The objects that prompts sketch: `{"name": string, "tags": string[]}`, which is no JSON, and keys that are listed."""
+"""Objects sketched in prompts: `{"name": string, "tags": string[]}`, which is not JSON, and lists of keys."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,8 +7,8 @@ from typing import Any
 
 from mockserver.generation.sections import field_schema
 
-# How long a sketch may be, in characters and in levels; how many keys are taken from a list, from how long a line, and
-# after how many words that announce one.
+# Limits: of a sketch in characters and in levels; of the keys in a list, of a line in characters, and of the cues that
+# are tried.
 _LENGTH = 4000
 _DEEPEST = 20
 _MOST_KEYS = 50
@@ -25,7 +25,7 @@ _LIST = re.compile(r"\b(?:list|array)s?\b|\b(?:список|массив)\b|\[[^
 _CHOICES = re.compile(r"[\w-]+(?:\s*\|\s*[\w-]+)+")
 _ONE_OF = re.compile(r"""\bone of:?\s*[(\[]?((?:["'`]?[\w-]+["'`]?(?:\s*[,/|]\s*(?:or\s+)?|\s+or\s+))+["'`]?[\w-]+)""")
 _WORD = re.compile(r"[\w-]+")
-# The bounds of a number, and not how many there are of something.
+# The bounds of a number, not of a count of something.
 _RANGE = re.compile(
     r"(-?\d{1,9}(?:\.\d{1,9})?)\s*(?:-|–|\.\.|to|and)\s*(-?\d{1,9}(?:\.\d{1,9})?)(?!\d|\.\d)"
     r"(?!\s*(?:digit|decimal|char|letter|word|sentence|line|paragraph|item|element|entr|number|int|float|string|text))"
@@ -33,27 +33,27 @@ _RANGE = re.compile(
 _QUOTED_CHOICES = re.compile(r"""["']([^"'|]+)["']""")
 _NUMBER_KEYS = re.compile(r"(?:^|_)(age|count|price|year|score|confidence|rating|quantity|population|total|amount)$")
 
-# A comment, a text, a mark, or a word.
+# A comment, a string, a mark, or a word.
 _TOKENS = re.compile(r"""//[^\n]*|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|[{}\[\]:,;]|[^\s{}\[\]:,;"']+""")
 _KEY = re.compile(r"""["']?([^\W\d][\w -]{0,40}?)["']?\??""")
 _MARKS = frozenset("{}[]:,;")
 
-# After what keys are listed. A single one says so: "the key points" of a matter are none.
+# Cues for lists of keys. A cue for a single key must be explicit: "the key points" announce none.
 _CUE = re.compile(
     r"(?:\b(?:keys|fields|properties|attributes|ключ\w{0,3}|пол(?:е|я|ями|ей|ем)|свойств\w{0,3})\b|字段|键"
     r"|\b(?:Feldern?|Schlüsseln?|Eigenschaften|champs|clés|propriétés|campos|claves|propiedades|chaves|campi|chiavi)\b"
     r"|\bwith (?:the|a|one|a single) (?:key|field|property|attribute)\b"
     r"|\b(?:key|field|property|attribute)(?=\s+(?:called|named)\b|\s*[:\"'`])"
-    # Where the line has a word for keys, these come after it.
+    # If the line has a word for keys, these follow that word instead.
     r"|(?P<holder>\b(?:JSON|objects?),? (?:with|containing|that (?:has|contains))\b)"
     r"(?![^\n]{0,200}\b(?:keys?|fields?|propert|attribute))"
-    # The list itself follows, and can be nothing else: a name with brackets behind it, or names in quotes.
+    # Something that can only be the list must follow: a name with brackets after it, or names in quotes.
     r"|\bJSON(?: object| format)?:(?=\s*(?:[\"'`]|[^\W\d][\w-]{0,40} ?\([^()\n]*\)))"
     r"|\b(?:structure|schema|format|shape):(?=\s*\n\s*(?:[-*•\"'`]|\d+[.)])))"
     r"(?:\s|:|\b(?:called|named|are|is|be|must|should|exactly|only|the|these|following|such|as|like|follows)\b)*",
     re.IGNORECASE,
 )
-# Where a single bare word is a key: "the fields are required" names none.
+# Cues after which a single bare word is a key: "the fields are required" names none.
 _ONE_WILL_DO = re.compile(r":|\b(?:called|named|key|field|property|attribute)\b", re.IGNORECASE)
 _IDENTIFIER = r"[^\W\d][\w-]{0,40}"
 _QUOTED = re.compile(rf"""["'`]({_IDENTIFIER})["'`]([^"'`\n.]*)""")
@@ -64,7 +64,7 @@ _QUOTED_LIST = re.compile(
 _IN_BRACKETS = re.compile(r"\([^()\n]*\)")
 _QUOTE = re.compile(r"""["'`]""")
 _BARE = re.compile(rf"({_IDENTIFIER})(?:\s*\(([^()\n]*)\)|\s*:\s*([^\n,;.]*))?")
-# What holds keys is said to hold them and nothing more: the sentence ends with the last of them.
+# Keys after "object with" or the like: the sentence must end with the last of them.
 _HELD = re.compile(rf"(?:(?:the|an?|his|her|its|their) )?{_BARE.pattern}")
 _SENTENCE_END = re.compile(r"\s*(?:[.!?;:)]|$|\n)")
 _AND = r"(?:and|or|и|und|et|y|e)"
@@ -79,13 +79,13 @@ _NO_KEYS = frozenset((
 
 
 def sketched_object(text: str, place: int) -> dict[str, Any] | None:
-    """The schema of the object that is sketched from a brace on; None where there is none."""
+    """The schema of the object that is sketched from a brace on; None if there is none."""
     return _object(_Tokens(text[place : place + _LENGTH]), 0)
 
 
 def like_text(text: str) -> dict[str, Any]:
-    """The schema of a text in an example: a type where it names one, one of several that stand between bars, or what
-    DSPy says of it."""
+    """The schema of a string in an example: the type that it names, one of several choices separated by bars, or what a
+    note of DSPy states."""
     field = field_schema(text)
     if field is not None:
         return field
@@ -97,7 +97,7 @@ def like_text(text: str) -> dict[str, Any]:
 
 
 def named_keys(text: str) -> dict[str, Any]:
-    """The schemas of the keys that a prompt names: `with keys name and age`, `fields:` above a list, `a "b" field`."""
+    """The schemas of keys named in a prompt: `with keys name and age`, `fields:` above a list, `a "b" field`."""
     before = {name: _noted(name, "") for name in _keys_before(text)}
     if before:
         return before
@@ -109,7 +109,7 @@ def named_keys(text: str) -> dict[str, Any]:
 
 
 class _Tokens:
-    """The tokens of a text, with a look at the next one."""
+    """The tokens of a text, with a lookahead of one (`next`)."""
 
     def __init__(self, text: str) -> None:
         found = (match[0] for match in _TOKENS.finditer(text))
@@ -177,7 +177,7 @@ def _array_of(items: dict[str, Any]) -> dict[str, Any]:
 
 
 def _schema_of_value(text: str) -> dict[str, Any]:
-    """The schema of what stands for a value: a text like those of an example, texts between bars, or words."""
+    """The schema of a placeholder for a value: a string as in an example, quoted choices, or words."""
     choices = _QUOTED_CHOICES.findall(text)
     if len(choices) > 1:
         return {"enum": choices}
@@ -186,18 +186,18 @@ def _schema_of_value(text: str) -> dict[str, Any]:
 
 
 def _typed(note: str) -> dict[str, Any]:
-    """The schema that some words ask for; texts where they do not say."""
+    """The schema that words describe; that of a string by default."""
     words = note.lower()
     if _LIST.search(words):
         return _array_of(_typed(_LIST.sub(" ", words)))
     if _RANGE.fullmatch(words.strip()):
         return _bounded({"type": "number" if "." in words.replace("..", "") else "integer"}, words)
-    kind = next((name for name, said in _TYPE_WORDS.items() if said.search(words)), "string")
+    kind = next((name for name, pattern in _TYPE_WORDS.items() if pattern.search(words)), "string")
     return _bounded({"type": kind}, words)
 
 
 def _bounded(schema: dict[str, Any], words: str) -> dict[str, Any]:
-    """The schema of a number with the bounds that the words set it."""
+    """The schema, if it is that of a number, with the bounds in the words."""
     found = _RANGE.search(words) if schema["type"] in ("integer", "number") else None
     if found is None:
         return schema
@@ -209,14 +209,14 @@ def _bounded(schema: dict[str, Any], words: str) -> dict[str, Any]:
 
 
 def _keys_before(text: str) -> Iterator[str]:
-    """The keys that stand in quotes before a word for them."""
+    """The quoted keys before a word for keys."""
     for found in islice(_QUOTED_BEFORE.finditer(text), _TRIED):
         listed = _QUOTED_LIST.search(text[max(found.end() - _LINE, 0) : found.end()])
         yield from (name for name, _ in _QUOTED.findall(listed[0] if listed else ""))
 
 
 def _keys_after(cue: re.Match[str]) -> dict[str, Any]:
-    """The keys that are listed after their cue: line by line, in quotes, or as bare words."""
+    """The keys listed after a cue: line by line, in quotes, or as bare words."""
     text, place = cue.string, cue.end()
     line_start = text.rfind("\n", 0, place) + 1
     if not text[line_start:place].strip():
@@ -232,7 +232,7 @@ def _keys_after(cue: re.Match[str]) -> dict[str, Any]:
 
 
 def _held(text: str, place: int) -> dict[str, Any]:
-    """The keys, two at least, that something is said to hold."""
+    """The keys of an "object with" keys, at least two; empty unless the sentence ends with them."""
     listed = [*_bare(text, place, _HELD)]
     ends = len(listed) > 1 and _SENTENCE_END.match(text, listed[-1][2])
     return {name: schema for name, schema, _ in listed} if ends else {}
@@ -248,14 +248,14 @@ def _by_lines(text: str, place: int, line: re.Pattern[str]) -> Iterator[tuple[st
 
 
 def _quoted(line: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    # What brackets hold describes a key, and names none.
+    # Quotes in brackets describe a key and are no names.
     plain = _IN_BRACKETS.sub(lambda found: _QUOTE.sub(" ", found[0]), line)
     for name, note in _QUOTED.findall(plain.partition(". ")[0])[:_MOST_KEYS]:
         yield name, _noted(name, note)
 
 
 def _bare(text: str, place: int, key: re.Pattern[str]) -> Iterator[tuple[str, dict[str, Any], int]]:
-    """The keys of a row of bare words: each with its schema, and the place where it ends."""
+    """The keys of a list of bare words: each with its schema and the position of its end."""
     for _ in range(_MOST_KEYS):
         found = key.match(text, place)
         if found is None or found[1].lower() in _NO_KEYS:
@@ -268,7 +268,7 @@ def _bare(text: str, place: int, key: re.Pattern[str]) -> Iterator[tuple[str, di
 
 
 def _noted(name: str, note: str) -> dict[str, Any]:
-    """The schema of a key: by what is said of it, else by its name."""
+    """The schema of a key: from its note, else from its name."""
     choices = _ONE_OF.search(note)
     if choices is not None:
         return {"enum": [word for word in _WORD.findall(choices[1]) if word != "or"]}

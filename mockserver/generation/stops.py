@@ -1,4 +1,4 @@
-"""Where a stop sequence ends a choice."""
+"""Cuts choices at stop sequences."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -8,7 +8,7 @@ from mockserver.core.generation import Stops
 
 
 class Stopped(NamedTuple):
-    """What is left of a choice, and the stop (a text, or the id of a token) that ended it."""
+    """The rest of a choice, and the stop (a text, or the id of a token) that ended it."""
 
     ids: Sequence[int]
     texts: Sequence[str]
@@ -16,10 +16,10 @@ class Stopped(NamedTuple):
 
 
 def cut_at_stop(ids: Sequence[int], texts: Sequence[str], stops: Stops, min_tokens: int = 0) -> Stopped | None:
-    """The choice cut at the first stop to be complete, None when there is none. None counts in the first `min_tokens`.
+    """The choice cut at the stop that is complete first; None if there is none after the first `min_tokens` tokens.
 
-    Tokens that lie wholly in the cut part are dropped. One that the cut goes through stays, with what is left of its
-    text, so that tokens, texts and usage keep agreeing.
+    Tokens wholly after the cut are dropped. A token that is cut in two stays, with the rest of its text, so that
+    tokens, texts and usage agree.
     """
     found = [_cut_text(ids, texts, stop, stops, min_tokens) for stop in stops.texts if stop]
     found += [_cut_tokens(ids, texts, stop, min_tokens) for stop in stops.tokens if stop]

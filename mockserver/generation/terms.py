@@ -1,8 +1,8 @@
-"""What a text speaks of, as terms that can be compared: stems of its words, and the concepts that they stand for.
+"""The terms of a text, for comparison: stems of its words, and the concepts that they stand for.
 
-A stem is a word without its commonest endings; scripts that part no words with blanks give pairs of characters instead.
-`concepts.txt` says which words of the corpus' languages mean the same thing, so that a question in one language meets a
-description in another.
+A stem is a word without common endings; scripts without spaces between words give pairs of characters instead.
+`concepts.txt` lists words of the corpus' languages that mean the same thing, so that a question in one language matches
+a description in another.
 """
 
 import re
@@ -14,12 +14,12 @@ from mockserver.core.package_data import read_data
 
 _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
-# Letters that part no words with blanks, or hang their particles on the word: Han, katakana, Hangul.
+# Letters of scripts without spaces between words, or with particles attached to words: Han, katakana, Hangul.
 _DENSE = re.compile(r"[一-鿿]+|[ァ-ヿ]+|[가-힣]+")
 _SUM = re.compile(r"\d\s*[+*×÷^]\s*\d|\d\s+[-/]\s+\d")
 _ARITHMETIC = "calcul*"
 
-# The commonest endings, longest first; what is left of a word has three letters at least.
+# The most common endings, longest first; at least three letters of a word are left.
 _ENDINGS = re.compile(
     r"(?<=...)(?:"
     r"ations?|ators?|ating|ated|ates?|ings?|ies|ers?|ors?|ions?|ed|es|en|er|os|as|s|y|e|a|o|i"
@@ -37,9 +37,9 @@ class _Concepts(NamedTuple):
 
 
 def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
-    """The stems, pairs and concepts (which begin with #) of a text; names in snake or camel case count as words.
+    """The stems, pairs and concepts (which begin with #) of a text; names in snake or camel case are split into words.
 
-    Words that are `ignored`, in lower case, have none.
+    The `ignored` words, in lower case, add none.
     """
     found = {term for word in words_in(text) - ignored for term in _word_terms(word)}
     found.update(term for run in _DENSE.findall(text) for term in _dense_terms(run))
@@ -49,17 +49,17 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
 
 
 def words_in(text: str) -> frozenset[str]:
-    """The words of a text in lower case; those of names in snake or camel case too."""
+    """The words of a text in lower case; names in snake or camel case are split into words."""
     return frozenset(word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text)))
 
 
 def is_concept(term: str) -> bool:
-    """Whether a term is a concept rather than a word's stem."""
+    """Whether a term is a concept, not a stem."""
     return term.startswith("#")
 
 
 def stem(word: str) -> str:
-    """A word in lower case without its commonest ending."""
+    """A word in lower case without a common ending."""
     return _ENDINGS.sub("", word.lower())
 
 
@@ -91,7 +91,7 @@ def _concepts() -> _Concepts:
 
 
 def _entries() -> Iterator[tuple[str, str]]:
-    """Every word of the table under its concept, which is called after its first word."""
+    """Every word of the table, after the name of its concept, which is the first word of its line."""
     for line in read_data("mockserver.generation", "concepts.txt").decode().splitlines():
         if not line.startswith("#"):
             words = line.split()

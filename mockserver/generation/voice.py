@@ -1,9 +1,9 @@
-"""The voice that tells a story under controls: words are swapped, kept back or called for as a request asks.
+"""Applies sampling parameters to the words of a story: biases, bans, penalties and high temperatures.
 
-It hears the story phrase by phrase and says each one again, word by word, so that a limit still gives a prefix. In this
-order: tokens with a bias come up by themselves; words stray at high temperatures; words that were said already are
-avoided or sought; and nothing is said that a ban or a repeated n-gram forbids. What has no other word (a mark, a
-number) is left out. Its draws depend on its key, and are not those of the story.
+The story is rewritten phrase by phrase and word by word, so that a limit still gives a prefix. In this order: tokens
+with a positive bias are inserted; words are replaced at random at high temperatures; words that have occurred before
+are avoided or preferred; and nothing is written that a ban or a repeated n-gram forbids. A forbidden unit that no other
+word can replace (a mark, a number) is left out. The draws depend on a key of their own, not on those of the story.
 """
 
 import codecs
@@ -23,24 +23,24 @@ from mockserver.generation.sampling import straying
 from mockserver.generation.subject import brief
 from mockserver.generation.words import Unit, in_place, units, words_of
 
-# The logit of a token that nobody would expect: a bias lifts it from here.
+# The logit of an unexpected token before its bias is added.
 UNEXPECTED = -5.0
-# A bias of so much forces a token, and no greater one forces it more.
+# The bias that forces a token; greater ones have the same effect.
 _FORCED = 100.0
-# A repetition penalty divides logits; this many nats stand for what a logit is worth.
+# A repetition penalty divides logits, and has the effect of its logarithm times this many nats here.
 _LOGIT = 4.0
-# A word that is sought is one of many: so much less often does it come than an avoided one stays away.
+# A preferred word is one of many, so preference is weaker than avoidance by this factor.
 _PULL = 4.0
-# How many other words are tried for one that must not be said, and for one that was said too often.
+# How many other words are tried in place of a forbidden one, and compared in place of one that is penalised.
 _ATTEMPTS = 24
 _COMPARED = 5
-# After so many phrases of which nothing may be said the story is over, whatever else is asked of it.
+# After this many successive phrases that are left out completely the story is over, even if it must not end.
 _PATIENCE = 64
 _KEPT_TAIL = 4096
 
 
 def is_plain(sampling: Sampling) -> bool:
-    """Whether stories are told as they are, since no control touches their words."""
+    """Whether stories stay as they are, since no sampling parameter changes their words."""
     return not (
         sampling.logit_bias
         or sampling.bad_words
@@ -56,23 +56,23 @@ def is_plain(sampling: Sampling) -> bool:
 def revoiced(
     phrases: Iterator[Phrase | None], prompt: Prompt, sampling: Sampling, draws: Draws
 ) -> Iterator[Phrase | None]:
-    """The phrases of a story, and None where it may end, as the controls of a request let it be told."""
+    """The phrases of a story, and None where it may end, under the sampling parameters of a request."""
     voice = _Voice(prompt, sampling, draws)
     silent, ended = 0, False
-    for told in phrases:
-        said = voice.say(told) if told is not None else ([] if voice.endless else [None])
-        for part in said:
-            # A story has one natural end; after it every phrase's end is one.
+    for phrase in phrases:
+        parts = voice.say(phrase) if phrase is not None else ([] if voice.endless else [None])
+        for part in parts:
+            # The natural end is marked only once; after it, a story may end after every phrase.
             if part is not None or not ended:
                 yield part
             ended = ended or part is None
-        silent = 0 if any(part and part.ids for part in said) else silent + 1
+        silent = 0 if any(part and part.ids for part in parts) else silent + 1
         if silent > _PATIENCE:
             return
 
 
 class _Voice:
-    """What has been said so far, and how the next word is chosen."""
+    """The text so far, and the choice of the next word."""
 
     def __init__(self, prompt: Prompt, sampling: Sampling, draws: Draws) -> None:
         language = brief(prompt.topic).language
@@ -88,27 +88,27 @@ class _Voice:
         # "Penalizes tokens that have already appeared in the generated result (plus the input tokens [...])."
         self._repetition = _LOGIT * log(sampling.repetition_penalty)
         self._prompted = words_of(prompt.text) if self._repetition else frozenset()
-        # How much speaks for words that were said already, in nats: nothing unless repetition is rewarded.
-        said = min(self._frequency + self._presence, 0.0) + min(self._repetition, 0.0)
-        self._sought = 1 - exp(said / _PULL)
+        # The weight of words that have occurred before, in nats: 0 unless penalties are negative and reward repetition.
+        reward = min(self._frequency + self._presence, 0.0) + min(self._repetition, 0.0)
+        self._sought = 1 - exp(reward / _PULL)
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.endless = self._biases.endless
 
-    def say(self, told: Phrase) -> list[Phrase | None]:
-        """What becomes of a phrase: nothing, a phrase, or several with places to end between them."""
+    def say(self, phrase: Phrase) -> list[Phrase | None]:
+        """A phrase rewritten: empty, a phrase, or several with places to end (None) between them."""
         parts: list[Phrase | None] = []
         ids: list[int] = []
         texts: list[str] = []
-        for unit in units(told):
-            said = self._turn(unit)
-            if said is None:
+        for unit in units(phrase):
+            written = self._turn(unit)
+            if written is None:
                 continue
-            if said.ids == (tokens.EOS,):
+            if written.ids == (tokens.EOS,):
                 parts += [Phrase(tuple(ids), tuple(texts)), None]
                 ids, texts = [], []
                 continue
-            ids += said.ids
-            texts += self._heard(said) if self._biases.broken else said.texts
+            ids += written.ids
+            texts += self._streamed(written) if self._biases.broken else written.texts
         return [*parts, Phrase(tuple(ids), tuple(texts))] if ids else parts
 
     def _turn(self, unit: Unit) -> Unit | None:
@@ -127,7 +127,7 @@ class _Voice:
         return allowed
 
     def _chosen(self, unit: Unit) -> Unit:
-        """The word that the controls of chance and the penalties make of a word."""
+        """The word itself, or the one that replaces it because of the temperature or the penalties."""
         if self._straying and self._draws.unit() < self._straying:
             unit = self._pool.other(unit, self._draws)
         weight = self._weight(unit.word)
@@ -138,7 +138,7 @@ class _Voice:
         return unit
 
     def _fresher(self, unit: Unit) -> Unit:
-        """Another word, the one of a few against which the least speaks."""
+        """Another word, of a few the one with the lowest weight."""
         best, least = unit, inf
         for _ in range(_COMPARED):
             other = self._pool.other(unit, self._draws)
@@ -150,20 +150,20 @@ class _Voice:
         return best
 
     def _weight(self, word: str) -> float:
-        """How much speaks against a word, in nats: above 0 when it was said already and is penalised."""
+        """The penalty of a word in nats: above 0 if it has occurred before and is penalised."""
         count = self._counts.get(word, 0)
         weight = self._frequency * count + self._presence if count else 0.0
         return weight + self._repetition if count or word in self._prompted else weight
 
     def _allowed(self, unit: Unit) -> Unit | None:
-        """The unit, or another in its place that may be said; None when there is none."""
+        """The unit, or an allowed one in its place; None if none is found."""
         if self._may_say(unit):
             return unit
         if unit.word and self._pool.words:
             for attempt in range(_ATTEMPTS):
                 other = self._pool.other(unit, self._draws)
                 if attempt >= _ATTEMPTS // 2:
-                    # Perhaps it is the blank before it that is at fault.
+                    # Perhaps the space before the word is forbidden.
                     other = in_place(unit, other.word, lead="")
                 if self._may_say(other):
                     return other
@@ -176,13 +176,13 @@ class _Voice:
             return False
         return self._history.is_new(unit.ids)
 
-    def _heard(self, unit: Unit) -> list[str]:
-        """The texts of tokens where some of them are parts of characters."""
+    def _streamed(self, unit: Unit) -> list[str]:
+        """The texts that a unit's tokens add to a stream in which some tokens are parts of characters."""
         return [self._decoder.decode(tokens.token_bytes(token)) for token in unit.ids]
 
 
 class _Biases:
-    """Tokens that come up by themselves, and tokens that are mostly avoided. A ban is no bias."""
+    """Tokens that are inserted, and tokens that are often avoided. Biases as low as a ban are left to the bans."""
 
     def __init__(self, biases: tuple[tuple[int, float], ...]) -> None:
         raised = [(token, exp(min(bias, _FORCED) + UNEXPECTED)) for token, bias in biases if bias > 0]
@@ -194,12 +194,12 @@ class _Biases:
         self.broken = any("\ufffd" in tokens.decode((token,)) for token in self.favoured)
 
     def favourite(self, draws: Draws) -> Unit | None:
-        """The token that its bias brings up now, None when it brings up none."""
+        """The token that its bias inserts now, or None."""
         place = bisect_right(self._shares, draws.unit())
         return _alone(self.favoured[place]) if place < len(self.favoured) else None
 
     def avoids(self, unit: Unit, draws: Draws) -> bool:
-        """Whether a unit is not said now because of a token in it."""
+        """Whether a unit is avoided now because of a token in it."""
         return any(token in self.avoided and draws.unit() >= self.avoided[token] for token in unit.ids)
 
 
@@ -210,7 +210,7 @@ def _alone(token: int) -> Unit:
 
 
 class _History:
-    """The tokens and the text so far, as much of them as has to be known; and every n-gram that must not come again."""
+    """The end of the tokens and the text so far, as far as it is needed, and every n-gram that must not be repeated."""
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
         forbidden = bans(sampling)
@@ -230,14 +230,14 @@ class _History:
         return [tuple(ids[at : at + size]) for at in range(max(start, 0), len(ids) - size + 1)]
 
     def is_new(self, more: tuple[int, ...]) -> bool:
-        """Whether no n-gram would come twice with these tokens."""
+        """Whether no n-gram is repeated if these tokens are added."""
         if not self._size:
             return True
         grams = _grams((*self.ids[max(len(self.ids) - self._size + 1, 0) :], *more), self._size)
         return self._grams.isdisjoint(grams) and len(set(grams)) == len(grams)
 
     def add(self, unit: Unit) -> None:
-        """Take note of what is said."""
+        """Add a unit to the tokens and the text."""
         before = len(self.ids)
         self.ids += unit.ids
         if self._size:

@@ -1,4 +1,4 @@
-"""Phrases as words and marks, and the words that a language may put in their places."""
+"""Phrases split into words and marks, and the words of a language that can replace them."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from mockserver.generation import corpus, tokens
 from mockserver.generation.corpus import Phrase
 
 _LETTERS = re.compile(r"[^\W\d_]+")
-# Letters of scripts that part no words with blanks: there each token is a word.
+# Letters of scripts that do not separate words by spaces: there each token is a word.
 _UNBROKEN = ("\u3040", "\u30ff"), ("\u3400", "\u9fff")
 _ENDING = 2
 # The sections of a corpus that hold sentences.
@@ -18,9 +18,9 @@ _SENTENCES = ("openers", "subject", "body", "continuations", "bullets", "closers
 
 
 class Unit(NamedTuple):
-    """A word with what stands before it, or a run of marks, as tokens.
+    """A word with what precedes it, or a run of marks, as tokens.
 
-    `word` is the word in small letters, empty for anything that is none; `lead` is what comes before it.
+    `word` is the word in lower case, empty for anything else; `lead` is what precedes it.
     """
 
     ids: tuple[int, ...]
@@ -31,7 +31,7 @@ class Unit(NamedTuple):
 
 
 class Pool:
-    """The words of a language that may be said, all of them and by their endings."""
+    """The allowed words of a language, all of them and by their endings."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = tuple(words)
@@ -40,14 +40,14 @@ class Pool:
             self._by_ending.setdefault(word[-_ENDING:], []).append(word)
 
     def other(self, unit: Unit, draws: Draws) -> Unit:
-        """Another word in the place of a unit, mostly one that ends like it, and written in the same manner."""
+        """Another word in place of a unit, usually with the same ending, and with the same lead and capitalization."""
         alike = self._by_ending.get(unit.word[-_ENDING:], ()) if draws.below(4) else ()
         word = draws.pick(alike if len(alike) > 3 else self.words)
         return in_place(unit, word)
 
 
 def in_place(unit: Unit, word: str, *, lead: str | None = None) -> Unit:
-    """A word behind the lead of a unit (or another lead), with a capital where the unit has one."""
+    """A word after the lead of a unit (or another lead), capitalized if the unit is."""
     lead = unit.lead if lead is None else lead
     capital = unit.text[len(unit.lead) : len(unit.lead) + 1].isupper()
     return _spelled(lead, word.capitalize() if capital else word)
@@ -60,13 +60,13 @@ def _spelled(lead: str, word: str) -> Unit:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """The words of a text, in small letters."""
+    """The words of a text, in lower case."""
     return frozenset(_LETTERS.findall(text.lower()))
 
 
 @lru_cache(maxsize=8192)
 def units(phrase: Phrase) -> tuple[Unit, ...]:
-    """The words and marks of a phrase; together they have all its tokens."""
+    """The words and marks of a phrase, which together are all its tokens."""
     return tuple(_unit(phrase, start, stop) for start, stop in _borders(phrase.texts))
 
 
@@ -81,7 +81,7 @@ def _borders(texts: tuple[str, ...]) -> Iterator[tuple[int, int]]:
 
 
 def _goes_on(before: str, text: str) -> bool:
-    """Whether a token belongs to the word of the one before it, or to the same character."""
+    """Whether a token continues the word, or the character, of the one before it."""
     if not before or not text:
         return not before
     return before[-1].isalpha() and text[0].isalpha() and not any(first <= text[0] <= last for first, last in _UNBROKEN)
@@ -98,7 +98,7 @@ def _unit(phrase: Phrase, start: int, stop: int) -> Unit:
 
 @cache
 def vocabulary(language: str) -> tuple[str, ...]:
-    """The words that the language's own sentences are made of, in small letters, no word twice."""
+    """The words in the language's own sentences, in lower case, without duplicates."""
     sections = corpus.language(language)
     sentences = [sentence for name in _SENTENCES for sentence in sections.get(name, ())]
     if language in ("zh", "ja"):
