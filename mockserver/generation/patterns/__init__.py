@@ -1,4 +1,4 @@
-"""Patterns, which are regular expressions, and texts that match them."""
+"""Patterns (regular expressions), and texts that match them."""
 
 from mockserver.generation.patterns.matches import (
     LONGEST,

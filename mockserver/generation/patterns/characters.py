@@ -1,6 +1,6 @@
-"""Sets of characters, and which of their members a natural text would use.
+"""Sets of characters, and those of their members that look natural in a text.
 
-The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no set, since UTF-8 cannot say them.
+The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no set, since UTF-8 cannot encode them.
 """
 
 import unicodedata
@@ -12,9 +12,9 @@ from string import ascii_lowercase, ascii_uppercase, digits
 
 Range = tuple[int, int]
 
-# Where no ASCII character will do, these look most familiar.
+# The most familiar characters beyond ASCII.
 _FOREIGN = "éüñçöèàäßøåаеоинтсрвлкмдпабгαβγδελмщ日本語文字一二三ひらがなカタカナ한국어«»—…°©€£"
-# Of emoji the faces say most, and of what they are made of the colours of skin.
+# The preferred emoji are the faces, and of their components the skin tones.
 _FACES = "".join(map(chr, range(0x1F600, 0x1F640)))
 _SKINS = "".join(map(chr, range(0x1F3FB, 0x1F400)))
 _PUNCTUATION = "-_.,:;!?'\"()/@#%&+=*<>[]{}|\\^~`$"
@@ -23,7 +23,7 @@ _SOME = 64
 
 @dataclass(frozen=True, slots=True)
 class Characters:
-    """A set of characters, as ranges of code points in rising order that do not touch; both ends belong to it."""
+    """A set of characters, as ranges of code points (with both ends) in ascending order that do not touch."""
 
     ranges: tuple[Range, ...]
 
@@ -46,7 +46,7 @@ class Characters:
 
 
 def characters(ranges: Iterable[Range]) -> Characters:
-    """The set of all that lies in any of the ranges."""
+    """The union of ranges."""
     merged: list[Range] = []
     for low, high in sorted(ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -71,7 +71,7 @@ LINE = ~members("\n")
 
 
 def either_case(found: Characters) -> Characters:
-    """The set with the other case of its letters; of a large set, those of its first characters."""
+    """The set with the other case of its letters; in a large set, only of its first characters."""
     codes = islice(chain.from_iterable(range(low, high + 1) for low, high in found.ranges), 0x600)
     swapped = (chr(code).swapcase() for code in codes)
     return found | members("".join(text for text in swapped if len(text) == 1))
@@ -79,7 +79,7 @@ def either_case(found: Characters) -> Characters:
 
 @lru_cache(maxsize=1024)
 def usual(found: Characters) -> str:
-    """The members that a natural text would use, of the likeliest kind only; empty for an empty set."""
+    """The members that look natural in a text, of the most usual kind only; empty for an empty set."""
     if all(letter in found for letter in ascii_lowercase):
         return ascii_lowercase
     for emoji in (_FACES, _SKINS):
@@ -88,7 +88,7 @@ def usual(found: Characters) -> str:
     for kind in (digits + ascii_uppercase + ascii_lowercase, " ", _PUNCTUATION, "\n\t\r", _FOREIGN):
         known = "".join(character for character in kind if character in found)
         if known:
-            # Of letters in both cases the small ones look best, as in hexadecimal numbers.
+            # Of letters in both cases the lower ones look best, as in hexadecimal numbers.
             lower = "".join(character for character in known if not character.isupper())
             return lower if all(character.lower() in lower for character in known) else known
     codes = chain.from_iterable(range(low, high + 1) for low, high in reversed(found.ranges))
@@ -109,7 +109,7 @@ _SCRIPTS: dict[str, tuple[Range, ...]] = {
     "hangul": ((0xAC00, 0xD7A3),),
 }
 _OTHERS: dict[str, tuple[Range, ...]] = {"any": ANY.ranges, "ascii": ((0, 0x7F),)}
-# The properties of emoji, by each of their names. What has them lies in these planes.
+# The properties of emoji, by each of their names, and the ranges in which the characters with them lie.
 _EMOJI = {
     name: names.partition("|")[0]
     for names in (
@@ -135,10 +135,10 @@ _CATEGORIES |= {
 
 @cache
 def property_set(name: str) -> Characters | None:
-    """The characters of a Unicode category or script (`L`, `Uppercase_Letter`, `Script=Greek`); None for no such name.
+    """The characters of a Unicode category or script (`L`, `Uppercase_Letter`, `Script=Greek`); None for unknown names.
 
-    Small and capital letters are one in a name, as Unicode has it. But for emoji only those characters of the first
-    plane, which is where every text finds what it needs.
+    Case in names is ignored, as in Unicode. Except for emoji only characters of the first plane are included, which are
+    enough to write texts.
     """
     key, _, value = name.lower().replace("_", "").rpartition("=")
     if not key and value in _EMOJI:
@@ -159,8 +159,8 @@ def _of_category(category: str) -> Characters:
 
 @cache
 def _of_emoji(name: str) -> Characters:
-    """The characters with one of the properties of emoji, which Python's own tables do not have."""
-    import regex  # slow to import, and seldom needed
+    """The characters with a property of emoji, which Python's own tables do not have."""
+    import regex  # slow to import, and rarely needed
 
     text = "".join(chr(code) for low, high in _EMOJI_PLANES for code in range(low, high + 1))
     runs = regex.finditer(rf"\p{{{name}}}", text)
@@ -169,10 +169,10 @@ def _of_emoji(name: str) -> Characters:
 
 @cache
 def _emoji() -> Characters:
-    """All emoji, and what they are made of."""
+    """All emoji and their components."""
     return _of_emoji("emoji") | _of_emoji("emojicomponent") | _of_emoji("extendedpictographic")
 
 
 def _are_emoji(found: Characters) -> bool:
-    # Most sets have one of these, and then nobody needs to know all emoji.
+    # Most sets have one of these characters, which saves making the set of all emoji.
     return not any(character in found for character in "A !é") and found & ~_emoji() == NONE

@@ -1,4 +1,4 @@
-"""Kinds of characters: those that a pattern does not tell apart, so that it can be tried with one for all."""
+"""Kinds of characters: classes that a pattern does not distinguish, so that one member can be tried for all."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -12,9 +12,9 @@ _MOST_SETS = 400
 
 
 class Kind(NamedTuple):
-    """Characters that the pattern does not tell apart: what each is `beside` a place, and one of them as a `sample`.
+    """Characters that the pattern does not distinguish, with what each is `beside` a place, and one as a `sample`.
 
-    The lower its `rank`, the more usual they are in a text.
+    The lower the `rank`, the more usual they are in texts.
     """
 
     found: Characters
@@ -24,7 +24,7 @@ class Kind(NamedTuple):
 
 
 def kinds_of(sets: set[Characters]) -> tuple[Kind, ...]:
-    """The characters, parted so that each set is made of whole kinds."""
+    """The characters of all sets, partitioned so that each set is a union of kinds."""
     if len(sets) > _MOST_SETS:
         raise PatternError(f"more than {_MOST_SETS} different sets of characters are not supported here")
     ordered = sorted(sets, key=lambda found: found.ranges)

@@ -1,11 +1,11 @@
-"""Patterns as sets of texts: what may still follow after each character, and a search for a text that is wanted.
+"""Patterns as languages (sets of texts): what may follow after each character, and a search for a text of a language.
 
 Strategy. A language is what is left to be matched (Brzozowski's derivatives): reading a character turns one language
-into another, and both "and" and "not" are as easy as "or", which is what look-arounds need. Equal languages are one
-object, so every step is taken once for a pattern. Characters which no part of the pattern tells apart are one kind.
-A place (the end of the text, of a line, of a word) depends on the kinds of the characters beside it.
+into another, and both "and" and "not" are as easy as "or", which look-arounds need. Equal languages are one object, so
+every step is computed only once for a pattern. Characters that no part of the pattern distinguishes are one kind.
+Whether a place is an end of the text, of a line or of a word depends on the kinds of the characters beside it.
 
-Nothing here backtracks through a text: to read one costs a step for each character.
+Reading a text never backtracks: it costs one step for each character.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,26 +34,26 @@ from mockserver.generation.patterns.trees import (
 )
 
 _MOST_STEPS = 40_000
-# More steps for each character that is asked for, and a last resort against languages without end.
+# Additional steps for each required character, and a last resort against an endless number of languages.
 _FREE_STEPS = 64
 _MOST_NEWS = 60_000
 _TOO_LONG = "no matching text was found within reasonable time"
 _MOST_COPIES = 64
-# How many characters beyond those that are wanted a search may take before it turns back.
+# How many characters beyond the wanted length a search may go before it turns back.
 _MOST_WANDERED = 256
-# A part with a look-around in it is repeated so many times at the most: fewer texts are found, none that is wrong.
+# The maximum number of repetitions of a part with a look-around: fewer texts can be found, but no wrong ones.
 _UNROLLED = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Language:
-    """A set of texts, by the way in which it is made of other ones, its `parts`.
+    """A set of texts, defined by the sets of which it is composed, its `parts`.
 
-    `kind` is nothing (no text), empty (the empty text alone), one (a character of some `kinds`, a set of bits), place
+    `kind` is nothing (no text), empty (only the empty text), one (a character of some `kinds`, a set of bits), place
     (the empty text, at some places), joined, any, all, not, or repeated (`least` to `most` times).
 
-    `need` is the least length that any has at any rate, `pull` a guess of how far the end is. `ends` has a bit for each
-    place, by what is before and after it: whether nothing more has to come there.
+    `need` is a lower bound of the length of its texts, `pull` an estimate of the distance to an end. `ends` has a bit
+    for each place, by what is before and after it: whether a match may end there.
     """
 
     kind: str
@@ -67,7 +67,7 @@ class Language:
 
 
 class _Counts(local):
-    """What the search that is under way has taken: one for each thread, since all share what is known."""
+    """The counters of the current search, separate for each thread, since threads share the languages."""
 
     steps = 0
     free = 0
@@ -75,7 +75,7 @@ class _Counts(local):
 
 
 class Languages:
-    """All languages of one pattern: made, read and searched."""
+    """The languages of one pattern: builds, reads and searches them."""
 
     def __init__(self, root: Node) -> None:
         sets = (node.found for node in nodes(root) if isinstance(node, One))
@@ -89,22 +89,22 @@ class Languages:
 
     @property
     def size(self) -> int:
-        """How much is remembered, in languages and steps between them."""
+        """The size of the cache, in languages and steps between them."""
         return len(self._known) + len(self._afters)
 
     @property
     def steps(self) -> int:
-        """How many steps the last search has taken."""
+        """The number of steps of the last search."""
         return self._counts.steps + self._counts.free
 
     def of(self, node: Node, *, whole: bool = True) -> Language:
-        """The texts that a node matches from end to end, or with more text after that unless `whole`."""
+        """The texts that a node matches from end to end, or, unless `whole`, with more text after the match."""
         self._counts.steps = 0
         then = self._empty if whole else self._anything
         matched = self._followed(node, then, outermost=True)
         if whole or not any(isinstance(part, Look) and not part.ahead for part in nodes(node)):
             return matched
-        # Where something has to come before the match, the match may be further on.
+        # With a look-behind the match may begin later in the text.
         return self._any_of([matched, self.containing(node)])
 
     def containing(self, node: Node) -> Language:
@@ -116,21 +116,21 @@ class Languages:
         return self._row((Repeat(One(ANY), 0, None, 0, 1), *parts), self._anything, outermost=True)
 
     def common(self, wanted: Iterable[Language], unwanted: Iterable[Language]) -> Language:
-        """The texts that are in all of some languages, and in none of others."""
+        """The texts that are in all wanted languages, and in none of the unwanted."""
         return self._all_of([*wanted, *map(self._not, unwanted)])
 
     def ending(self, node: Node) -> Language:
-        """The texts at whose end a node matches."""
+        """The texts that end with a match of the node."""
         self._counts.steps = 0
         return self._joined(self._anything, self._followed(node, self._empty, outermost=False))
 
     def accepts(self, language: Language, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
-        """Whether a text, which stands between the two, is in a language."""
+        """Whether a text, between `before` and `after`, is in a language."""
         rest, last = self.rest(language, text, before)
         return bool(rest.ends & bit(last, after))
 
     def rest(self, language: Language, text: str, before: Beside = Beside.EDGE) -> tuple[Language, Beside]:
-        """What a language leaves to be matched after a text, and what then stands before it."""
+        """What is left of a language after a text, and what then precedes it."""
         self._counts.news = 0
         for character in text:
             number = self._kind_of(character)
@@ -138,8 +138,8 @@ class Languages:
         return language, before
 
     def find(self, language: Language, draws: Draws, least: int, most: int, before: Beside = Beside.EDGE) -> str | None:
-        """A text of the language of `least` to `most` characters; None where there is none, or none was found."""
-        # The steps that are known already count too: what is found does not depend on what was asked before.
+        """A text of the language of `least` to `most` characters; None if there is none, or none was found."""
+        # Cached steps count too, so that the result does not depend on earlier searches.
         self._counts.free = _FREE_STEPS * min(least, most)
         self._counts.steps = self._counts.news = -self._counts.free
         target = min(most, max(least, language.need + draws.below(4)))
@@ -165,15 +165,15 @@ class Languages:
     def _ways(
         self, language: Language, before: Beside, draws: Draws, wanted: int, room: int
     ) -> Iterator[tuple[Language, Kind]]:
-        """Where each kind of character leads to, the most promising first; nowhere that leaves too little room."""
+        """The languages to which each kind of character leads, the most promising first, if there is room for them."""
         weighed = []
         for number, kind in enumerate(self._kinds):
             self._step()
             further = self._after(language, before, number)
             if further is not self._nothing and further.need < room:
-                # With room to spare one way is as good as another; then, those that lead to an end.
+                # While there is room all ways are similarly good; later, those that lead to an end are preferred.
                 hasty = wanted <= further.pull
-                # What leads no nearer may be waiting for a word to end.
+                # If a way leads no nearer to the end, a word may have to end first: word characters weigh more.
                 stuck = hasty and further.pull >= language.pull > 0 and kind.beside is Beside.WORD
                 weight = draws.below(40) + 12 * kind.rank + (1000 if hasty else 20) * further.pull + 40 * stuck
                 weighed.append((weight, number, further))
@@ -191,7 +191,7 @@ class Languages:
     # From nodes to languages.
 
     def _followed(self, node: Node, then: Language, *, outermost: bool = False) -> Language:
-        """The texts of a node, each followed by one of `then`: what a look ahead sees goes beyond its own part."""
+        """The texts of a node, each followed by one of `then`, since a look-ahead also examines what follows it."""
         self._step()
         if isinstance(node, One):
             return self._joined(self._one(node.found), then)
@@ -244,7 +244,7 @@ class Languages:
             language = self._followed(node.part, language)
         return language
 
-    # Languages out of languages, each made once.
+    # Languages made of languages, each only once.
 
     def _new(self, key: object, language: Language) -> Language:
         return self._known.setdefault(key, language)
@@ -305,7 +305,7 @@ class Languages:
     # Reading.
 
     def _after(self, language: Language, before: Beside, number: int) -> Language:
-        """What is left of a language after a character of that kind."""
+        """What is left of a language after a character of a kind."""
         key = (language, before, number)
         known = self._afters.get(key)
         if known is None:
@@ -336,7 +336,7 @@ class Languages:
 
 
 class _Step(NamedTuple):
-    """A place on the way of a search: what is left there, the character that led to it, and the ways from it."""
+    """A place on the path of a search: the language left there, the character that led to it, and the ways from it."""
 
     language: Language
     before: Beside
@@ -345,6 +345,6 @@ class _Step(NamedTuple):
 
 
 def _flat(kind: str, languages: Iterable[Language], neutral: Language) -> tuple[Language, ...]:
-    """Languages without repetition and without the one that changes nothing; those of the kind by their parts."""
+    """Languages without duplicates and the neutral one; those of the same kind are replaced by their parts."""
     parts = (part for language in languages for part in (language.parts if language.kind == kind else (language,)))
     return tuple(dict.fromkeys(part for part in parts if part is not neutral))

@@ -1,9 +1,8 @@
-"""Texts that match a pattern and look natural: digits where digits are asked for, words where words fit.
+"""Texts that match a pattern and look natural: digits where digits are required, words where words fit.
 
-Strategy. A few walks through the pattern's tree write what it asks for: nothing ever runs it as a program, and none can
-be made to take exponential time. Conditions on a place are checked against the whole text. Where the walks fail, or
-several patterns have to come together, the search in `languages` decides: it finds a text wherever there is one, but a
-less natural one.
+Strategy. A few walks through the pattern's tree write what it requires: patterns are never run as programs, so none can
+take exponential time. Conditions on a place are checked against the whole text. If the walks fail, or several patterns
+have to match together, the search in `languages` decides: it finds less natural texts, but wherever there is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,26 +35,26 @@ from mockserver.generation.patterns.trees import (
 )
 from mockserver.generation.patterns.walks import MOST_EXTRAS, Note, Walk
 
-# Told of steps that were taken; it may raise what ends the search.
+# Called with the number of steps that were taken; it may raise an exception that ends the search.
 Spend = Callable[[int], None]
 
 LONGEST = 16_384
 _WALKS = 6
 _MOST_EFFORT = 50_000
 _MOST_REMEMBERED = 8_000
-# To write what a pattern of so many characters asks for takes some milliseconds.
+# Writing a match of a pattern with this many characters takes some milliseconds.
 _LONG_PATTERN = 1_000
 _PIECE = 12
-# Where a text must be none of so many others, it is searched for so many times without a thought of them: what leaves
-# them out is the dearer the more they are.
+# If a text must differ from more than `_MANY` others, it is first searched `_TRIED` times without excluding them, since
+# excluding them costs the more the more there are.
 _MANY, _TRIED = 48, 8
 
 
 def write_match(pattern: str, draws: Draws, *, whole: bool = False, least: int = 0, most: int | None = None) -> str:
     """A text that the pattern matches: somewhere in it, or with `whole` from end to end.
 
-    It has `least` to `most` characters (code points), `LONGEST` at the most. Raises PatternError, a ValueError, where
-    the pattern is malformed or not understood, and where no such text was found.
+    It has `least` to `most` characters (code points), at most `LONGEST`. Raises PatternError, a ValueError, if the
+    pattern is malformed or not supported, or if no such text was found.
     """
     return _match(pattern, draws, whole, least, most, lambda steps: None)
 
@@ -69,11 +68,11 @@ def find_match(
     others_than: Row[str] = (),
     spend: Spend = lambda steps: None,
 ) -> str | None:
-    """A text in which every pattern is found and no forbidden one, and that is none of `others_than`.
+    """A text that every pattern matches somewhere, and no forbidden one, and that is none of `others_than`.
 
-    It has `least` to `most` characters. None where there is no such text or none was found, and where one of several
-    patterns, or a forbidden one, refers back to a group. `spend` is told of the steps that walks in vain and searches
-    have taken; what it raises is passed on.
+    It has `least` to `most` characters. None if there is no such text or none was found, or if one of several patterns,
+    or a forbidden one, has a back-reference. `spend` is called with the steps of failed walks and of searches; what it
+    raises is passed on.
     """
     try:
         if len(patterns) == 1 and not forbidden:
@@ -87,7 +86,7 @@ def find_match(
 
 @lru_cache(maxsize=256)
 def fault_in(pattern: str) -> str:
-    """Why no text that is wholly this pattern can be written; empty where one can, whatever the draws."""
+    """Why no text that this pattern matches as a whole can be written; empty if one can, whatever the draws."""
     take_time()
     try:
         write_match(pattern, Draws(0), whole=True)
@@ -97,7 +96,8 @@ def fault_in(pattern: str) -> str:
 
 
 def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
-    """How a text that matches a pattern wholly may go on, piece by piece; it matches after each. Ends where it must."""
+    """Continuations, piece by piece, of a text that matches a pattern as a whole, as it does after each; they end if it
+    must end."""
     compiled = _compiled(pattern)
     try:
         languages = compiled.languages
@@ -110,14 +110,14 @@ def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
                 return
             yield piece
             rest, last = languages.rest(rest, piece, last)
-    except (PatternError, RecursionError):  # it refers back, or takes too long to continue
+    except (PatternError, RecursionError):  # it has a back-reference, or takes too long to continue
         return
 
 
 def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
-    """A story that matches a pattern wholly, None where it is complete, and more as long as the pattern allows more.
+    """The phrases of a text that matches a pattern as a whole, None where it is complete, and continuations if any.
 
-    Raises PatternError where `fault_in` finds a fault in the pattern.
+    Raises PatternError if `fault_in` finds a fault in the pattern.
     """
     if len(pattern) > _LONG_PATTERN:
         take_time()
@@ -132,7 +132,7 @@ def _match_phrases(pattern: str, draws: Draws) -> Iterator[Phrase | None]:
 
 
 class _Compiled:
-    """A pattern's tree, and its languages once anybody needs them."""
+    """A pattern's tree, and its languages once they are needed."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -140,14 +140,14 @@ class _Compiled:
 
     @property
     def languages(self) -> Languages:
-        """The pattern's languages; forgotten when they have grown too many."""
+        """The pattern's languages; made anew when there are too many in the cache."""
         languages = self._languages
         if languages is None or languages.size > _MOST_REMEMBERED:
             languages = self._languages = Languages(self.tree.root)
         return languages
 
     def holds(self, text: str, notes: Row[Note]) -> bool:
-        """Whether a text keeps the conditions that were noted."""
+        """Whether a text meets the conditions that were noted."""
         try:
             return all(self._stands(note, text) for note in notes)
         except RecursionError:
@@ -167,7 +167,7 @@ class _Compiled:
         return seen == node.wanted
 
     def _known(self, node: Node, groups: Mapping[int, str]) -> Node:
-        """A node with the texts of groups in the place of references to them."""
+        """A node with back-references replaced by the texts of their groups."""
         if isinstance(node, Back):
             text = groups.get(self.tree.number(node.group))
             return One(NONE) if text is None else sequence([One(members(character)) for character in text])
@@ -200,7 +200,7 @@ def _match(pattern: str, draws: Draws, whole: bool, least: int, most: int | None
         )
     try:
         return _written(compiled, draws, whole, least, longest, spend)
-    except PatternError:  # what these draws do not find, others may
+    except PatternError:  # other draws may find a text
         return _written(compiled, Draws(0), whole, least, longest, spend)
 
 
@@ -214,7 +214,7 @@ def _written(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: i
 
 
 def _walked(compiled: _Compiled, draws: Draws, number: int, whole: bool, least: int, most: int) -> str | None:
-    """The text of one walk; None where it does not match. The last of them takes only what it must."""
+    """The text of one walk; None if it does not match. The last walk writes only what it must."""
     walk = Walk(compiled.tree, draws, MOST_EXTRAS if number < _WALKS - 1 else 0, least, most)
     text = walk.text()
     if text is None:
@@ -238,14 +238,14 @@ def _searched(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: 
 
 
 class _Joint:
-    """Patterns that have to be found in one text, what must not be found in it, and others that it must not be.
+    """Patterns that have to match in one text, patterns that must not, and texts (`others`) that it must differ from.
 
-    The languages in which others are left out grow with them, so that they are only made where nothing else helps.
+    Languages that exclude the others grow with these, so they are only made if nothing else helps.
     """
 
     def __init__(self, patterns: Row[str], forbidden: Row[str], others: Row[str]) -> None:
         self._patterns = [_compiled(pattern) for pattern in patterns or ("",)]
-        # Where nothing is asked for, something is better than nothing.
+        # Without any pattern, a text that is not empty is preferred.
         self._natural = 0 if patterns else 1
         self._unwanted = [_compiled(pattern).tree.root for pattern in forbidden]
         self._others = others
@@ -254,7 +254,7 @@ class _Joint:
         self._searched: tuple[Languages, Language] | None = None
 
     def find(self, draws: Draws, least: int, most: int | None, spend: Spend) -> str | None:
-        """A text, a natural one if chance allows it."""
+        """A text, a natural one if a walk finds it."""
         most = LONGEST if most is None else min(most, LONGEST)
         natural = max(least, self._natural)
         for number in range(_WALKS):
@@ -270,7 +270,7 @@ class _Joint:
         return self._search(draws, least, most, spend)
 
     def _holds(self, text: str) -> bool:
-        """Whether a text, in which a walk has seen to one pattern, keeps to all of them."""
+        """Whether a text of a walk through one pattern meets the conditions of all."""
         if len(self._patterns) == 1 and not self._unwanted:
             return True
         languages, language = self._languages()
@@ -284,7 +284,7 @@ class _Joint:
             spend(languages.steps)
 
     def _languages(self) -> tuple[Languages, Language]:
-        """The languages of all this, and that of the texts wanted; forgotten when they have grown too many."""
+        """The languages of all these, and that of the wanted texts; made anew when there are too many in the cache."""
         if self._searched is None or self._searched[0].size > _MOST_REMEMBERED:
             others = [sequence([One(members(character)) for character in text]) for text in self._others]
             wanted = [compiled.tree.root for compiled in self._patterns]

@@ -1,4 +1,4 @@
-"""Places between characters: what stands before and after one, and which anchors hold there."""
+"""Places between characters: what precedes and follows one, and which anchors match there."""
 
 from enum import IntEnum
 
@@ -6,7 +6,7 @@ from mockserver.generation.patterns.characters import WORD
 
 
 class Beside(IntEnum):
-    """What stands before or after a place: an end of the text, or a character."""
+    """What precedes or follows a place: an end of the text, or a character."""
 
     EDGE = 0
     WORD = 1
@@ -15,7 +15,7 @@ class Beside(IntEnum):
 
 
 def stands(kind: str, before: Beside, after: Beside) -> bool:
-    """Whether a place is one of that kind."""
+    """Whether an anchor of this kind matches at a place."""
     if kind == "start":
         return before is Beside.EDGE
     if kind == "end":
@@ -27,7 +27,7 @@ def stands(kind: str, before: Beside, after: Beside) -> bool:
     border = (before is Beside.WORD) != (after is Beside.WORD)
     if kind == "boundary":
         return border
-    # Python and JavaScript do not agree about a text without any character.
+    # Python and JavaScript do not agree about the empty text.
     return not border and (before, after) != (Beside.EDGE, Beside.EDGE)
 
 
@@ -41,11 +41,11 @@ def beside(character: str) -> Beside:
 
 
 def bit(before: Beside, after: Beside) -> int:
-    """A place, by what is before and after it, as one bit of a set of places."""
+    """The bit of a place, given by what is before and after it, in a set of places."""
     return 1 << (len(Beside) * before + after)
 
 
-# The places of each kind, as a set of bits; and all places.
+# The places where each kind of anchor matches, as a set of bits; and all places.
 STANDING = {
     kind: sum(bit(before, after) for before in Beside for after in Beside if stands(kind, before, after))
     for kind in ("start", "end", "line_start", "line_end", "boundary", "inside")

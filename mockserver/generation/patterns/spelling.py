@@ -1,4 +1,4 @@
-"""Characters and runs of characters as a text would have them: words of letters, numbers of digits."""
+"""Natural-looking characters and runs of characters: words of letters, numbers of digits."""
 
 from string import ascii_letters, digits
 
@@ -23,7 +23,7 @@ def letter(found: Characters, draws: Draws) -> str:
 
 
 def run(found: Characters, least: int, most: int, draws: Draws) -> str:
-    """So many characters of a set, which is not empty: as many as look natural within the bounds."""
+    """A run of characters of a non-empty set, of a natural length within the bounds."""
     pool = usual(found)
     if most == 0 or (least == 0 and draws.below(4) == 0):
         return ""
@@ -52,7 +52,7 @@ def _words(space: str, least: int, most: int, draws: Draws) -> str:
         words.append(draws.pick(_WORDS))
         length += len(words[-1]) + len(space)
     text = space.join(words)[:most]
-    # Neither a blank at the end, nor one letter too few for the blank that is missing there.
+    # No space at the end; if the text would be too short without it, a letter replaces it.
     text = text.rstrip() if space and len(text.rstrip()) >= least else text
     missing = max(least - len(text), 0) + (1 if text.endswith(" ") else 0)
     return text if not missing else text.rstrip(" ") + _syllables(missing, draws)

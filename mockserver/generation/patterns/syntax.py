@@ -1,4 +1,4 @@
-"""Regular expressions read as trees: one reader for what JavaScript, Python and their kin have in common.
+"""The parser of regular expressions: reads into trees what the dialects of JavaScript, Python etc. have in common.
 
 pattern  = option { "|" option }
 option   = { piece [ quantifier ] }
@@ -42,7 +42,7 @@ _DEEPEST = 60
 
 
 def read_pattern(pattern: str) -> Tree:
-    """The tree of a pattern; PatternError where it is malformed or uses what nobody here understands."""
+    """The tree of a pattern. Raises PatternError if it is malformed or not supported."""
     if len(pattern) > _LONGEST:
         raise PatternError(f"the pattern is longer than {_LONGEST} characters")
     return _Reader(pattern).tree()
@@ -140,12 +140,12 @@ class _Reader:
         simple = {"*": (0, None), "+": (1, None), "?": (0, 1)}
         if found[0] in simple:
             return simple[found[0]]
-        # Beyond nine digits all numbers are alike: far more than any text has.
+        # Longer numbers are cut: with ten digits they already exceed the length of any text.
         least, most = (int(text[:10]) if text else None for text in (found[1], found[3] or found[4]))
         return least or 0, least if found[2] is None and found[4] is None else most
 
     def _piece(self) -> Node | None:
-        """The next piece; None where it matches nothing by itself, such as a comment or flags."""
+        """The next piece; None for one that is not a node, such as a comment or flags."""
         character = self._pattern[self._at]
         if character == "(":
             return self._group()
@@ -212,7 +212,7 @@ class _Reader:
         before = self._flags
         self._flags = (before | set(found[1])) - set(found[2] or "")
         if found[3] == ")":
-            return None  # they hold for the rest of the group
+            return None  # they apply to the rest of the group
         part = self._closed()
         self._flags = before
         return part
@@ -249,7 +249,7 @@ class _Reader:
         return self._one(self._escaped())
 
     def _escaped(self) -> Characters:
-        """What an escape stands for, inside a class or outside; the backslash has been read."""
+        """The set of an escape, inside a class or outside; the backslash has been read."""
         if found := self._taken(_PROPERTY):
             named = property_set(found[2] or found[3])
             if named is None:
@@ -279,10 +279,10 @@ class _Reader:
         return members(chr(code)) if not 0xD800 <= code < 0xE000 else NONE
 
     def _set(self) -> Characters:
-        """A class, whose bracket has been read."""
+        """The set of a class, whose opening bracket has been read."""
         negated = self._takes("^")
         found = NONE
-        # A bracket at the start stands for itself, unless it is the only one that could close the class.
+        # A closing bracket at the start is literal, unless it is the only one that could close the class.
         closable = "]" in self._pattern[self._at + 1 :]
         start = self._at
         while (closable and self._at == start) or not self._takes("]"):
@@ -292,7 +292,7 @@ class _Reader:
         return ~(either_case(found) if "i" in self._flags else found) if negated else found
 
     def _range(self) -> Characters:
-        """A member of a class, or all from one to another."""
+        """A member of a class, or a range."""
         low = self._member()
         follows = self._pattern[self._at : self._at + 2]
         if len(follows) < 2 or follows[0] != "-" or follows[1] == "]":
@@ -301,7 +301,7 @@ class _Reader:
         high = self._member()
         ends = (*low.ranges, *high.ranges)
         if any(start != end for start, end in ends) or len(ends) != 2:
-            return low | members("-") | high  # a shorthand is no end of a range: the dash stands for itself
+            return low | members("-") | high  # a shorthand cannot end a range: the dash is literal
         if ends[0] > ends[1]:
             self._fail("bad character range")
         return characters([(ends[0][0], ends[1][0])]) & ANY

@@ -1,7 +1,7 @@
 """Patterns as trees: a node for each part of a regular expression.
 
-Each node knows the fewest characters that it can match (`shortest`) and how many steps it takes to write them
-(`effort`), so that nothing absurd is begun.
+Each node has the minimum number of characters that it can match (`shortest`) and the number of steps to write them
+(`effort`), so that excessive patterns can be refused in advance.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from mockserver.generation.patterns.characters import Characters
 
 
 class PatternError(ValueError):
-    """A pattern that is none, that is not understood, or that nothing was found to match."""
+    """A pattern that is malformed, not supported, or without a match that could be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A part, `least` to `most` times; None for as often as one likes."""
+    """A part, `least` to `most` times; a `most` of None means any number of times."""
 
     part: "Node"
     least: int
@@ -55,7 +55,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A part that is remembered under a number."""
+    """A capturing group, with its number."""
 
     number: int
     part: "Node"
@@ -65,7 +65,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What a group has matched, once more. A name that is not known yet is looked up later."""
+    """A back-reference to a group, by number or by name (which `Tree.number` resolves)."""
 
     group: int | str
     shortest: int = 0
@@ -74,7 +74,7 @@ class Back:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One part where a group has matched, another where it has not."""
+    """A conditional: one part if a group has matched, another if it has not."""
 
     group: int | str
     yes: "Node"
@@ -85,7 +85,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A condition on the place itself: the ends of the text or of a line, or of a word (`inside`: no end of a word)."""
+    """A condition on a place: an end of the text, of a line or of a word (`inside`: no end of a word)."""
 
     kind: Literal["start", "end", "line_start", "line_end", "boundary", "inside"]
     shortest: int = 0
@@ -94,7 +94,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A condition on what follows a place, or on what comes before it."""
+    """A look-around: a condition on what follows a place (`ahead`) or precedes it; negative unless `wanted`."""
 
     part: "Node"
     ahead: bool
@@ -108,7 +108,7 @@ Node = One | Sequence | Either | Repeat | Group | Back | Condition | Anchor | Lo
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """A pattern that has been read: its root, and the numbers of its named groups."""
+    """A parsed pattern: its root, and the numbers of its named groups."""
 
     root: Node
     names: tuple[tuple[str, int], ...] = ()
@@ -119,26 +119,26 @@ class Tree:
 
 
 def sequence(parts: list[Node]) -> Node:
-    """Parts in a row; a single one is itself."""
+    """A sequence of parts; a single part is returned itself."""
     if len(parts) == 1:
         return parts[0]
     return Sequence(tuple(parts), sum(p.shortest for p in parts), 1 + sum(p.effort for p in parts))
 
 
 def either(options: list[Node]) -> Node:
-    """One of the options; a single one is itself."""
+    """A choice of options; a single option is returned itself."""
     if len(options) == 1:
         return options[0]
     return Either(tuple(options), min(o.shortest for o in options), 1 + max(o.effort for o in options))
 
 
 def repeat(part: Node, least: int, most: int | None) -> Node:
-    """A part so many times."""
+    """A part repeated `least` to `most` times."""
     return Repeat(part, least, most, least * part.shortest, 1 + max(least, 1) * part.effort)
 
 
 def nodes(node: Node) -> Iterator[Node]:
-    """A node and all within it."""
+    """A node and all nodes within it."""
     waiting: list[Node] = [node]
     while waiting:
         found = waiting.pop()
@@ -154,7 +154,7 @@ def nodes(node: Node) -> Iterator[Node]:
 
 
 def starts_the_text(node: Node) -> bool:
-    """Whether a node can match only where the text begins."""
+    """Whether a node can match only at the start of the text."""
     if isinstance(node, Sequence):
         return bool(node.parts) and starts_the_text(node.parts[0])
     if isinstance(node, Either):

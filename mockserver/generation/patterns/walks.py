@@ -1,7 +1,7 @@
-"""Walks through a pattern's tree, each of which writes a text that looks natural.
+"""Walks through a pattern's tree, each of which writes a natural-looking text.
 
-Each node writes what it asks for, so that a text without look-arounds, anchors and word borders matches by
-construction, whatever the pattern's size. Conditions on a place are noted on the way, for whoever checks the text.
+Each node writes what it requires, so that without look-arounds, anchors and word boundaries the text matches by
+construction, whatever the pattern's size. Conditions on a place are noted during the walk, to be checked afterwards.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,12 +24,12 @@ from mockserver.generation.patterns.trees import (
     Tree,
 )
 
-# Copies that nobody asked for, at the most.
+# The maximum number of repetitions beyond those that are required.
 MOST_EXTRAS = 40
 
 
 class Note(NamedTuple):
-    """A condition on a place of the text, with what the groups had matched there."""
+    """A condition on a place of the text, with what the groups had matched by then."""
 
     node: Anchor | Look
     position: int
@@ -37,15 +37,15 @@ class Note(NamedTuple):
 
 
 class _DeadEndError(Exception):
-    """Nothing can be written here: an empty set of characters, or a group that has matched nothing yet."""
+    """Nothing can be written here: an empty set of characters, or a reference to a group that has not matched yet."""
 
 
 class Walk:
-    """One walk through a tree: the text that it writes, and the conditions that it meets.
+    """One walk through a tree: the text that it writes, and the conditions that it encounters.
 
-    The text has from `least` to `most` characters. `_slack` is what it still lacks to be long enough, `_room` what it
-    may have beyond the shortest; every character above what its node needs at least is taken from both. `extras` bounds
-    the copies that nobody asked for.
+    The text should have `least` to `most` characters. `_slack` is the number of characters missing from the minimum,
+    `_room` the number allowed beyond the shortest text; every character beyond the shortest of its node is subtracted
+    from both. `extras` limits the repetitions that are not required.
     """
 
     def __init__(self, tree: Tree, draws: Draws, extras: int, least: int, most: int) -> None:
@@ -60,7 +60,7 @@ class Walk:
         self._groups: dict[int, str] = {}
 
     def text(self) -> str | None:
-        """The text; None where the walk came to a dead end."""
+        """The text; None if the walk came to a dead end."""
         try:
             self._write(self._tree.root)
         except _DeadEndError:
@@ -71,7 +71,7 @@ class Walk:
         _WRITERS[type(node)](self, node)
 
     def _say(self, text: str, due: int) -> None:
-        """Add a text in whose place `due` characters were reckoned with."""
+        """Add a text for which `due` characters have been accounted for."""
         self._parts.append(text)
         self._length += len(text)
         self._charge(len(text) - due)
