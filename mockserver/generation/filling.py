@@ -48,8 +48,8 @@ def filled(
 
 
 def is_told(schema: Schema, topic: str) -> bool:
-    """Whether a prompt that is no question offers a value for every required property, of which there are at least two:
-    a name, a number, or a word of an enumeration."""
+    """Whether a prompt that is no question offers a value for every required property, and there are at least two of
+    these. A value is a name, a number, or a word of an enumeration."""
     parts, required = dict(properties(schema, schema)), schema.get("required")
     if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
         return False
@@ -105,30 +105,30 @@ def _filled(
 ) -> dict[str, Any]:
     parts = list(properties(schema, filling.root))
     keys = {name.lower() for name, _ in parts}
-    made = _counted(base, parts, filling.topic, accepts)
+    instance = _counted(base, parts, filling.topic, accepts)
     taken: list[Any] = []
     for name, own in sorted(parts, key=lambda each: _is_vague(*each)):
         vague = _is_vague(name, own)
         for offer in _offers(name, own, filling) if filling.guessing or not vague else ():
             # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in keys and "enum" not in own
-            changed = {**made, name: offer}
+            changed = {**instance, name: offer}
             if not key and not (vague and offer in taken) and accepts(changed):
-                made = changed
+                instance = changed
                 taken.append(offer)
                 break
     if depth < _DEEPEST:
         above = {offer for offer in taken if isinstance(offer, str)}
         filling = filling._replace(guessing=False, taken=filling.taken | above)
         for name, own in parts:
-            if name in made:
-                made = {**made, name: _within(name, made, own, filling, accepts, depth)}
-    return in_order(made, schema, filling.root)
+            if name in instance:
+                instance = {**instance, name: _within(name, instance, own, filling, accepts, depth)}
+    return in_order(instance, schema, filling.root)
 
 
 def _within(
     name: str,
-    made: Mapping[str, Any],
+    instance: Mapping[str, Any],
     own: Schema,
     filling: _Filling,
     accepts: Callable[[object], bool],
@@ -137,9 +137,9 @@ def _within(
     """The value of a property, filled if it is an object or a list of objects."""
 
     def stands(value: object) -> bool:
-        return accepts({**made, name: value})
+        return accepts({**instance, name: value})
 
-    value = made[name]
+    value = instance[name]
     if isinstance(value, dict):
         return _filled(value, own, filling, stands, depth + 1)
     items = own.get("items")

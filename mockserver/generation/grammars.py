@@ -108,16 +108,16 @@ class _Writer:
         return self._draws.pick((self._string, self._number, self._flag, self._nothing))()
 
     def _object(self, depth: int) -> dict[str, Value]:
-        made: dict[str, Value] = {"subject": self._about.subject} if depth == 0 else {}
-        made[self._draws.pick(_TEXT_NAMES)] = self._string()
+        members: dict[str, Value] = {"subject": self._about.subject} if depth == 0 else {}
+        members[self._draws.pick(_TEXT_NAMES)] = self._string()
         name, least, many, divisor = self._draws.pick(_NUMBER_NAMES)
         number = least + self._draws.below(many)
-        made[name] = number if divisor == 1 else number / divisor
+        members[name] = number if divisor == 1 else number / divisor
         if self._draws.below(2):
-            made[self._draws.pick(_FLAG_NAMES)] = self._flag()
+            members[self._draws.pick(_FLAG_NAMES)] = self._flag()
         if depth < _DEEPEST and self._draws.below(2):
-            made["details" if self._draws.below(2) else "related"] = self._value(depth + 1)
-        return made
+            members["details" if self._draws.below(2) else "related"] = self._value(depth + 1)
+        return members
 
     def _array(self, depth: int) -> list[Value]:
         count = 1 + self._draws.below(4)

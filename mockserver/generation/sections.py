@@ -91,11 +91,11 @@ def _step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
         return {"answer": "; ".join(found)} if found and parts.get("answer") == {"type": "string"} else {}
     question = without_headings(before)
     request = GenerationRequest("", (Prompt(question, question, 0, chat=True),), tools=tuple(_tools(prompt.text)))
-    made = _step_parts(steps, "tool_name_")
+    called = _step_parts(steps, "tool_name_")
     for call in decide(request, request.prompts[0], key):
-        if call.name not in made:
+        if call.name not in called:
             return {"next_tool_name": call.name, "next_tool_args": json.loads(call.arguments)}
-        made.remove(call.name)
+        called.remove(call.name)
     return {"next_tool_name": "finish", "next_tool_args": {}}
 
 

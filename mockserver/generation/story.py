@@ -33,19 +33,19 @@ class Story:
         self.ends: list[int] = []
         self._phrases = phrases
         self._over = False
-        self._telling = Lock()
+        self._writing = Lock()
 
     def tell(self, limit: int, least: int) -> int | None:
         """Write on to `limit` tokens or to a place to end after at least `least` tokens; returns that place, if any."""
         while True:
             # The lock is released between parts: another thread may need only the beginning of a long story.
-            with self._telling:
+            with self._writing:
                 end = self._end_after(least)
                 if end is not None or len(self.ids) >= limit:
                     return end
-                self._tell_some(min(limit, len(self.ids) + _STRETCH), least)
+                self._write_some(min(limit, len(self.ids) + _STRETCH), least)
 
-    def _tell_some(self, limit: int, least: int) -> None:
+    def _write_some(self, limit: int, least: int) -> None:
         """Write on to the natural end, or after that to an end after `least` tokens, until the limit is reached."""
         ids, texts, ends = self.ids, self.texts, self.ends
         for phrase in self._phrases:

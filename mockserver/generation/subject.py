@@ -62,7 +62,7 @@ _SUBJECTS = {
     "ko": r"(.{1,24}?)(?:에 대해|에 대하여|에 관해|이란|란 |은 |는 |을 |를 )",
     "zh": r"(?:介绍一下|介绍|解释一下|解释|什么是|谈谈|关于)(.{1,16}?)(?:的|[？?。，,]|$)",
 }
-_ASKED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
+_REQUESTED_LANGUAGE = re.compile(rf"\bin ({'|'.join(_NAMED)})\b", re.IGNORECASE)
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning|об?|про|über|sobre|hakkında)\s+(\w.*)", re.IGNORECASE)
 _ABOUT_WORDS = frozenset(["about", "regarding", "concerning", "о", "об", "про", "über", "sobre", "hakkinda"])
 # Words that label the request itself in a prompt, as in `Current Task: ...`.
@@ -206,8 +206,8 @@ def _brief(stretch: str) -> Brief:
     wording = _wording(lowered)
     own = _language(stretch, lowered, wording)
     language, rest = own, stretch
-    if wording.may_have(_NAMED) and (asked := _ASKED_LANGUAGE.search(stretch)):
-        language, rest = _NAMED[asked[1].lower()], _ASKED_LANGUAGE.sub("", stretch)
+    if wording.may_have(_NAMED) and (requested := _REQUESTED_LANGUAGE.search(stretch)):
+        language, rest = _NAMED[requested[1].lower()], _REQUESTED_LANGUAGE.sub("", stretch)
     subject = _subject(rest, own, wording) or _GENERIC[language]
     form = "plain"
     if wording.may_have(*_ANY_FORM):

@@ -108,14 +108,14 @@ def made_texts() -> list[str]:
 
 @cache
 def _vocabulary() -> _Vocabulary:
-    made = made_texts()
-    texts = [*made, *_lines(), "", ""]
+    derived = made_texts()
+    texts = [*derived, *_lines(), "", ""]
     starts = _character_starts()
     first_piece = 256 + len(starts)
     ids = dict(zip(texts[first_piece:EOS], range(first_piece, EOS), strict=True))
     ids.update(zip(texts[:128], range(128), strict=True))
     # The pieces are sorted by length, so the last value of a key is that of its longest piece.
-    longer = texts[bisect_right(texts, _PREFIX, len(made), EOS, key=len) : EOS]
+    longer = texts[bisect_right(texts, _PREFIX, len(derived), EOS, key=len) : EOS]
     pieces = [*sorted((text for text in _white_space() if len(text) > _PREFIX), key=len), *longer]
     reach = dict(zip(map(itemgetter(slice(_PREFIX)), pieces), map(len, pieces), strict=True))
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)

@@ -157,7 +157,7 @@ class _Voice:
 
     def _allowed(self, unit: Unit) -> Unit | None:
         """The unit, or an allowed one in its place; None if none is found."""
-        if self._may_say(unit):
+        if self._is_allowed(unit):
             return unit
         if unit.word and self._pool.words:
             for attempt in range(_ATTEMPTS):
@@ -165,11 +165,11 @@ class _Voice:
                 if attempt >= _ATTEMPTS // 2:
                     # Perhaps the space before the word is forbidden.
                     other = in_place(unit, other.word, lead="")
-                if self._may_say(other):
+                if self._is_allowed(other):
                     return other
         return None
 
-    def _may_say(self, unit: Unit) -> bool:
+    def _is_allowed(self, unit: Unit) -> bool:
         if self._biases.avoided and self._biases.avoids(unit, self._draws):
             return False
         if self._bans and self._bans.forbid(unit, self._history.ids, self._history.text):
@@ -210,7 +210,7 @@ def _alone(token: int) -> Unit:
 
 
 class _History:
-    """The end of the tokens and the text so far, as far as it is needed, and every n-gram that must not be repeated."""
+    """The needed end of the tokens and the text so far, and every n-gram that must not be repeated."""
 
     def __init__(self, prompt: Prompt, sampling: Sampling) -> None:
         forbidden = bans(sampling)

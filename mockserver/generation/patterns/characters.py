@@ -42,7 +42,7 @@ class Characters:
         starts = [0, *(high + 1 for _, high in self.ranges)]
         ends = [*(low - 1 for low, _ in self.ranges), 0x10FFFF]
         gaps = characters(pair for pair in zip(starts, ends, strict=True) if pair[0] <= pair[1])
-        return gaps & _SAYABLE if self.ranges != _SAYABLE.ranges else NONE
+        return gaps & _ENCODABLE if self.ranges != _ENCODABLE.ranges else NONE
 
 
 def characters(ranges: Iterable[Range]) -> Characters:
@@ -61,9 +61,9 @@ def members(text: str) -> Characters:
     return characters((ord(character), ord(character)) for character in text)
 
 
-_SAYABLE = Characters(((0, 0xD7FF), (0xE000, 0x10FFFF)))
+_ENCODABLE = Characters(((0, 0xD7FF), (0xE000, 0x10FFFF)))
 NONE = Characters(())
-ANY = _SAYABLE
+ANY = _ENCODABLE
 DIGITS = members(digits)
 WORD = members(ascii_lowercase + ascii_uppercase + digits + "_")
 SPACE = members(" \t\n\r\f\v")

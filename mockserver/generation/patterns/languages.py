@@ -261,8 +261,8 @@ class Languages:
         if first.kind == "joined":
             return self._joined(first.parts[0], self._joined(first.parts[1], second))
         need, pull, ends = first.need + second.need, first.pull + second.pull, first.ends & second.ends
-        made = Language("joined", (first, second), need=need, pull=pull, ends=ends)
-        return self._new(("joined", first, second), made)
+        language = Language("joined", (first, second), need=need, pull=pull, ends=ends)
+        return self._new(("joined", first, second), language)
 
     def _any_of(self, languages: Iterable[Language]) -> Language:
         parts = _flat("any", languages, self._nothing)
@@ -299,8 +299,8 @@ class Languages:
         if part is self._anything.parts[0] and (least, most) == (0, None):
             return self._anything
         need, pull, ends = least * part.need, least * part.pull, part.ends if least else EVERYWHERE
-        made = Language("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
-        return self._new(("repeated", part, least, most), made)
+        language = Language("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
+        return self._new(("repeated", part, least, most), language)
 
     # Reading.
 

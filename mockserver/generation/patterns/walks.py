@@ -70,7 +70,7 @@ class Walk:
     def _write(self, node: Node) -> None:
         _WRITERS[type(node)](self, node)
 
-    def _say(self, text: str, due: int) -> None:
+    def _add(self, text: str, due: int) -> None:
         """Add a text for which `due` characters have been accounted for."""
         self._parts.append(text)
         self._length += len(text)
@@ -83,7 +83,7 @@ class Walk:
     def _one(self, node: One) -> None:
         if node.found == NONE:
             raise _DeadEndError
-        self._say(letter(node.found, self._draws), 1)
+        self._add(letter(node.found, self._draws), 1)
 
     def _sequence(self, node: Sequence) -> None:
         for part in node.parts:
@@ -123,7 +123,7 @@ class Walk:
             if node.least:
                 raise _DeadEndError
             return
-        self._say(run(part.found, least, most, self._draws), node.least)
+        self._add(run(part.found, least, most, self._draws), node.least)
 
     def _group(self, node: Group) -> None:
         start = len(self._parts)
@@ -134,7 +134,7 @@ class Walk:
         text = self._groups.get(self._tree.number(node.group))
         if text is None:
             raise _DeadEndError
-        self._say(text, 0)
+        self._add(text, 0)
 
     def _condition(self, node: Condition) -> None:
         part = node.yes if self._tree.number(node.group) in self._groups else node.no
