@@ -59,7 +59,10 @@ def is_told(schema: Schema, topic: str) -> bool:
     def states(name: str) -> bool:
         own = parts.get(name, {})
         offers = [] if _is_vague(name, own) else _offers(name, own, filling)
-        return bool(offers) and (type_of(own) in ("integer", "number") or "enum" in own or offers[0] in named)
+        if not offers:
+            return False
+        values = offers[0] if isinstance(offers[0], list) else [offers[0]]
+        return type_of(own) in ("integer", "number") or "enum" in own or all(value in named for value in values)
 
     return all(map(states, required))
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Message, Prompt
+from mockserver.generation.filling import is_told
 from mockserver.generation.forms import WRITERS
 
 Schema = dict[str, Any]
@@ -142,3 +143,20 @@ def test_a_schema_that_leads_in_a_circle_is_left_alone() -> None:
 def test_an_object_in_which_nothing_has_to_be_is_not_empty() -> None:
     schema = {"type": "object", "properties": {"tasks": {"type": "array", "items": TEXT}}}
     assert all("tasks" in written("json_schema", "Write a plan", schema, key) for key in range(40))
+
+
+@pytest.mark.parametrize(
+    ("prompt", "is_stated"),
+    [
+        ("Alice and Bob live in Oslo.", True),
+        ("Where do Alice and Bob live?", False),
+        ("They live in a town.", False),
+    ],
+)
+def test_a_prompt_may_state_a_list_of_names_among_the_values(prompt: str, is_stated: bool) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"names": {"type": "array", "items": TEXT}, "city": TEXT},
+        "required": ["names", "city"],
+    }
+    assert is_told(schema, prompt) is is_stated
