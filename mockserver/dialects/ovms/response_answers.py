@@ -246,6 +246,7 @@ def _closing(answer: _Answer) -> Iterator[Event]:
         yield Event("response.function_call_arguments.done", {**where, "arguments": item["arguments"]})
         yield Event("response.output_item.done", {"output_index": base + place, "item": item})
     if text or not calls:
+        # So the server has it: a text that came before calls is closed after them, at another index than its deltas.
         index = base + len(calls)
         yield from () if text else _opened(index)
         yield Event("response.output_text.done", {**_at(index), "text": text})
