@@ -1,1 +1,1 @@
-"""What decides an answer: where a request meets the state of its namespace."""
+"""Deciding on answers: a request meets the state of its namespace."""

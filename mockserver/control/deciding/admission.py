@@ -1,6 +1,6 @@
-"""Whether a question is let in by the quotas of its namespace, and what its answer says of them.
+"""Admission: whether the quotas of a namespace let a question in, and how its limits then stand.
 
-standings_of: call -> the standings of whoever calls      (before a body is read; nothing is charged)
+standings_of: call -> the standings of its caller       (before a body is read; nothing is charged)
 admit:        question -> question with its standings, and a ticket; or the plan of a refusal
 """
 
@@ -16,16 +16,17 @@ from mockserver.core.quotas import Refused, Standing
 
 
 def standings_of(call: Call, landing: Landing, settings: Settings, desk: QuotaDesk, now: float) -> tuple[Standing, ...]:
-    """How the limits of a caller stand whose model is not known yet, or never will be; none where quotas are off."""
+    """The standings of a caller's limits while the model is unknown; none if quotas are off."""
     asker = _asker(call, landing, "")
     allowance = allowance_of(settings.quota, landing.dialect, asker.model, asker.key)
     return () if allowance is None else desk.standings(asker, allowance, now)
 
 
 def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Heard, Ticket | None]:
-    """The question as it goes on, with a ticket that has to leave again; or the plan of the vendor's refusal.
+    """Admit a question: return it with its standings, and a ticket that must leave later; or the vendor's refusal as a
+    plan.
 
-    Without a ticket nothing is counted: quotas are off, or the request was refused.
+    There is no ticket if nothing is counted, because quotas are off or the request is refused.
     """
     visit, request = question.visit, question.request
     if not visit.settings.quota:
@@ -44,7 +45,7 @@ def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Heard, Ticke
 
 
 def settle(plan: Plan, ticket: Ticket, desk: QuotaDesk, now: float) -> None:
-    """Charge what the answer turned out to cost, where the vendor did not charge it up front."""
+    """Charge for the actual length of an answer, if the vendor does not charge up front."""
     policy = plan.visit.landing.dialect.quotas
     if isinstance(plan.generation, Generation) and policy is not None and not policy.up_front:
         desk.settle(ticket, plan.generation.usage.total_tokens, now)
@@ -60,5 +61,5 @@ def _standing(visit: Visit, standings: tuple[Standing, ...]) -> Visit:
 
 
 def _as_counted(plan: Plan) -> Plan:
-    """The refusal with each header once: what was counted stands for what the vendor's error table says of limits."""
+    """The refusal with each header once: counted limits replace the examples in the vendor's error table."""
     return plan._replace(timeline=plan.timeline._replace(headers=tuple(dict(plan.timeline.headers).items())))

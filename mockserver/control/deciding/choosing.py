@@ -1,4 +1,4 @@
-"""Which prepared answer a request gets, and if none, why: its own header first, then the stubs of its namespace."""
+"""Choosing the prepared answer of a request, or explaining why there is none: its own header first, then the stubs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -14,15 +14,16 @@ from mockserver.core.calls import Headers
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech
 
-# A text of so many characters takes some milliseconds to say.
+# A text of more characters takes some milliseconds to turn into an answer.
 _LONG_TEXT = 20_000
 
 
 class Chosen(NamedTuple):
-    """What is prepared for a request: by the rule of a name, or by its own header; nothing where `prepared` is None.
+    """The prepared answer of a request, from the stub named `rule` or from the request's header; `prepared` may be
+    None.
 
-    `nearest` tells of a request that no stub has matched, though there are some. `trouble` is what a function of the
-    user's has raised in matching.
+    `nearest` are the nearest stubs if there are stubs but none has matched. `trouble` describes the exception that a
+    user's function has raised while matching.
     """
 
     facts: RequestFacts
@@ -33,39 +34,39 @@ class Chosen(NamedTuple):
 
     @property
     def by(self) -> str:
-        """Who has prepared it, in words."""
+        """What has prepared the answer, for messages."""
         return "X-Mockserver-Reply" if self.rule is None else f"stub {self.rule!r}"
 
     @property
     def is_reusable(self) -> bool:
-        """Whether nothing was prepared, looked for in vain, or tried before."""
+        """Whether no answer is prepared, no stub has been searched in vain, and this is the first attempt."""
         return self.prepared is None and self.nearest is None and self.trouble is None and self.facts.attempt == 1
 
     @property
     def takes_long(self) -> bool:
-        """Whether saying it may take more than some milliseconds."""
+        """Whether the prepared answer may take more than some milliseconds to write."""
         content = self.prepared.content if self.prepared is not None else None
         return callable(content) or (isinstance(content, Speech) and len(content.text) > _LONG_TEXT)
 
     @property
     def is_body(self) -> bool:
-        """Whether no engine is asked, since a body is given."""
+        """Whether a body is prepared, so that no engine is needed."""
         return self.prepared is not None and isinstance(self.prepared.content, Raw)
 
 
 def facts_of(heard: Heard, namespace: Namespace) -> RequestFacts:
-    """The facts of a request, which is counted with this."""
+    """The facts of a request. This call counts the request."""
     number = namespace.retries.count() if isinstance(heard, Question) else 0
     return RequestFacts(heard, number, namespace.retries.attempt(heard.visit))
 
 
 def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Sequence[Stub] = ()) -> Chosen:
-    """The answer that is prepared for a request. `standing` are the stubs of the settings.
+    """Choose the prepared answer of a request; `standing` are the stubs of the settings.
 
-    What the vendor refuses stays refused. Raises WishError when the request's own header cannot be obeyed.
+    The vendor's own refusals are never replaced. Raises WishError if the request's own header cannot be obeyed.
     """
     asks = isinstance(heard, Question)
-    # Words are for a model that speaks, not for one that embeds texts.
+    # A stub's text is for models that generate text, not for those that embed texts.
     fits = None if isinstance(heard, Question) and heard.speaks else _fits_body
     if isinstance(heard, Plan) and heard.rejection is not None:
         return Chosen(facts)
@@ -76,7 +77,7 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
         return Chosen(facts, prepared=wish)
     book = namespace.stubs
     if book.is_empty(standing):
-        # Where only stubs may answer, none at all matches nothing either.
+        # If only stubs may answer, having no stubs at all also counts as no match.
         return Chosen(facts, nearest=() if asks and heard.visit.settings.unmatched == "refuse" else None)
     try:
         found = book.take(facts, standing, fits)
@@ -88,7 +89,7 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
 
 
 def overridden_by(question: Question, chosen: Chosen) -> Question:
-    """The question under the seed and the latency that its prepared answer has."""
+    """The question with the seed and the latency of its prepared answer."""
     prepared = chosen.prepared
     if prepared is None or (prepared.seed is None and prepared.latency is None):
         return question
@@ -96,7 +97,7 @@ def overridden_by(question: Question, chosen: Chosen) -> Question:
 
 
 def check_faults(prepared: Prepared, heard: Heard, by: str) -> None:
-    """Raise WishError when a fault of an answer that somebody has prepared cannot strike it."""
+    """Raise WishError if a fault of a prepared answer cannot strike it."""
     streamed = isinstance(heard, Question) and heard.request.output.stream
     for fault in prepared.faults:
         kind = FAULTS[fault.kind]
@@ -107,7 +108,7 @@ def check_faults(prepared: Prepared, heard: Heard, by: str) -> None:
 
 
 def wished_reply(headers: Headers) -> Prepared | None:
-    """The answer that a request's own header asks for. Raises WishError when it cannot be read."""
+    """The answer that a request's own header prescribes. Raises WishError if it cannot be read."""
     text = headers.get("x-mockserver-reply")
     if text is None:
         return None
@@ -118,7 +119,7 @@ def wished_reply(headers: Headers) -> Prepared | None:
 
 
 def _decoded(text: str) -> str:
-    """The text of a header: in UTF-8, as most clients send what is beyond ASCII, else in Latin-1."""
+    """The text of a header: decoded from UTF-8, as most clients send non-ASCII text, else from Latin-1."""
     try:
         return text.encode("latin-1").decode()
     except UnicodeDecodeError:
@@ -126,6 +127,6 @@ def _decoded(text: str) -> str:
 
 
 def _fits_body(prepared: Prepared) -> bool:
-    """Whether an answer can be given where no model speaks: words cannot."""
+    """Whether an answer is possible where no model generates text: a body, or no content at all."""
     content: Any = prepared.content
     return content is None or isinstance(content, Raw)

@@ -1,8 +1,8 @@
-"""What decides an answer: the request meets the state of its namespace.
+"""Decisions: a request meets the state of its namespace.
 
-recall:  call, namespace -> plan                  (of an equal call, where nothing could make a difference)
+recall:  call, namespace -> plan                  (of an equal call, if the result cannot differ)
 decide:  question, namespace, now -> decision     (counts, draws and charges)
-respond: question, decision -> plan               (pure, but for the slot that it takes at a busy engine)
+respond: question, decision -> plan               (pure, except for the slot it may take at an engine)
 """
 
 from collections.abc import Sequence
@@ -26,18 +26,18 @@ from mockserver.core.calls import Call
 from mockserver.core.regexes import renew_patience
 from mockserver.core.timeline import Lazy
 
-# An answer of so many tokens takes some milliseconds.
+# An answer of so many tokens takes some milliseconds to generate.
 _LONG_ANSWER = 2_048
 
 
 class Decision(NamedTuple):
-    """All that the state of a namespace decides about a request.
+    """Everything that the state of a namespace decides about a request.
 
-    - `heard`: the question as its quotas let it in, or the plan of a refusal.
-    - `strikes`: the faults that are to strike it; those that came to nothing have to be taken back.
-    - `slots`: those of the engine that it waits for, None where there is no limit.
-    - `ticket`: its quotas' ticket, which has to leave when the answer has ended.
-    - `chosen`: the answer that is prepared for it, or why there is none; None for what the quotas refuse.
+    - `heard`: the question as admitted by its quotas, or the plan of a refusal.
+    - `strikes`: the faults intended for it; those that do not strike must be taken back.
+    - `slots`: the slots of the engine that it waits for; None if they are unlimited.
+    - `ticket`: its quota ticket, which must leave when the answer has ended.
+    - `chosen`: its prepared answer, or why there is none; None if the quotas refuse the request.
     """
 
     heard: Heard
@@ -48,7 +48,7 @@ class Decision(NamedTuple):
 
     @property
     def is_reusable(self) -> bool:
-        """Whether nothing is in the way of an answer, so that an equal question would get an equal one."""
+        """Whether nothing special happens to the answer, so that an equal question would get an equal one."""
         chosen = self.chosen
         return (
             not self.strikes
@@ -60,20 +60,20 @@ class Decision(NamedTuple):
 
     @property
     def takes_long(self) -> bool:
-        """Whether it may take more than some milliseconds to answer."""
+        """Whether answering may take more than some milliseconds."""
         if isinstance(self.heard, Question) and self.heard.weight >= _LONG_ANSWER:
             return True
         return self.chosen is not None and self.chosen.takes_long
 
 
 def decide(heard: Heard, namespace: Namespace, now: float, since: float = 0.0, stubs: Sequence[Stub] = ()) -> Decision:
-    """The decision on a request that arrives at the instant `now`; rules of the settings count from `since`.
+    """Decide on a request that arrives at the instant `now`; rules of the settings count from `since`.
 
-    `stubs` are those of the settings. Raises WishError when the request's own headers ask for what cannot be.
+    `stubs` are those of the settings. Raises WishError if the request's own headers cannot be obeyed.
     """
     renew_patience()
     facts = facts_of(heard, namespace)
-    # A wish that cannot be obeyed costs no quota and uses up no fault; nor does what the quotas refuse use up any.
+    # An invalid wish costs no quota and uses up no fault; nor does a request that the quotas refuse use up any.
     wishes = tuple(Strike(fault, "header") for fault in wished(heard))
     if not isinstance(heard, Question):
         chosen = choose(heard, facts, namespace, stubs)
@@ -98,7 +98,7 @@ def decide(heard: Heard, namespace: Namespace, now: float, since: float = 0.0, s
 
 
 def respond(decision: Decision) -> Plan:
-    """The plan of what was heard, as it was decided."""
+    """The plan of the answer, as it was decided."""
     heard, chosen = decision.heard, decision.chosen
     if chosen is None:
         assert isinstance(heard, Plan), "for every question something is chosen"
@@ -109,17 +109,17 @@ def respond(decision: Decision) -> Plan:
     return plan
 
 
-# Some vendors state times to the fraction of a second: a plan is given again within one tick, so many in a second.
+# Some vendors state times in fractions of a second, so a plan is only reused within one tick; so many per second.
 _TICKS = 20
-# The frames of answers with more tokens are not worth the room.
+# The frames of answers with more tokens are not cached.
 _MOST_MADE = 256
 
-# Usual plans made lately, for calls that come again within a tick.
+# Recent plans without anything special, for equal calls within the same tick.
 _reusable_plans: Memory[tuple[object, ...], Plan] = Memory("planned")
 
 
 def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
-    """The plan that an equal call has got in this tick, if it was a usual one and would be decided alike again."""
+    """The plan of an equal call in this tick, if it is reusable and the decision would be the same."""
     if not namespace.is_quiet or len(call.body) > LONGEST_CALL:
         return None
     if namespace.retries.has_failed(landing.dialect.name, call):
@@ -129,7 +129,7 @@ def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespac
     if plan is None or plan.visit.landing is not landing or plan.visit.settings is not settings:
         return None
     if isinstance(plan.timeline.runs, Lazy) and _tokens(plan) <= _MOST_MADE:
-        # Who has come twice may come a hundred times: the frames are made once for all of them.
+        # A call that came twice may come often: its frames are computed once and kept.
         plan = plan._replace(timeline=plan.timeline._replace(runs=tuple(plan.timeline.runs)))
         _reusable_plans.keep(key, plan)
     namespace.retries.count()
@@ -141,7 +141,7 @@ def _tokens(plan: Plan) -> int:
 
 
 def _remember(plan: Plan) -> None:
-    """Keep a usual plan, unless rules of the settings might strike the next one, or its ids are its own."""
+    """Cache a reusable plan, unless rules of the settings might strike the next request, or every id is unique."""
     visit = plan.visit
     route, settings = visit.landing.route, visit.settings
     steady = settings.ids != "unique" and not settings.fault and (route is None or not route.faults)

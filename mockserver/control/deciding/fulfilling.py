@@ -1,4 +1,4 @@
-"""Prepared answers become plans: what the model is made to say, bodies as they are, and what functions return."""
+"""Prepared answers become plans: texts for the model, bodies as they are, and what users' functions return."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
 def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slots | None) -> Plan:
-    """The plan of what was chosen for a request: prepared or not, struck by its own faults and then by the others.
+    """The plan for what was chosen: prepared or not, struck by the prepared answer's own faults and then by the others.
 
-    A function that fails is answered by the vendor's server error, and the plan tells what it raised. Raises WishError
-    when a prepared answer cannot be given here.
+    If a function fails, the answer is the vendor's server error, and the plan has what the function raised. Raises
+    WishError if a prepared answer is impossible here.
     """
     try:
         if chosen.trouble is not None:
@@ -36,14 +36,14 @@ def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slo
     check_faults(prepared, heard, chosen.by)
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
-    made = _with_headers(_before_faults(heard, chosen, prepared, strikes, slots), prepared.headers)
-    return _with_explanation(strike(made, strikes) if strikes else made, chosen)
+    plan = _with_headers(_before_faults(heard, chosen, prepared, strikes, slots), prepared.headers)
+    return _with_explanation(strike(plan, strikes) if strikes else plan, chosen)
 
 
 def _before_faults(
     heard: Heard, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], slots: Slots | None
 ) -> Plan:
-    """The plan before anything strikes it."""
+    """The plan before any faults strike it, except those of the model itself."""
     content = prepared.content
     if isinstance(content, Raw):
         return plan_reply(_reply(content), heard)
@@ -57,37 +57,37 @@ def _before_faults(
 
 
 def _failed(heard: Heard, trouble: str) -> Plan:
-    """The plan of a vendor's server error, for a function of the user's that has failed."""
+    """The plan of the vendor's server error, because a user's function has failed."""
     refusal = refuse(Rejection(FailureKind.SERVER_ERROR, trouble), heard.visit, heard.request)
     return refusal._replace(trouble=trouble)
 
 
-def _with_explanation(made: Plan, chosen: Chosen) -> Plan:
-    """The plan with what explains it; the stub's name goes out in a header of our own."""
+def _with_explanation(plan: Plan, chosen: Chosen) -> Plan:
+    """The plan with its explanation; the stub's name is also sent in a header of our own."""
     rule, attempt = chosen.rule, chosen.facts.attempt
     if rule is None and chosen.nearest is None and attempt == 1:
-        return made
-    timeline = made.timeline
-    if rule is not None and not made.visit.settings.strict:
+        return plan
+    timeline = plan.timeline
+    if rule is not None and not plan.visit.settings.strict:
         header = (b"x-mockserver-rule", rule.encode("ascii", "backslashreplace"))
         timeline = timeline._replace(headers=(*timeline.headers, header))
-    return made._replace(timeline=timeline, rule=rule, nearest=chosen.nearest, attempt=attempt)
+    return plan._replace(timeline=timeline, rule=rule, nearest=chosen.nearest, attempt=attempt)
 
 
 def unmatched(heard: Question, nearest: Sequence[Near]) -> Plan:
-    """The plan of a refusal with status 404, for a request that no stub has matched where only stubs may answer."""
+    """The plan of a refusal with status 404, for a request without a matching stub if only stubs may answer."""
     message = f"No stub matches this request. {in_words(nearest)}"
     return refuse(Rejection(FailureKind.INVALID_REQUEST, message, status=404), heard.visit, heard.request)
 
 
 def in_words(nearest: Sequence[Near]) -> str:
-    """The stubs that come nearest to a request, and where it differs from each."""
+    """The stubs that are nearest to a request and how they differ, as a sentence."""
     stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
     return f"Nearest: {', '.join(stubs)}." if nearest else "There are none."
 
 
 def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
-    """The answer as it is for this request: templates are filled, functions asked. Raises HandlerError."""
+    """The prepared answer for this request: templates are filled, functions called. Raises HandlerError."""
     if prepared.template is not None:
         try:
             filled = read_prepared(fill_all(prepared.template, chosen.facts))
@@ -97,16 +97,16 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
         return prepared
-    said = _from_handler(content, chosen)
+    returned = _from_handler(content, chosen)
     return prepared._replace(
-        content=said.content,
-        faults=(*prepared.faults, *said.faults),
-        headers=_joined(said.headers, prepared.headers),
+        content=returned.content,
+        faults=(*prepared.faults, *returned.faults),
+        headers=_joined(returned.headers, prepared.headers),
     )
 
 
 def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
-    """The answer that a function of the user's returns for a request. Raises HandlerError."""
+    """The answer that a user's function returns for a request. Raises HandlerError."""
     try:
         value = handler(chosen.facts)
     except Exception as error:
@@ -117,14 +117,14 @@ def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
             "as_json(...), error(...) or {'text': 'It rains.'}, or None for a generated answer"
         )
     try:
-        said = Prepared() if value is None else read_prepared(value)
+        returned = Prepared() if value is None else read_prepared(value)
     except StubError as error:
         raise HandlerError(f"{chosen.by}: its function returned what is no reply: {error}") from error
-    if callable(said.content) or said.seed is not None or said.latency is not None:
+    if callable(returned.content) or returned.seed is not None or returned.latency is not None:
         raise HandlerError(
             f"{chosen.by}: its function returned a function, a seed or a latency; these are the stub's to say"
         )
-    return resolved(said, chosen)
+    return resolved(returned, chosen)
 
 
 def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:
@@ -135,7 +135,7 @@ def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:
 
 
 def _reply(raw: Raw) -> Reply:
-    """A body as it is; server-sent events one by one, so that faults find their places and latency its gaps."""
+    """A body as it is; server-sent events become separate frames, so that faults and latency can act between them."""
     streamed = raw.content_type.startswith("text/event-stream")
     events = [event for event in _EVENT_END.split(raw.body) if event] if streamed else [raw.body]
     frames = Frames(events, range(len(events)), (1 if streamed else 0,) * len(events))
@@ -143,12 +143,12 @@ def _reply(raw: Raw) -> Reply:
 
 
 def _joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
-    """Headers, of equal names only those of the first."""
+    """Headers; if names are equal, those of the first."""
     names = {name for name, _ in first}
     return (*first, *(header for header in rest if header[0] not in names))
 
 
-def _with_headers(made: Plan, headers: RawHeaders) -> Plan:
+def _with_headers(plan: Plan, headers: RawHeaders) -> Plan:
     if not headers:
-        return made
-    return made._replace(timeline=made.timeline._replace(headers=_joined(headers, made.timeline.headers)))
+        return plan
+    return plan._replace(timeline=plan.timeline._replace(headers=_joined(headers, plan.timeline.headers)))

@@ -1,1 +1,1 @@
-"""Quotas: what one key may ask for in a time, who is let in, and what is charged."""
+"""Quotas: how much each key may request in a period, who is admitted, and what is charged."""

@@ -1,9 +1,9 @@
-"""The quotas of a namespace: who has taken how much, and who is let in.
+"""The quotas of a namespace: how much each key has used, and which requests are admitted.
 
     charge_of -> admit -> (settle) -> leave
 
-Instants are in seconds on a clock that goes forward. Only what is not refilled yet is remembered: a key whose buckets
-are full again is forgotten.
+Instants are in seconds on a monotonic clock. Only what is not refilled yet is remembered: the buckets of a key are
+forgotten once they are full again.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _FEW = 256
 
 
 class Asker(NamedTuple):
-    """Whose buckets a request takes from: one for each dialect, API key and model."""
+    """Whose buckets a request is charged to: there is one set for each dialect, API key and model."""
 
     dialect: str
     key: str
@@ -27,10 +27,10 @@ class Asker(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What a request takes when it comes: one request, and so many tokens, of which `answer` are asked for.
+    """What a request is charged on arrival: one request, and a number of tokens, of which `answer` are for the answer.
 
-    `assumed` tokens come on top where the request does not say how long its answer may be. They are what the vendor
-    assumes, and alone never make a request too big for an empty bucket.
+    `assumed` tokens are added if the request does not limit its answer. They are the vendor's assumption, and never
+    make a request too big for a full bucket by themselves.
     """
 
     tokens: int
@@ -38,14 +38,14 @@ class Charge(NamedTuple):
     answer: int = 0
 
     def within(self, allowance: Allowance) -> "Charge":
-        """The charge to a key whose answers are charged up to a length."""
+        """The charge under an allowance that may limit how much of an answer is charged."""
         if allowance.answer is None:
             return self
         answer = min(self.answer, allowance.answer)
         return Charge(self.tokens - self.answer + answer, min(self.assumed, allowance.answer), answer)
 
     def of(self, limit: Limit) -> int:
-        """What a limit is charged."""
+        """The amount that is charged to a limit."""
         if limit.measure == "requests":
             return 1
         return max(self.tokens, min(self.tokens + self.assumed, limit.amount))
@@ -53,7 +53,7 @@ class Charge(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Ticket:
-    """A request that was let in: what it was charged, and whether it still runs."""
+    """An admitted request: what it was charged, and whether the answer's tokens have been settled."""
 
     asker: Asker
     allowance: Allowance
@@ -62,20 +62,20 @@ class Ticket:
 
 
 class Admitted(NamedTuple):
-    """A request that is let in, and the standings after its charge."""
+    """The ticket of an admitted request, and the standings after its charge."""
 
     ticket: Ticket
     standings: tuple[Standing, ...]
 
 
 class _Taken(NamedTuple):
-    """What was taken of a bucket and not refilled at an instant."""
+    """How much had been taken from a bucket and not been refilled at an instant."""
 
     spent: float
     at: float
 
     def still(self, limit: Limit, now: float) -> float:
-        """What is not refilled yet."""
+        """How much is not refilled yet."""
         return max(self.spent - max(now - self.at, 0.0) * limit.rate, 0.0)
 
 
@@ -83,10 +83,10 @@ _FULL = _Taken(0.0, 0.0)
 
 
 def charge_of(request: GenerationRequest, model: Model | None, policy: QuotaPolicy) -> Charge:
-    """What a request is charged when it comes.
+    """The charge of a request on arrival.
 
-    Up front that is its prompts and the longest answer to each: `max_tokens`, or the model's maximum; otherwise the
-    prompts alone.
+    If a vendor charges up front, that is the prompts and the longest possible answers: `max_tokens`, or the model's
+    maximum; otherwise the prompts alone.
     """
     prompt = request.prompt_tokens
     if not policy.up_front:
@@ -102,7 +102,7 @@ def charge_of(request: GenerationRequest, model: Model | None, policy: QuotaPoli
 
 
 class QuotaDesk:
-    """The buckets and the gauges of one namespace."""
+    """The buckets of one namespace, and its running requests."""
 
     def __init__(self) -> None:
         self._taken: dict[tuple[str, str], dict[tuple[str, Limit], _Taken]] = {}
@@ -111,7 +111,7 @@ class QuotaDesk:
         self._sweep_at = _FEW
 
     def admit(self, asker: Asker, allowance: Allowance, charge: Charge, now: float) -> Admitted | Refused:
-        """Let a request in and charge it, or refuse it for nothing; one that is let in runs until it leaves."""
+        """Admit and charge a request, which then runs until it leaves; or refuse it without a charge."""
         charge = charge.within(allowance)
         account = asker[:2]
         running = self._running.get(account, ())
@@ -130,9 +130,9 @@ class QuotaDesk:
         return Admitted(ticket, self.standings(asker, allowance, now))
 
     def settle(self, ticket: Ticket, used: int, now: float) -> None:
-        """Charge what an answer took beyond what its request was charged, in tokens, prompt included; once.
+        """Charge the tokens that an answer used beyond the charge on arrival, prompt included; at most once.
 
-        It may run into debt. Not for a vendor that charges up front.
+        A bucket may run into debt. Not for vendors that charge up front.
         """
         more = max(used - ticket.charge.tokens, 0)
         if more and not ticket.settled:
@@ -142,7 +142,7 @@ class QuotaDesk:
         ticket.settled = True
 
     def leave(self, ticket: Ticket) -> None:
-        """A request has come to its end, well or not; nothing happens when it is said again."""
+        """End a request, successful or not; ending it again has no effect."""
         running = self._running.get(ticket.asker[:2])
         if running is not None:
             running.discard(ticket)
@@ -150,7 +150,7 @@ class QuotaDesk:
                 del self._running[ticket.asker[:2]]
 
     def standings(self, asker: Asker, allowance: Allowance, now: float) -> tuple[Standing, ...]:
-        """How the limits of an asker stand. Of one who asks no model, those of the model that he has used the most."""
+        """The standings of an asker's limits; without a model, those of the model that has used most of each limit."""
         taken = self._taken.get(asker[:2], {})
         models = {asker.model} if asker.model else {model for model, _ in taken} | {""}
         return tuple(
@@ -159,7 +159,7 @@ class QuotaDesk:
         )
 
     def describe(self, now: float) -> dict[str, list[dict[str, object]]]:
-        """What is taken and what runs, for people: JSON, with masked keys; resets in seconds."""
+        """What is used and what is running, for display: JSON with masked keys, resets in seconds."""
         self._sweep(now)
         return {
             "limits": [_described(asker, Standing(limit, spent)) for asker, limit, spent in self._all(now)],
@@ -170,7 +170,7 @@ class QuotaDesk:
         }
 
     def reset(self) -> None:
-        """Forget all that was taken, and all that runs."""
+        """Forget all that was used, and all running requests."""
         self._taken.clear()
         self._running.clear()
         self._buckets = 0

@@ -1,10 +1,10 @@
-"""Quotas in words: who may ask how much, the same in an option, in the environment and in a config file.
+"""Quotas in text form: who may request how much, the same in an option, the environment and a config file.
 
     off        vendor        free        requests=30/min, requests=900/hour, tokens=60k/min, concurrent=10
     { tier = "free", tokens = ["30k/min", "1M/day"], dialect = "cerebras", model = "gpt-oss-120b", key = "csk-a" }
 
-A rule names a tier, or limits, or a tier with limits that change it, and whom it is for. The first rule that is for a
-request counts, and each key has its own buckets. A mistake raises `QuotaError`, which names the key.
+A rule names a tier, or limits, or a tier with limits that override its own, and whom it is for. The first rule that
+applies to a request counts, and each key has its own buckets. A mistake raises `QuotaError`, which names the key.
 """
 
 import re
@@ -35,14 +35,14 @@ _MOST = 10**12
 
 
 class QuotaError(ValueError):
-    """A quota that cannot be meant; the text names the key and what would have been valid."""
+    """A quota that is invalid; the message names the key and what would have been valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """A rule: what may be asked, and by whom. Without a `dialect`, `model` or `key` it is for all of them.
+    """A rule: how much may be requested, and by whom. Without a `dialect`, `model` or `key` it applies to all of them.
 
-    `limits` change those of the `tier`, which is OFF, VENDOR (a dialect's first) or a name that some dialects know.
+    `limits` override those of the `tier`, which is OFF, VENDOR (a dialect's first) or a name that some dialects know.
     """
 
     tier: str | None = None
@@ -53,14 +53,14 @@ class Quota:
     key: str | None = None
 
     def is_for(self, dialect: Dialect, model: str, key: str) -> bool:
-        """Whether the rule is for a request; a tier is for the dialects that have it."""
+        """Whether the rule applies to a request; a tier only applies to the dialects that have it."""
         facts = ((self.dialect, dialect.name), (self.model, model), (self.key, key))
         known = (None, OFF, VENDOR, *(dialect.quotas.tiers if dialect.quotas else ()))
         return self.tier in known and all(wanted in (None, found) for wanted, found in facts)
 
 
 def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str) -> Allowance | None:
-    """What a key may ask of a model; None where no quota counts."""
+    """What a key may request of a model; None if no quota applies."""
     rule = next((quota for quota in quotas if quota.is_for(dialect, model, key)), None)
     if rule is None or rule.tier == OFF or dialect.quotas is None:
         return None
@@ -77,7 +77,7 @@ def _tier(name: str | None, policy: QuotaPolicy) -> Allowance:
 
 
 def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> None:
-    """Raise QuotaError where a rule is for a dialect without quotas, or names a tier that its dialects do not have."""
+    """Raise QuotaError if a rule is for a dialect without quotas, or names a tier that its dialects do not have."""
     for quota in quotas:
         if quota.dialect is not None and quota.dialect not in dialects:
             raise QuotaError(f"dialect: {unknown('name', quota.dialect, dialects)}")
@@ -94,7 +94,7 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
 
 
 def quota_in_words(quota: Quota) -> str:
-    """A rule in a line; of a key nothing is shown."""
+    """A rule in one line, without its key."""
     limits = (f"{limit.measure}={limit.amount} per {limit.period}" for limit in quota.limits)
     whom = {"concurrent": quota.concurrent, "dialect": quota.dialect, "model": quota.model}
     pairs = (f"{name}={value}" for name, value in whom.items() if value is not None)
@@ -103,7 +103,7 @@ def quota_in_words(quota: Quota) -> str:
 
 
 def read_quotas(value: object) -> tuple[Quota, ...]:
-    """The rules of an option's text, or of a config file's table or list of tables. `off` alone is no rule at all."""
+    """The rules in an option's text, or in a config file's table or list of tables. `off` alone means no rules."""
     items = value if isinstance(value, list | tuple) else [value]
     rules = tuple(rule for item in items for rule in _rules(item))
     return () if rules == (Quota(OFF),) else rules
@@ -125,7 +125,7 @@ def _rules(item: object) -> tuple[Quota, ...]:
 
 
 def _words(text: str) -> dict[str, Any]:
-    """The table that words parted by commas stand for; a word alone is a tier."""
+    """The table for comma-separated words; a word without a value is a tier."""
     table: dict[str, Any] = {}
     for word in text.split(","):
         name, equals, value = (part.strip() for part in word.partition("="))

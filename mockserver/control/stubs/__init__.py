@@ -1,1 +1,1 @@
-"""Stubs: prepared answers, how they are written, and for which requests they are."""
+"""Stubs: prepared answers, how they are written, and which requests they are for."""

@@ -1,4 +1,4 @@
-"""Bodies as they go out, in no vendor's words: from a reply itself, or from a file that it names."""
+"""Bodies as they are sent, in no vendor's format: from a reply itself, or from a file that it names."""
 
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
@@ -8,7 +8,7 @@ from pathlib import PurePath
 from mockserver.control.stubs.book import Raw
 from mockserver.control.stubs.values import StubError, Table, header_of, json_of, text_of, whole_of
 
-# Reads a file by the name that a reply gives it; raises OSError.
+# Reads the file that a reply names; raises OSError.
 Files = Callable[[str], bytes]
 
 _BODIES = ("body", "body_base64", "file")
@@ -23,7 +23,7 @@ _PLAIN_TEXT = _TYPES[".txt"]
 
 
 def with_file(table: Table, place: str, files: Files | None) -> Table:
-    """The table with the file that it names as its body."""
+    """The table with the content of the file that it names as its body."""
     if "file" not in table:
         return table
     both = next((key for key in ("body", "body_base64") if key in table), None)
@@ -58,7 +58,7 @@ def read_body(table: Table, place: str) -> Raw:
 
 
 def _body(table: Table, place: str) -> tuple[bytes, str]:
-    """The body, and what its content type seems to be."""
+    """The body, and its probable content type."""
     if "body_base64" in table:
         return _decoded(table["body_base64"], f"{place}.body_base64"), "application/octet-stream"
     body = table.get("body", "")
@@ -69,7 +69,7 @@ def _body(table: Table, place: str) -> tuple[bytes, str]:
 
 
 def _kind_of(data: bytes) -> str:
-    """The content type of a text: by how it begins."""
+    """The probable content type of a text, by its beginning."""
     begin = data.lstrip()[:6]
     if begin.startswith((b"{", b"[")):
         return _TYPES[".json"]

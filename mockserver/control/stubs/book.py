@@ -1,6 +1,6 @@
-"""Stubs: prepared answers for the requests that match them, and the book in which each namespace keeps its own.
+"""Stubs: prepared answers for matching requests, and the book in which each namespace keeps its own.
 
-A stub is a row of steps. Which of them is next depends on how often the stub has been used; everything else that
+A stub is a sequence of steps. Which of them is next depends on how often the stub has been used; everything else that
 decides an answer is in the request itself.
 """
 
@@ -16,27 +16,27 @@ from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
 
-# How many of the nearest stubs are named for a request that none matches.
+# How many of the nearest stubs are listed for a request without a match.
 _NEAREST = 3
 
 
 class Raw(NamedTuple):
-    """A body as it goes out, in no vendor's words."""
+    """A body as it is sent, in no vendor's format."""
 
     status: int = 200
     body: bytes = b""
     content_type: str = "application/json"
 
 
-# What a function of the user's gives back: a reply as the notation has it.
+# A user's function, which returns a reply in the notation.
 Handler = Callable[[Any], Any]
 
 
 class Prepared(NamedTuple):
-    """One answer: what is said, or nothing where it is generated; the faults that strike it, its pace, seed, headers.
+    """One answer: its content, or None if it is generated; the faults that strike it, its latency, seed and headers.
 
-    A `template` is the table that this was read from, to be filled and read again for each request. `headers` stand
-    instead of others of the same name.
+    A `template` is the table that this was read from, to be filled and read again for each request. `headers` replace
+    others of the same name.
     """
 
     content: Speech | Raw | Handler | None = None
@@ -47,12 +47,12 @@ class Prepared(NamedTuple):
     template: Mapping[str, Any] | None = None
 
 
-# Whether an answer can be given to a request at all.
+# Whether an answer is possible for a request at all.
 Fits = Callable[[Prepared], bool]
 
 
 class Step(NamedTuple):
-    """An answer, and what a request has to be for it beside what the whole stub asks."""
+    """An answer, and criteria for its request in addition to those of the whole stub."""
 
     prepared: Prepared
     criteria: Criteria = ANYTHING
@@ -62,10 +62,10 @@ _GENERATED = Step(Prepared())
 
 
 class Stub(NamedTuple):
-    """A row of answers for the requests that match. With `stays` the last one is given again and again.
+    """A sequence of answers for matching requests. With `stays` the last one is repeated.
 
-    `times` bounds how often the stub is used. `table` is what it was read from, `origin` where that stands: empty for
-    one that was added while the server runs.
+    `times` limits how often the stub is used. `table` is what it was read from, `origin` the place of that: empty for a
+    stub that was added at run time.
     """
 
     name: str = ""
@@ -79,41 +79,41 @@ class Stub(NamedTuple):
 
     @property
     def asks_nothing(self) -> bool:
-        """Whether any request will do."""
+        """Whether it matches any request."""
         return self.criteria == ANYTHING and all(step.criteria == ANYTHING for step in self.steps)
 
     @property
     def most(self) -> int | None:
-        """How often it can be used; None for ever."""
+        """How often it can be used; None if unlimited."""
         return self.times if self.stays else len(self.steps)
 
     def step(self, used: int) -> Step | None:
-        """The step that comes after so many uses; None when it is used up."""
+        """The step after so many uses; None if the stub is used up."""
         if self.most is not None and used >= self.most:
             return None
         return self.steps[min(used, len(self.steps) - 1)]
 
 
 class Found(NamedTuple):
-    """The stub that answers a request, and the answer that is next in it."""
+    """The stub that answers a request, and its next answer."""
 
     stub: Stub
     prepared: Prepared
 
 
 class Near(NamedTuple):
-    """A stub that does not match a request, and why."""
+    """A stub that does not match a request, and its differences."""
 
     name: str
     differences: tuple[Difference, ...]
 
 
 class HandlerError(Exception):
-    """A function of the user's has failed; the text names its stub, what it raised, and in which line."""
+    """A user's function has failed; the message names its stub, what it raised, and the line."""
 
 
 def raised(error: Exception) -> str:
-    """What a user's function has raised, with its own line: the test that it stands in shows no traceback of it."""
+    """The exception that a user's function has raised, with its line, since the test shows no traceback of it."""
     step = error.__traceback__
     while step is not None and step.tb_frame.f_globals.get("__name__", "").startswith("mockserver."):
         step = step.tb_next
@@ -122,9 +122,9 @@ def raised(error: Exception) -> str:
 
 
 class StubBook:
-    """The stubs of a namespace and their counts. Those of the settings are given to each call, and only counted here.
+    """The stubs of a namespace and their counts. Those of the settings are passed to each call, and only counted here.
 
-    Adding, removing and listing is safe from any thread.
+    Adding, removing and listing is thread-safe.
     """
 
     def __init__(self) -> None:
@@ -132,16 +132,16 @@ class StubBook:
         self._added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
-        # The stubs of the settings for which an order was made, and that order; none since the last change.
+        # The settings' stubs of the latest order, and that order; None if it is out of date.
         self._ordered: tuple[Sequence[Stub], tuple[Stub, ...]] | None = None
 
     def add(self, stub: Stub) -> str:
-        """Add a stub, or put it in the place of its namesake, and count from nothing; the answer is its name."""
+        """Add a stub, or replace the one of the same name, and count from zero. Return its name."""
         with self._lock:
             return self._add(stub)
 
     def remove(self, name: str) -> bool:
-        """Take a stub back; False when none of that name was added."""
+        """Remove a stub; return False if none of that name was added."""
         with self._lock:
             if self._added.pop(name, None) is None:
                 return False
@@ -150,7 +150,7 @@ class StubBook:
             return True
 
     def put(self, stubs: Sequence[Stub]) -> list[str]:
-        """These stubs instead of all that were added; the answer is their names."""
+        """Replace all added stubs by these, and return their names."""
         with self._lock:
             for name in self._added:
                 self._used.pop(name, None)
@@ -159,36 +159,36 @@ class StubBook:
             return [self._add(stub) for stub in stubs]
 
     def reset(self) -> None:
-        """Forget all that was added and counted."""
+        """Forget all added stubs and all counts."""
         with self._lock:
             self._added, self._used, self._made, self._ordered = {}, {}, 0, None
 
     def recount(self) -> None:
-        """Count the stubs of the settings from nothing: they have changed."""
+        """Reset the counts of the settings' stubs, which have changed."""
         with self._lock:
             self._used = {name: count for name, count in self._used.items() if name in self._added}
 
     def uses(self) -> list[Mapping[str, Any]]:
-        """The stubs that were added, as checks look at them: `name`, `match`, `used`, and `most` where bounded."""
+        """The added stubs, as checks need them: `name`, `match`, `used`, and `most` (None if unlimited)."""
         return [use_of(stub, used) for stub, used in self.listed()]
 
     def listed(self, standing: Sequence[Stub] = ()) -> list[tuple[Stub, int]]:
-        """The stubs in the order in which they are asked, each with the number of its uses."""
+        """The stubs in the order in which they are tried, each with the number of its uses."""
         return [(stub, self._used.get(stub.name, 0)) for stub in self._order(standing)]
 
     @property
     def has_own(self) -> bool:
-        """Whether any stub was added."""
+        """Whether any stub was added at run time."""
         return bool(self._added)
 
     def is_empty(self, standing: Sequence[Stub] = ()) -> bool:
-        """Whether there is no stub at all."""
+        """Whether there are no stubs at all."""
         return not self._added and not standing
 
     def take(self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None) -> Found | None:
-        """The answer to a request, counted as used: that of the first stub which matches and is not used up.
+        """The answer to a request, counted as used: that of the first stub that matches and is not used up.
 
-        What does not fit is passed over. Raises HandlerError when a function of the user's fails.
+        Answers that do not fit are skipped. Raises HandlerError if a user's function fails.
         """
         for stub in self._order(standing):
             while (step := stub.step(used := self._used.get(stub.name, 0))) is not None:
@@ -203,24 +203,24 @@ class StubBook:
     def explain(
         self, facts: Facts, standing: Sequence[Stub] = (), fits: Fits | None = None, most: int = _NEAREST
     ) -> tuple[Near, ...]:
-        """Why no stub matches a request: the stubs that come nearest, and where it differs from what they want."""
+        """Why no stub matches a request: the nearest stubs, and how the request differs from what they want."""
         nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
         return tuple(Near(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
 
     def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[tuple[bool, int], Stub]]:
-        """The stubs that may be among those which come nearest, each with how far it is from doing so."""
+        """The stubs that may be among the nearest, each with its distance."""
         close = 0
         for stub in self._order(standing):
             step = stub.step(self._used.get(stub.name, 0))
             if step is None or close < most:
-                # One that is only used up is the nearest of all, unless it would have taken anything.
+                # A stub that is only used up is the nearest of all, unless it would have matched any request.
                 far = stub.asks_nothing, _distance(stub, step, facts)
-                # Any other differs in one place at least: once there are enough of these, none of those comes nearer.
+                # Any other stub differs in at least one place: once enough differ in no more, no further one is nearer.
                 close += far <= (False, 1)
                 yield far, stub
 
     def _use(self, name: str, used: int) -> bool:
-        """Count a use; False when somebody else was quicker, so that another step is next now."""
+        """Count a use; return False if another thread was quicker, so that another step is next."""
         with self._lock:
             if self._used.get(name, 0) != used:
                 return False
@@ -278,7 +278,7 @@ def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
 
 
 def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
-    """Where a request differs; a predicate that fails on what another criterion would have kept from it says so."""
+    """The differences of a request, or a predicate's error, which happens if other criteria were to protect it."""
     try:
         return differences(criteria, facts)
     except Exception as error:

@@ -1,45 +1,45 @@
-"""Stubs in words: the tables of a stub file, of `[[stub]]` in a config file, of the admin API and of the fixture.
+"""Stubs in text form: the tables of a stub file, of `[[stub]]` in a config file, of the admin API and of the fixture.
 
     name = "weather"                     # default: its number
     match = { dialect = "yandex", last_user = { contains = "weather" } }       # default: every request
     reply = { tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ] }
-    priority = 0                         # the highest goes first; of equal ones those armed at run time, then by age
-    times = 2                            # so many uses, then it matches nothing; default: for ever
+    priority = 0                         # the highest goes first; among equal ones those armed at run time, then by age
+    times = 2                            # how many uses, then it matches nothing; default: unlimited
 
-`match` is written as `core/criteria_notation.py` says. A stub has one of
+`match` is written as described in `core/criteria_notation.py`. A stub has one of
 
     reply   = REPLY                      # the same every time
-    replies = [ REPLY, REPLY, ... ]      # one after the other; the last one stays
-    script  = [ STEP, STEP, ... ]        # one after the other, each of them once; then the stub matches nothing
+    replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated
+    script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing
     (none)                               # generated answers, with the stub's faults, latency, seed and headers
 
-A STEP is a REPLY, or { match = {...}, reply = REPLY }: then it waits for a request that matches.
+A STEP is a REPLY, or { match = {...}, reply = REPLY }, which waits for a request that matches.
 
-A REPLY is a text, which the model says in the dialect's own format; or a table with one of
+A REPLY is a text, which the model writes in the dialect's own format; or a table with one of
 
     text = "It rains."
     chunks = [ "It ", { text = "rains.", delay = "200ms" } ]    # an event each; the delay is the time before it
-    json = { city = "Oslo" }                                    # the model says this as JSON
+    json = { city = "Oslo" }                                    # the model writes this as JSON
     refusal = "I cannot help with that."
     tool_calls = [ { name = "get_weather", arguments = { city = "Oslo" } } ]   # beside a text, or alone
-    body = "anything" | { any = "JSON" }                        # the body as it goes out, in no vendor's words
+    body = "anything" | { any = "JSON" }                        # the body as it is sent, in no vendor's format
     body_base64 = "AAEC"
-    file = "recorded.sse"                                       # a body, from beside the stub file
+    file = "recorded.sse"                                       # a body, from a file next to the stub file
     error = "rate_limit" | { error = "rate_limit", retry_after = 2, message = ".." }   # the vendor's own error
     (none)                                                      # a generated answer; {} is one too
 
-and with these, where they belong:
+and with these, where applicable:
 
-    finish_reason = "length"                                    # what is said
-    reasoning = "Oslo lies in Norway."                          # what is thought before, where thoughts are shown
+    finish_reason = "length"                                    # with generated text
+    reasoning = "Oslo lies in Norway."                          # before the text, where reasoning is shown
     usage = { prompt_tokens = 1, completion_tokens = 2, cached_tokens = 0, reasoning_tokens = 0 }      # any of them
-    status = 503; content_type = "text/html"                    # bodies; a status may stand alone
+    status = 503; content_type = "text/html"                    # with bodies; a status may be alone
     headers = { x-trace = "abc" }                               # any answer
     faults = [ { kind = "cut", after_event = 3 } ]; latency = "ttft=2s"; seed = 7       # any answer
-    template = true                                             # fill {{ last_user }} in its texts: `templates.py`
+    template = true                                             # fill {{ last_user }} in its strings: `templates.py`
 
-`error`, `faults`, `latency`, `seed` and `headers` may also stand in the stub itself, for all of its replies. In Python
-a reply may be a function: it gets the request's facts (`control/facts.py`) and returns a REPLY, or None for a
+`error`, `faults`, `latency`, `seed` and `headers` may also be set in the stub itself, for all of its replies. In Python
+a reply may be a function: it receives the request's facts (`control/facts.py`) and returns a REPLY, or None for a
 generated answer.
 
 A mistake raises `StubError`, which names the place and what would have been valid.
@@ -58,7 +58,7 @@ STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
 
 
 def read_stub(value: object, place: str = "stub", files: Files | None = None, origin: str = "") -> Stub:
-    """A stub from its table; `files` reads what its replies name. Raises StubError."""
+    """A stub from its table; `files` reads the files that its replies name. Raises StubError."""
     table = table_of(value, place, STUB_KEYS, '{ match = { model = "m" }, reply = "It rains." }')
     given = [key for key in _ANSWERS if key in table]
     if len(given) > 1:
@@ -81,7 +81,7 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
 
 
 def read_stubs(tables: object, place: str, files: Files | None = None, origin: str = "") -> tuple[Stub, ...]:
-    """The stubs of a list of tables; those without a name are named after their place. Raises StubError."""
+    """The stubs of a list of tables; those without a name are numbered. Raises StubError."""
     if not isinstance(tables, list | tuple):
         raise StubError(f"{place}: is a list of tables: write each as [[stub]]")
     stubs = [read_stub(table, f"{place}[{number}]", files, origin) for number, table in enumerate(tables)]
@@ -93,7 +93,7 @@ def read_stubs(tables: object, place: str, files: Files | None = None, origin: s
 
 
 def check_unique(stubs: Sequence[Stub]) -> None:
-    """Raise StubError when two stubs have the same name."""
+    """Raise StubError if two stubs have the same name."""
     seen: dict[str, Stub] = {}
     for stub in stubs:
         if stub.name and stub.name in seen:
@@ -103,10 +103,9 @@ def check_unique(stubs: Sequence[Stub]) -> None:
 
 
 def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str = "") -> None:
-    """Raise StubError where a stub matches a dialect or an operation that does not exist.
+    """Raise StubError if a stub matches a dialect or an operation that does not exist.
 
-    `operations` are the names of a dialect's operations, by its name; `place` is what errors call the stub, instead of
-    its name.
+    `operations` are the names of each dialect's operations; `place` replaces the stub's name in error messages.
     """
     called = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
@@ -130,7 +129,7 @@ def _steps(table: Table, place: str, files: Files | None) -> tuple[Step, ...]:
 
 
 def _scripted(value: object, place: str, files: Files | None) -> Step:
-    """A step of a script: a reply, or a reply that waits for a request."""
+    """A step of a script: a reply, or a reply that waits for a matching request."""
     if not isinstance(value, Mapping) or not value.keys() & {"match", "reply"}:
         return Step(read_prepared(value, place, files))
     table = table_of(value, place, ("match", "reply"), "{ match = {...}, reply = ... }")
@@ -139,7 +138,7 @@ def _scripted(value: object, place: str, files: Files | None) -> Step:
 
 
 def _with_shared(step: Step, shared: Prepared) -> Step:
-    """The step with what its stub says of all of its replies; what it says itself goes first."""
+    """The step with its stub's shared fields; its own take precedence."""
     own = step.prepared
     names = {name for name, _ in own.headers}
     both = own._replace(
@@ -152,7 +151,7 @@ def _with_shared(step: Step, shared: Prepared) -> Step:
 
 
 def _criteria(table: object, place: str) -> Criteria:
-    # Imported with the first stub.
+    # Imported only when there is a stub.
     from mockserver.core.criteria_notation import read_criteria
 
     try:

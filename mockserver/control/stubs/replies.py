@@ -1,4 +1,4 @@
-"""A REPLY in words, from a text, a table or a function: see `notation`."""
+"""A REPLY in text form, from a string, a table or a function: see `notation`."""
 
 import json
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ _COUNTS = Counts._fields
 
 
 def read_prepared(value: object, place: str = "reply", files: Files | None = None) -> Prepared:
-    """A reply from a text, a table or a function. Raises StubError."""
+    """A reply from a string, a table or a function. Raises StubError."""
     if isinstance(value, str):
         return Prepared(Speech(text_of(value, place)))
     if callable(value):
@@ -65,7 +65,7 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
 
 
 def read_wish(text: str) -> Prepared:
-    """A reply as a header has it: a plain text, or a table in JSON or TOML. Raises StubError."""
+    """A reply from a header: plain text, or a table in JSON or TOML. Raises StubError."""
     stripped = text.strip()
     if not stripped.startswith("{"):
         return read_prepared(text)
@@ -80,7 +80,7 @@ def read_wish(text: str) -> Prepared:
 
 
 def read_shared(table: Table, place: str) -> Prepared:
-    """What any answer can have: faults, latency, seed, headers."""
+    """The fields that any answer can have: faults, latency, seed, headers."""
     faults = _error(table["error"], f"{place}.error") if "error" in table else ()
     return Prepared(
         faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),
@@ -115,7 +115,7 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
 
 
 def _check_faults(prepared: Prepared, place: str) -> None:
-    """What strikes the words of a model cannot strike a body that is given."""
+    """Raise StubError for faults of a model's text, which cannot strike a given body."""
     if isinstance(prepared.content, Raw):
         for fault in prepared.faults:
             if FAULTS[fault.kind].says is not None:
@@ -144,7 +144,7 @@ def _header_name(name: str, place: str) -> bytes:
 
 
 def _content(table: Table, place: str) -> Speech | Raw | None:
-    """What a reply says: words, a body, or nothing."""
+    """The content of a reply: a speech, a body, or nothing."""
     spoken = [key for key in _SPEECH if key in table]
     raw = [key for key in RAW if key in table]
     if spoken and raw:

@@ -1,8 +1,8 @@
-"""Texts with gaps that a request fills: `You said {{ last_user | upper }}, {{ body.user }}.`
+"""Templates with gaps that a request fills: `You said {{ last_user | upper }}, {{ body.user }}.`
 
-A gap names a field of a request (as criteria do), a header (`headers.x-trace`) or a place in the body
-(`body.messages[0].content`); what is not there leaves it empty. Behind bars stand FILTERS. What fills a gap is not
-looked at again, and nothing is ever executed.
+A gap names a field of a request (as in criteria), a header (`headers.x-trace`) or a path into the body
+(`body.messages[0].content`); if there is no such value, it stays empty. FILTERS follow after bars. Inserted text is not
+searched for gaps, and nothing is ever executed.
 """
 
 import re
@@ -27,16 +27,16 @@ FILTERS: Mapping[str, Callable[[str], str]] = {
 
 
 class TemplateError(ValueError):
-    """A template that cannot be meant; the text quotes its gap and says what would have been valid."""
+    """A template that is invalid; the message quotes its gap and says what would have been valid."""
 
 
-# Texts and gaps by turns; a gap is its field, the path into it, and its filters.
+# A gap: its field, the path into it, and its filters.
 _Gap = tuple[str, Path, tuple[str, ...]]
 
 
 @lru_cache(maxsize=256)
 def read_template(text: str) -> tuple[str | _Gap, ...]:
-    """The texts and the gaps of a template, by turns. Raises TemplateError."""
+    """The alternating texts and gaps of a template. Raises TemplateError."""
     parts = _GAP.split(text)
     return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
 
@@ -47,7 +47,7 @@ def fill(text: str, facts: Facts) -> str:
 
 
 def fill_all(value: Any, facts: Facts) -> Any:
-    """A value with all of its texts filled, however deep they are; keys stay as they are."""
+    """A value with all of its strings filled, at any depth; keys are unchanged."""
     if isinstance(value, str):
         return fill(value, facts)
     if isinstance(value, Mapping):
@@ -56,7 +56,7 @@ def fill_all(value: Any, facts: Facts) -> Any:
 
 
 def check_all(value: Any) -> None:
-    """Raise TemplateError when a text of a value is no template."""
+    """Raise TemplateError if a string within a value is not a valid template."""
     if isinstance(value, str):
         read_template(value)
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Values in the tables of stubs, each checked: a mistake raises `StubError`, which names the place."""
+"""Checked values of the tables of stubs: a mistake raises `StubError`, which names the place."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,16 +10,16 @@ from mockserver.latency.distributions import Constant
 from mockserver.latency.notation import NotationError, read_distribution
 
 Table = Mapping[str, Any]
-# No count and no number of seconds that is meant goes beyond this.
+# No reasonable count or number of seconds is greater.
 MOST = 1_000_000_000
 
 
 class StubError(ValueError):
-    """A stub that cannot be meant; the text names the place and what would have been valid."""
+    """A stub that is invalid; the message names the place and what would have been valid."""
 
 
 def table_of(value: object, place: str, known: Sequence[str], example: str) -> Table:
-    """A table that has no other keys than the known ones; the `example` shows what was wanted."""
+    """A table with known keys only; the `example` shows what was expected."""
     if not isinstance(value, Mapping):
         raise StubError(f"{place}: {value!r} is not {example}")
     for key in value:
@@ -29,14 +29,14 @@ def table_of(value: object, place: str, known: Sequence[str], example: str) -> T
 
 
 def list_of(value: object, place: str, least: int = 1) -> Sequence[Any]:
-    """A list of so many items at least."""
+    """A list with at least so many items."""
     if not isinstance(value, list | tuple) or len(value) < least:
         raise StubError(f"{place}: is a list{' of one at least' if least else ''}")
     return value
 
 
 def text_of(value: object, place: str) -> str:
-    """A text that can be said in UTF-8."""
+    """A string that can be encoded in UTF-8."""
     if not isinstance(value, str):
         raise StubError(f"{place}: {value!r} is no text")
     try:
@@ -47,7 +47,7 @@ def text_of(value: object, place: str) -> str:
 
 
 def json_of(value: object, place: str) -> str:
-    """A JSON value, written as JSON."""
+    """A JSON value, serialised."""
     if not is_shallow(value):
         raise StubError(f"{place}: nests deeper than anybody reads")
     try:
@@ -64,7 +64,7 @@ def flag_of(value: object, place: str) -> bool:
 
 
 def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int:
-    """A whole number within bounds, which belong to it."""
+    """A whole number within bounds, both inclusive."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise StubError(f"{place}: {value!r} is no whole number from {least} to {most}")
     return value
