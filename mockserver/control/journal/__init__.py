@@ -1,1 +1,1 @@
-"""The journal: what has happened in a namespace, and the forms in which others read it."""
+"""The journal: what has happened in a namespace, and the formats in which it can be read."""

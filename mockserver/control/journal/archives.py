@@ -11,7 +11,7 @@ from mockserver.control.journal.transcripts import headers_of, masked_headers, s
 from mockserver.core.calls import Call
 from mockserver.core.version import __version__
 
-# What every request and every response of an archive says.
+# Fields that are the same in every request and every response of an archive.
 _SHARED = {"httpVersion": "HTTP/1.1", "cookies": (), "headersSize": -1}
 
 
@@ -50,12 +50,12 @@ def _request(exchange: Exchange) -> dict[str, Any]:
 
 
 def _response(exchange: Exchange) -> dict[str, Any]:
-    """The answer as it was planned; of an answer of our own only the status."""
+    """The answer as it was planned; for an answer of our own only the status."""
     timeline, denial = exchange.plan.timeline if exchange.plan is not None else None, exchange.denial
     status = timeline.status if timeline is not None else denial.status if denial is not None else 0
     headers = headers_of(timeline.headers if timeline is not None else ())
     body = b"".join(data for run in timeline.runs for data in run.data) if timeline is not None else b""
-    # As browsers say that a connection has failed in the middle of an answer.
+    # The way browsers report a connection that failed in the middle of an answer.
     broken = {"_error": timeline.ending.how} if timeline is not None and timeline.ending is not None else {}
     content_type = headers.get("content-type", "")
     return broken | {

@@ -1,7 +1,7 @@
-"""The journal of a namespace: every exchange, from the moment that its answer is decided, bounded in count and bytes.
+"""The journal of a namespace: every exchange from the moment its answer is decided, bounded in count and bytes.
 
-An exchange keeps its plan: what can be said of an answer (its events, when they were due, its tokens) is worked out
-only when somebody asks. What is forgotten is counted, so that nobody takes the rest for the whole.
+An exchange keeps its plan: details of an answer (its events, when they were due, its tokens) are computed only on
+request. Forgotten exchanges are counted, so that nobody takes the rest for the whole.
 """
 
 from collections import deque
@@ -14,24 +14,24 @@ from mockserver.control.plan import Plan
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Record
 
-# What an exchange weighs beside its body, what each token of its answer does, each that has a log-probability, and each
-# of its rivals: about what they take in memory.
+# The weights, in bytes, of an exchange without its body, of each token of its answer, of each position with
+# log-probabilities, and of each alternative there: about what they take in memory.
 _OWN_WEIGHT = 4_096
 _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
 
-# To write the transcript of an exchange that weighs so much takes some milliseconds.
+# Writing the transcript of an exchange of more weight takes some milliseconds.
 _LONG_WEIGHT = 128 * 1024
 
-# What all journals of a server hold together at the most, in bytes.
+# The limit for all journals of a server together, in bytes.
 MOST_BYTES = 64 * 1024 * 1024
 
 Watcher = Callable[["Exchange"], None]
 
 
 class Denial(NamedTuple):
-    """An answer of our own, in no vendor's words: nothing is served there, or a wish cannot be obeyed."""
+    """An answer of our own, outside any vendor's format: nothing is served there, or a wish cannot be obeyed."""
 
     status: int
     kind: str
@@ -40,10 +40,10 @@ class Denial(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Exchange:
-    """One request and its answer. `number` counts within the namespace from 1, `path` is the path as it came.
+    """One request and its answer. `number` counts from 1 within the namespace, `path` is the requested path.
 
-    What was answered is a `plan`, or else a `denial`; the record says how far the answer has got. It came at the
-    instant `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
+    The answer is a `plan` or a `denial`; the record says how far it has been sent. The request arrived at the instant
+    `arrived` of the namespace's clock, which was `ahead` by so many seconds then.
     """
 
     number: int
@@ -58,19 +58,19 @@ class Exchange:
 
     @property
     def is_question(self) -> bool:
-        """Whether a model was asked. What nobody serves counts as one: somebody meant to ask."""
+        """Whether it is a request to a model; one to an unserved path counts too, since it was meant for some model."""
         operation = self.plan.visit.landing.operation if self.plan is not None else None
         return operation is None or operation.answer is None
 
     @property
     def weight(self) -> int:
-        """What it takes in memory, roughly, in bytes."""
+        """Its approximate size in memory, in bytes."""
         weight = len(self.call.body) + _OWN_WEIGHT
         if self.plan is None or self.plan.generation is None:
             return weight
         generation = self.plan.generation
         if not generation.choices:
-            # Embeddings are many times as long as the texts, and count no tokens.
+            # Embeddings are many times as long as their texts, and have no completion tokens.
             return weight + self.plan.timeline.held
         rivals = generation.request.output.logprobs
         if rivals is not None:
@@ -80,20 +80,20 @@ class Exchange:
 
     @property
     def is_long(self) -> bool:
-        """Whether its transcript may take more than some milliseconds to write."""
+        """Whether writing its transcript may take more than some milliseconds."""
         return self.weight > _LONG_WEIGHT
 
 
 @dataclass(slots=True)
 class Budget:
-    """What all journals of a server may hold together, and what they do hold, in bytes."""
+    """The memory limit for all journals of a server, and how much they use, in bytes."""
 
     most: int = MOST_BYTES
     held: int = 0
 
 
 class Forgotten(NamedTuple):
-    """How many exchanges a journal has forgotten, and in how many of them a model was asked."""
+    """How many exchanges a journal has forgotten, and how many of them were requests to a model."""
 
     exchanges: int = 0
     questions: int = 0
@@ -103,7 +103,7 @@ NOTHING = Forgotten()
 
 
 class Journal:
-    """The latest exchanges of a namespace, oldest first. Reading is safe from any thread."""
+    """The latest exchanges of a namespace, oldest first. Reading is thread-safe."""
 
     __slots__ = (
         "_asked", "_budget", "_exchanges", "_held", "_most", "_opened", "_unended", "_watchers", "_weights",
@@ -118,29 +118,29 @@ class Journal:
         self._held = 0
         self._watchers: tuple[Watcher, ...] = ()
         self._opened = self._asked = 0
-        # How many exchanges had to give way to later ones.
+        # How many exchanges were dropped to make room.
         self.forgotten = NOTHING
-        # Those whose answers have not ended, be they forgotten or not.
+        # Exchanges whose answers have not ended, including forgotten ones.
         self._unended: set[Exchange] = set()
 
     @property
     def opened(self) -> int:
-        """How many exchanges there have been, those that are forgotten included."""
+        """How many exchanges there have been, including forgotten ones."""
         return self._opened
 
     @property
     def asked(self) -> int:
-        """In how many of them a model was asked."""
+        """How many of them were requests to a model."""
         return self._asked
 
     @property
     def held(self) -> int:
-        """What the exchanges that are kept take in memory, roughly, in bytes."""
+        """The approximate size in memory of the exchanges that are kept, in bytes."""
         return self._held
 
     @property
     def is_idle(self) -> bool:
-        """Whether every answer has ended, those of forgotten exchanges included."""
+        """Whether every answer has ended, including those of forgotten exchanges."""
         return not self._unended
 
     def exchanges(self) -> list[Exchange]:
@@ -148,8 +148,8 @@ class Journal:
         return list(self._exchanges)
 
     def find(self, number: int) -> Exchange | None:
-        """The exchange of that number, if it is kept."""
-        # Numbers have no gaps; the last one may be forgotten meanwhile, in another thread.
+        """The exchange with this number, if it is kept."""
+        # Numbers have no gaps; but another thread may drop exchanges in between.
         with suppress(IndexError):
             place = number - self._exchanges[0].number
             found = self._exchanges[place] if place >= 0 else None
@@ -168,7 +168,7 @@ class Journal:
         arrived: float = 0.0,
         ahead: float = 0.0,
     ) -> Exchange:
-        """Note an exchange whose answer is decided."""
+        """Record an exchange whose answer is decided."""
         self._opened += 1
         exchange = Exchange(self._opened, namespace, path, call, plan, denial, arrived, ahead)
         self._asked += exchange.is_question
@@ -180,7 +180,7 @@ class Journal:
         return exchange
 
     def forget_oldest(self) -> bool:
-        """Let the oldest exchange go; False when there is none."""
+        """Drop the oldest exchange; return False if there is none."""
         if not self._exchanges:
             return False
         exchange, weight = self._exchanges.popleft(), self._weights.popleft()
@@ -191,7 +191,7 @@ class Journal:
         return True
 
     def clear(self) -> None:
-        """Forget every exchange as if it had never been, and count from 1 again."""
+        """Forget every exchange without counting it as forgotten, and number from 1 again."""
         while self.forget_oldest():
             pass
         self._unended.clear()
@@ -199,7 +199,7 @@ class Journal:
         self.forgotten = NOTHING
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Call `watcher` whenever an exchange begins or ends, in the server's thread; the answer stops that."""
+        """Call `watcher` in the server's thread whenever an exchange begins or ends, until the result is called."""
         self._watchers = (*self._watchers, watcher)
 
         def stop() -> None:
@@ -208,7 +208,7 @@ class Journal:
         return stop
 
     def notify(self, exchange: Exchange) -> None:
-        """Call the watchers, since an exchange has begun or ended."""
+        """Call the watchers because an exchange has begun or ended."""
         if exchange.record.closed_by is not None:
             self._unended.discard(exchange)
         for watcher in self._watchers:

@@ -1,4 +1,4 @@
-"""Exchanges for people, each in a line, and what a journal says of those that it has forgotten."""
+"""Exchanges as lines of text, and the warning about those that a journal has forgotten."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,14 +7,14 @@ import orjson
 from mockserver.control.journal.exchanges import MOST_BYTES
 from mockserver.control.journal.views import View
 
-# So many characters of a refusal are shown.
+# How many characters of a refusal are shown.
 _MOST_SHOWN = 300
 
 
 def line(view: View) -> str:
-    """An exchange in one line: what came, what became of it, and by what."""
+    """An exchange in one line: the request, the answer, and what decided it."""
     operation = view.operation if view.operation and view.is_question else f"{view.method} {view.path}"
-    asked = f"{view.dialect or '?'} {operation}"
+    target = f"{view.dialect or '?'} {operation}"
     model = f" {view.model}" if view.model else ""
     prompt = f" {short(view.prompt)}" if view.prompt else ""
     stream = " (stream)" if view.streamed else ""
@@ -24,11 +24,11 @@ def line(view: View) -> str:
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
     sent = f"{view.events_sent} event{'' if view.events_sent == 1 else 's'}"
     answered = f"{view.status}{refused}{by}{struck}, {sent}, {end} after {view.seconds:.3f} s"
-    return f"#{view.number} {asked}{model}{stream}{prompt} -> {answered}"
+    return f"#{view.number} {target}{model}{stream}{prompt} -> {answered}"
 
 
 def journal_lines(views: Sequence[View]) -> list[str]:
-    """One line for each exchange: the time from the first, the exchange, and how long the client had stayed away."""
+    """One line for each exchange: the time since the first one, the exchange, and how long the client had been away."""
     lines: list[str] = []
     for place, view in enumerate(views):
         since = f"{view.arrived - views[0].arrived:8.3f} s"
@@ -38,7 +38,7 @@ def journal_lines(views: Sequence[View]) -> list[str]:
 
 
 def explain_misses(views: Iterable[View]) -> Iterable[str]:
-    """For each request that no stub has matched: the stubs that come nearest, field by field."""
+    """For each request without a matching stub: the nearest stubs, field by field."""
     for view in views:
         yield f"  {line(view)}"
         for near in view.nearest:
@@ -50,7 +50,7 @@ def explain_misses(views: Iterable[View]) -> Iterable[str]:
 
 
 def loss(count: int) -> str:
-    """What to say where so many exchanges are forgotten, and how to keep them."""
+    """The message for when so many exchanges are forgotten, which says how to keep them."""
     return (
         f"The journal has forgotten {count} exchange{'' if count == 1 else 's'} (--journal says how many a namespace "
         f"keeps; all together hold {MOST_BYTES >> 20} MiB); nothing can be said of them. Keep more with --journal, in "
@@ -64,7 +64,7 @@ def short(text: str) -> str:
 
 
 def _why(view: View) -> str:
-    """Our own hint, or what the vendor says of a request that breaks its contract, on one line; nothing else."""
+    """Our own hint, or the vendor's error body if the request breaks its contract, on one line; else nothing."""
     body = view.hint or (view.breaks_contract and view.answer.get("body"))
     if not body:
         return ""

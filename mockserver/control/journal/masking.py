@@ -1,6 +1,6 @@
-"""Masking the secrets of requests: people recognise their own keys, and nobody else can use them.
+"""Masking the secrets of requests: their owners recognise them, and others cannot use them.
 
-Headers and query parameters that hold a secret are recognised by their names.
+Headers and query parameters with secrets are recognised by their names.
 """
 
 import re
@@ -10,24 +10,24 @@ from urllib.parse import parse_qsl, quote, unquote_plus
 from mockserver.core.calls import Call, Headers, masked_key
 from mockserver.core.seeding import fingerprint
 
-# Parts of the names of secrets, in lower case and with dashes. Tokens are also counted: such names are no secrets.
+# Parts of the names of secrets, in lower case and with dashes. Names about counting tokens are not secrets.
 _SECRET = re.compile(
     r"authorization|api-?key|subscription-?key|secret|password|cookie|"
     r"token(?!s|i[sz]|-?(?:count|limit|budget|type|usage))"
 )
 _COUNTERS = re.compile(r"rate-?limit")
-# Where a secret has its kind in front of it: Bearer, Api-Key, Basic.
+# An authorization value with a scheme: Bearer, Api-Key, Basic.
 _SCHEMED = re.compile(r"([A-Za-z][A-Za-z-]*) +(\S+)")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a header or a parameter of that name holds what nobody else should read."""
+    """Whether a header or a parameter of this name holds a secret."""
     plain = name.lower().replace("_", "-")
     return _SECRET.search(plain) is not None and _COUNTERS.search(plain) is None
 
 
 def masked(name: str, value: str) -> str:
-    """The value of a header or a parameter; of a key the last four characters stay, and its scheme."""
+    """The value of a header or a parameter; a secret keeps its scheme and its last four characters."""
     if not is_secret(name):
         return value
     schemed = _SCHEMED.fullmatch(value.strip()) if "authorization" in name.lower() else None
@@ -35,12 +35,12 @@ def masked(name: str, value: str) -> str:
 
 
 def masked_query(query: str) -> str:
-    """A query whose secrets are masked; all else is as it came."""
+    """A query with its secrets masked and everything else unchanged."""
     return "&".join(map(_masked_parameter, query.split("&")))
 
 
 def credentials_digest(call: Call) -> str:
-    """What tells whether two requests bring the same credentials, and nothing more of them."""
+    """A digest that shows whether two requests have the same credentials, and nothing else about them."""
     return fingerprint("\n".join(_credentials(call.headers, call.query)).encode("utf-8", "surrogatepass"))[:8]
 
 

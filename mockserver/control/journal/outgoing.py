@@ -1,8 +1,8 @@
-"""What a model says, as it was planned, and as much of it as has gone out.
+"""What a model generates for an answer, as planned, and how much of it has been sent.
 
-What a fault has kept from the client, or what a client did not stay for, is planned and has not gone out. Of tokens and
-tool calls the record of the player tells that; of the ends of choices only the bytes do, since an end may go out with
-the last token, or long after it.
+What a fault keeps from the client, or a client does not wait for, is planned but not sent. For tokens and tool calls
+the player's record counts what was sent; the ends of choices are looked up in the bytes, since an end may be sent with
+the last token or long after it.
 """
 
 from collections import deque
@@ -16,19 +16,19 @@ from mockserver.control.plan import Plan
 from mockserver.core.generation import Choice, Generation, ToolCall
 from mockserver.core.timeline import Record
 
-# So many events may come after the one that ends the last choice: usage, the terminator, and what faults add.
+# How many events may follow the one that ends the last choice: usage, the terminator, and what faults add.
 _LAST_EVENTS = 8
 
 
 def sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
-    """What has gone out of what the model says, so far where the answer is still open; and as `planned`, in the same
-    words, what the model has decided to say, whatever of it goes out."""
+    """The usage, finish reasons and tool calls that have been sent, so far if the answer is still open; and in the same
+    format as `planned` those that the model has decided on, whether they are sent or not."""
     planned = _output(generation, generation.usage.completion_tokens, generation.choices, lambda call, step: True)
     return {**(planned if _is_whole(plan, record) else _gone_out(plan, generation, record)), "planned": planned}
 
 
 def has_finished(plan: Plan, record: Record) -> bool:
-    """Whether the client was sent the news that an answer is complete; of a plain one all of it that it was to get."""
+    """Whether the client was sent the end of a stream, or all of a plain answer."""
     if not plan.timeline.streamed:
         return plan.timeline.ending is None
     last = deque(_sent(plan, record), maxlen=_LAST_EVENTS)
@@ -42,7 +42,7 @@ def _gone_out(plan: Plan, generation: Generation, record: Record) -> dict[str, A
         tokens = min(tokens, sent)
     ended = _ended(plan, generation, record)
     choices = tuple(choice for choice in generation.choices if choice.index in ended)
-    # Choices are sent side by side, so that the others have got as far.
+    # Choices are sent in parallel, so all of them have progressed equally far.
     return _output(
         generation,
         tokens,
@@ -63,13 +63,13 @@ def _output(
 
 
 def _is_whole(plan: Plan, record: Record) -> bool:
-    """Whether an answer has ended as it was to end, with nothing left out at its end."""
+    """Whether an answer was completed as planned, without anything missing at its end."""
     breaks_off = any(strike.kind.ends or strike.kind.harm == "truncates" for strike in plan.struck)
     return record.closed_by == "server" and not record.given_up and not breaks_off
 
 
 def _calls(generation: Generation) -> Iterator[tuple[ToolCall, int]]:
-    """The tools that an answer calls, each with the number of tokens after which its choice has written it."""
+    """The tool calls of an answer, each with the number of tokens after which its choice has written it."""
     for choice in generation.choices:
         step = len(choice.thoughts) + len(choice.ids)
         for call in choice.calls:
@@ -78,17 +78,17 @@ def _calls(generation: Generation) -> Iterator[tuple[ToolCall, int]]:
 
 
 def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
-    """The choices whose ends have gone out, by their indices: of one body all or none."""
+    """The indices of the choices whose ends have been sent; for a plain body all or none."""
     unspoilt = all(strike.kind.ends for strike in plan.struck)
     if unspoilt and record.tokens_sent < min((choice.steps for choice in generation.choices), default=0):
-        # No end goes before the tokens: a long stream need not be looked through.
+        # No end is sent before the tokens, so a long stream need not be searched.
         return frozenset()
     data = b"".join(_sent(plan, record))
     everyone = {choice.index for choice in generation.choices}
     if not plan.timeline.streamed:
         return everyone if _object(data) else frozenset()
     finishes, ended = plan.visit.landing.dialect.finishes, set[int]()
-    # What no blank line ends is no event yet.
+    # An event without a blank line after it is incomplete.
     for event in data.replace(b"\r\n", b"\n").split(b"\n\n")[:-1]:
         value = _object(event[event.find(b"{") :]) if finishes.search(event) else {}
         if value:
@@ -98,12 +98,12 @@ def _ended(plan: Plan, generation: Generation, record: Record) -> Set[int]:
 
 
 def _sent(plan: Plan, record: Record) -> Iterator[bytes]:
-    """The frames that have gone out."""
+    """The frames that have been sent."""
     return islice(chain.from_iterable(run.data for run in plan.timeline.runs), record.events_sent)
 
 
 def _object(data: bytes) -> dict[str, Any]:
-    """A JSON object, empty where it is broken."""
+    """The JSON object in the data, empty if there is no valid one."""
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:

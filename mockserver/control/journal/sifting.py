@@ -1,4 +1,4 @@
-"""Which exchanges of a journal are what a match asks for, and where the others differ."""
+"""Which exchanges of a journal match criteria, and where the others differ."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,12 +13,12 @@ from mockserver.core.regexes import renew_patience
 def sift(
     exchanges: Iterable[Exchange], match: Any, operations: Mapping[str, Iterable[str]], before: int = 0
 ) -> dict[int, Sequence[str]]:
-    """Where each exchange differs from what is wanted, by its number; nowhere when it matches.
+    """The differences of each exchange from what is wanted, by its number; none if it matches.
 
-    `match` is a table of criteria, `operations` are the names of each dialect's operations; a model was asked so often
-    `before` these exchanges. Raises CriteriaError for names that nothing has, and where a search that was given up
-    would have to tell: a count of what matches would be a guess. What nobody serves has no fields, and matches only
-    nothing.
+    `match` is a table of criteria, `operations` are the names of each dialect's operations; `before` is the number of
+    questions before these exchanges. Raises CriteriaError for names that do not exist, and if a decision depends on a
+    search that was given up, since the count of matches would be a guess. A request to an unserved path has no fields,
+    and only matches empty criteria.
     """
     criteria = read_criteria(match)
     complaint = unknown_name_in(criteria, operations)

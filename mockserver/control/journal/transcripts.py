@@ -1,6 +1,6 @@
-"""Exchanges as plain JSON values: a summary of each, and its transcript, with the request, the answer and every event.
+"""Exchanges as plain JSON values: a summary, or a transcript with the request, the answer and every event.
 
-`summary_of` is what the admin API, the fixture and the live page all read; times are in seconds.
+`summary_of` is what the admin API, the fixture and the live page read; times are in seconds.
 """
 
 import base64
@@ -22,17 +22,17 @@ from mockserver.core.json_values import nests_absurdly
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.faults.notation import table_of
 
-# The fields of criteria that may hold a secret, within alternatives and scripts too.
+# Criteria fields that may hold a secret, also within alternatives and scripts.
 _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$")
-# What a double cannot hold has so many digits at least.
+# Numbers that a double cannot represent exactly have at least so many digits.
 _MANY_DIGITS = re.compile(rb"[0-9]{16}")
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
-# No transcript has more events than this.
+# The maximum number of events in a transcript.
 _MOST_EVENTS = 20_000
 
 
 def summary_of(exchange: Exchange) -> dict[str, Any]:
-    """An exchange in short: who asked what, what decided the answer, how it went."""
+    """The summary of an exchange: the request, what decided the answer, and the outcome."""
     call, plan = exchange.call, exchange.plan
     line: dict[str, Any] = {
         "number": exchange.number,
@@ -59,7 +59,7 @@ def transcript_of(exchange: Exchange) -> dict[str, Any]:
 
 
 def exact_transcript_of(exchange: Exchange) -> dict[str, Any]:
-    """The transcript; a plain answer's body also as it went out, where it is JSON that is not written compactly."""
+    """The transcript; the JSON body of a plain answer also as the exact text if it was not written compactly."""
     whole = transcript_of(exchange)
     answer, plan = whole["answer"], exchange.plan
     if plan is not None and isinstance(answer.get("body", ""), dict | list):
@@ -70,9 +70,9 @@ def exact_transcript_of(exchange: Exchange) -> dict[str, Any]:
 
 
 class Transcript(Mapping[str, Any]):
-    """A transcript whose `request` and `answer` are worked out only when somebody looks at them.
+    """A transcript whose `request` and `answer` are computed only when they are accessed.
 
-    All else is as it was when this was made.
+    Everything else is a snapshot of the moment of creation.
     """
 
     __slots__ = ("_exchange", "_known")
@@ -118,13 +118,13 @@ def _answer(exchange: Exchange) -> dict[str, Any]:
     return answer
 
 
-# The parts that take long to work out.
+# The parts that are expensive to compute.
 _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _request, "answer": _answer}
 
 
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
-    """What the plan of an answer says: whose it is, what was asked, and what the model says, both as sent so far and as
-    planned; nothing of that where a fault leaves nothing of the answer."""
+    """The parts of a summary that come from the plan: dialect, operation, what was asked, and what the model generates,
+    both as sent so far and as planned; the latter only if a fault leaves anything of the answer."""
     landing, site, request = plan.visit.landing, plan.visit.site, plan.request
     line: dict[str, Any] = {
         "dialect": landing.dialect.name,
@@ -154,12 +154,12 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
 
 
 def _struck(strike: Strike) -> dict[str, Any]:
-    """A fault that has struck: who has asked for it, by the rule's name where it has one, and its table."""
+    """A fault that has struck: its origin, the name of its rule if it has one, and the fault as a table."""
     return {"by": strike.by, **({"rule": strike.rule} if strike.rule else {}), "fault": table_of(strike.fault)}
 
 
 def _stubbed(plan: Plan) -> dict[str, Any]:
-    """What stubs had to do with it: the one that matched, or those that came nearest, field by field."""
+    """The part that stubs had: the one that matched, or the nearest ones with their differences field by field."""
     line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
     if plan.nearest is not None:
         line["nearest"] = [
@@ -170,7 +170,7 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
 
 
 def _difference(difference: Difference) -> dict[str, Any]:
-    """Where a request differs from a stub. A secret that came is not shown."""
+    """A difference between a request and a stub, with the request's secrets masked."""
     field = _SECRET_FIELD.search(difference.field)
     hidden = field is not None and (field["header"] is None or is_secret(field["header"]))
     is_masked = hidden and difference.found != "nothing"
@@ -178,8 +178,8 @@ def _difference(difference: Difference) -> dict[str, Any]:
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
-    """When the first token was due and came, and how long the last one took, in seconds after arrival; and the latency
-    that was in force, with the setting `speed`."""
+    """When the first token was due and was sent, and when the last one was due, in seconds after arrival; and the
+    latency that was in force, with the setting `speed`."""
     plan, record = exchange.plan, exchange.record
     pace = plan.pace if plan is not None else None
     if plan is None or pace is None:
@@ -187,7 +187,7 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     in_force = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
     first = record.first_write
     if plan.visible_generation is not plan.generation:
-        # Nobody was given what would have taken this time.
+        # A fault has removed everything that would have taken this time.
         return {**in_force, "ttft": first}
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
@@ -220,10 +220,10 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 
 
 def _body(key: str, data: bytes) -> dict[str, Any]:
-    """Bytes under a key: as a JSON value where they are one, else as text, else in base64 under `<key>_base64`.
+    """Bytes under a key: as a JSON value if they are one, else as text, else in base64 under `<key>_base64`.
 
-    JSON with numbers of so many digits that a reader might round them stands under `<key>_text` too, as it came. What
-    nests absurdly deep, so that hardly anybody could write or read it again, is told as text.
+    JSON that contains numbers with so many digits that a reader might round them is also given under `<key>_text`, as
+    it arrived. JSON that is nested too deeply for most readers is given as text.
     """
     try:
         if data[:1] not in (b"{", b"["):
@@ -239,7 +239,7 @@ def _body(key: str, data: bytes) -> dict[str, Any]:
 
 
 def _might_be_rounded(data: bytes) -> bool:
-    """Whether JSON has a number of many digits."""
+    """Whether JSON contains a number with many digits."""
     if not _MANY_DIGITS.search(data):
         return False
     return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
@@ -254,5 +254,5 @@ def headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
 
 
 def masked_headers(headers: Headers) -> dict[str, str]:
-    """Request headers by name, without their secrets."""
+    """Request headers by name, with secrets masked."""
     return {name: masked(name, value) for name, value in headers_of(headers.raw).items()}

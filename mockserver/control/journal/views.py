@@ -1,6 +1,6 @@
-"""Exchanges as tests look at them: frozen views of what the journal tells (`transcripts.transcript_of`).
+"""Exchanges as tests see them: frozen views of what the journal provides (`transcripts.transcript_of`).
 
-A view made in the server's process, one that came through the admin API and one out of a journal file are the same.
+Views from the server's process, from the admin API and from a journal file are the same.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from typing import Any, Literal, NamedTuple
 
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
 
-# Stubs for the next so many requests have names that begin so: after them everything is as before.
+# The prefix of the names of stubs for the next requests only; they do not count as missed (`nearest`).
 PASSING = "next-"
 
-# How a vendor refuses what breaks its contract.
+# The failures with which a vendor refuses requests that break its contract.
 _BREACHES = frozenset(
     ("malformed_json", "not_an_object", "invalid_request", "unsupported_media_type", "unknown_path", "wrong_method")
 )
@@ -21,7 +21,7 @@ _BREACHES = frozenset(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class View:
-    """One exchange: what came, what decided the answer, how it went. Times are in seconds, on the server's clock."""
+    """One exchange: the request, what decided the answer, the outcome. Times are in seconds, on the server's clock."""
 
     data: Mapping[str, Any]
 
@@ -37,12 +37,12 @@ class View:
 
     @property
     def at(self) -> float:
-        """When it came, in Unix seconds."""
+        """When it arrived, in Unix seconds."""
         return float(self.data["at"])
 
     @property
     def arrived(self) -> float:
-        """When it came, on a clock that only goes forward."""
+        """When it arrived, on a monotonic clock."""
         return float(self.data.get("arrived", self.at))
 
     @property
@@ -52,12 +52,12 @@ class View:
 
     @property
     def end(self) -> float:
-        """The same instant as a number: one that is open will end some day."""
+        """The same instant as a number; infinity while it is open."""
         return inf if self.ended is None else self.ended
 
     @property
     def ahead(self) -> float:
-        """How far the clock had been put forward when it came."""
+        """By how many seconds the clock was ahead when it arrived."""
         return float(self.data.get("ahead", 0.0))
 
     @property
@@ -67,12 +67,12 @@ class View:
 
     @property
     def path(self) -> str:
-        """The path as it came, without the namespace."""
+        """The requested path, without the namespace."""
         return str(self.data["path"])
 
     @property
     def query(self) -> str:
-        """What stood behind the path."""
+        """The query string."""
         return str(self._request.get("query", ""))
 
     @property
@@ -83,27 +83,27 @@ class View:
 
     @property
     def body(self) -> Any:
-        """The request's body: a JSON value where it is one, else text; bytes in base64 when they are no text."""
+        """The request's body: a JSON value if it is one, else text; bytes that are not text in base64."""
         return self._request.get("body", self._request.get("body_base64"))
 
     @property
     def credentials(self) -> str:
-        """A short digest of the credentials: equal ones have the same."""
+        """A short digest of the credentials; equal credentials have equal digests."""
         return str(self._request.get("credentials", self.headers.get("authorization", "")))
 
     @property
     def dialect(self) -> str | None:
-        """Whose API it was for; None where nothing is served."""
+        """The dialect of the request; None if nothing is served at its path."""
         return self.data.get("dialect")
 
     @property
     def operation(self) -> str | None:
-        """Which of the dialect's operations, None where it has none for the path."""
+        """The dialect's operation; None if it has none for the path."""
         return self.data.get("operation")
 
     @property
     def edition(self) -> str | None:
-        """The edition that was spoken."""
+        """The dialect's edition."""
         return self.data.get("edition")
 
     @property
@@ -113,26 +113,26 @@ class View:
 
     @property
     def is_question(self) -> bool:
-        """Whether a model was asked; lists of models and the like are no questions, what nobody serves is one."""
+        """Whether it is a request to a model: not a list of models and the like, but also one to an unserved path."""
         return bool(self.data.get("question", True))
 
     @property
     def model(self) -> str | None:
-        """The model that was asked; None when the request was not understood."""
+        """The requested model; None if the request was not understood."""
         return self.data.get("model")
 
     @property
     def prompt(self) -> str | None:
-        """The prompt; of a chat the last user message."""
+        """The prompt; for a chat the last user message."""
         return self.data.get("prompt")
 
     @property
     def messages(self) -> Sequence[Mapping[str, Any]]:
-        """The messages of a chat as they came; items that stand for them in a chat's words."""
+        """The messages of a chat as they arrived; input items are converted to messages."""
         messages = self.body.get("messages") if isinstance(self.body, dict) else None
         items = self.body.get("input") if isinstance(self.body, dict) and messages is None else None
         if isinstance(items, list) and any(isinstance(each, dict) for each in items):
-            # Loaded with the first that is looked at: most journals have none.
+            # Imported when first needed: most journals have no such items.
             from mockserver.dialects.openai_style.responses.items import messages_of
 
             return messages_of(items)
@@ -158,7 +158,7 @@ class View:
 
     @property
     def answer(self) -> Mapping[str, Any]:
-        """The answer: its `status`, `headers`, `events`, `ending`, and the `body` where it was no stream."""
+        """The answer: its `status`, `headers`, `events`, `ending`, and the `body` if it was not a stream."""
         answer: Mapping[str, Any] = self.data.get("answer", {})
         return answer
 
@@ -175,12 +175,12 @@ class View:
 
     @property
     def events_sent(self) -> int:
-        """How many events have left; a plain body counts as one."""
+        """How many events were sent; a plain body counts as one."""
         return int(self._outcome.get("events_sent", 0))
 
     @property
     def tokens_sent(self) -> int:
-        """How many generated tokens have left."""
+        """How many generated tokens were sent."""
         return int(self._outcome.get("tokens_sent", 0))
 
     @property
@@ -195,85 +195,85 @@ class View:
 
     @property
     def ttft(self) -> float | None:
-        """When the first write left, in seconds after arrival; None when none did."""
+        """When the first event was sent, in seconds after arrival; None if none was."""
         return next((event["sent"] for event in self.events if event["sent"] is not None), None)
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """`prompt_tokens`, and the `completion_tokens` that went out; empty where nothing was generated."""
+        """`prompt_tokens`, and the `completion_tokens` that were sent; empty if nothing was generated."""
         usage: Mapping[str, int] = self.data.get("usage", {})
         return usage
 
     @property
     def tokens(self) -> int:
-        """Prompt and completion together."""
+        """Prompt and completion tokens together."""
         return sum(self.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
 
     @property
     def finish_reasons(self) -> Sequence[str]:
-        """Why each choice ended, of those whose end went out."""
+        """Why each choice ended, for those whose end was sent."""
         reasons: Sequence[str] = self.data.get("finish_reasons", ())
         return reasons
 
     @property
     def planned(self) -> Mapping[str, Any]:
-        """`usage`, `finish_reasons` and `tool_calls` as the model had decided them, whatever of it went out."""
+        """`usage`, `finish_reasons` and `tool_calls` as the model had decided on them, whether sent or not."""
         planned: Mapping[str, Any] = self.data.get("planned", {})
         return planned
 
     @property
     def tool_calls(self) -> Sequence[Mapping[str, str]]:
-        """The tools that the answer calls: `name` and `arguments`, as the model wrote them, of those sent whole."""
+        """The completely sent tool calls of the answer: `name` and `arguments`, as the model wrote them."""
         calls: Sequence[Mapping[str, str]] = self.data.get("tool_calls", ())
         return calls
 
     @property
     def faults(self) -> Sequence[str]:
-        """The kinds of fault that struck the answer."""
+        """The kinds of the faults that struck the answer."""
         faults: Sequence[str] = self._decision.get("faults", ())
         return faults
 
     @property
     def struck(self) -> Sequence[Mapping[str, Any]]:
-        """The same faults at length: `by` what each was asked for ("armed", "settings", "route", "stub" or "header"),
-        the name of an armed `rule`, and the `fault` as a table, as it would be written."""
+        """The same faults in detail: what each was requested `by` ("armed", "settings", "route", "stub" or "header"),
+        the name of an armed `rule`, and the `fault` as a table."""
         struck: Sequence[Mapping[str, Any]] = self._decision.get("struck", ())
         return struck
 
     @property
     def rule(self) -> str | None:
-        """The stub that decided the answer, None where no stub did."""
+        """The stub that decided the answer; None if none did."""
         return self._decision.get("rule")
 
     @property
     def refused(self) -> str | None:
-        """Why the request was refused, by the neutral name of the failure; None when it was not."""
+        """Why the request was refused, by the neutral name of the failure; None if it was not."""
         return self._decision.get("kind")
 
     @property
     def breaks_contract(self) -> bool:
-        """Whether the vendor would have refused it for what it says, whatever the stubs and faults made of it."""
+        """Whether the vendor would have refused the request itself, regardless of stubs and faults."""
         return self.refused in _BREACHES or self._decision.get("by") == "denial"
 
     @property
     def hint(self) -> str | None:
-        """What we have to say of a refusal: why we would not take the request, or what is served near a wrong path."""
+        """Our own explanation of a refusal: why a wish cannot be obeyed, or what is served near a wrong path."""
         return self._decision.get("message") or self.answer_headers.get("x-mockserver-hint")
 
     @property
     def trouble(self) -> str | None:
-        """What a function of the test's own has raised; None when none did."""
+        """What a function of the test's own has raised; None if none has."""
         return self._decision.get("handler_error")
 
     @property
     def nearest(self) -> Sequence[Mapping[str, Any]]:
-        """The stubs that come nearest where none matched, each with its `name` and `differences`; else none."""
+        """The nearest stubs if none matched, each with its `name` and `differences`; else none."""
         nearest: Sequence[Mapping[str, Any]] = self._decision.get("nearest") or ()
         return [near for near in nearest if not str(near["name"]).startswith(PASSING)]
 
     @property
     def is_unmatched(self) -> bool:
-        """Whether no stub matched, though there are some. Those for the next few requests do not count."""
+        """Whether no stub matched although there are some. Stubs for the next requests only do not count."""
         return bool(self.nearest)
 
     @property
@@ -283,7 +283,7 @@ class View:
 
     @property
     def has_finished(self) -> bool:
-        """Whether the client was sent the news that the answer is complete, or a plain body."""
+        """Whether the client was sent the end of a stream, or a plain body."""
         return bool(self.answer.get("finished", False))
 
     @property
@@ -307,7 +307,7 @@ class View:
 
 
 class Past(NamedTuple):
-    """What a journal tells: the exchanges that it keeps, oldest first, and how many it has forgotten before them."""
+    """What a journal holds: the exchanges that it keeps, oldest first, and how many it has forgotten before them."""
 
     views: Sequence[View] = ()
     forgotten: Forgotten = NOTHING
