@@ -1,1 +1,1 @@
-"""Recorded traffic, read again and made stubs of."""
+"""Reading recorded traffic, making stubs of it, and comparing it with the dialects' answers."""

@@ -1,4 +1,4 @@
-"""An interaction of a cassette, as vcrpy writes it in YAML or JSON, with the bodies that came packed unpacked."""
+"""Interactions of cassettes, as vcrpy writes them in YAML or JSON; compressed bodies are decompressed."""
 
 import base64
 import zlib
@@ -10,14 +10,14 @@ import orjson
 
 from mockserver.control.recordings.recorded import LostError, Recorded, lower
 
-# zlib reads gzip too where it is told to look for itself.
+# With this flag, zlib detects gzip or zlib headers by itself.
 _EITHER = 32 + zlib.MAX_WBITS
-# Some servers send what is called deflate without its frame.
+# Some servers send "deflate" without the zlib header.
 _PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
 
 
 def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
-    """One interaction. Raises LostError where it cannot be given again."""
+    """One interaction. Raises LostError if it cannot be replayed."""
     request, response = interaction["request"], interaction["response"]
     target = urlsplit(request["uri"])
     answered = _headers(response)
@@ -36,7 +36,7 @@ def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
 
 
 def _status(response: Mapping[str, Any]) -> int:
-    """The status, where cassettes have it, or where those of older versions do."""
+    """The status, at its place in current cassettes or in those of older versions."""
     code = response["status"]["code"] if "status" in response else response["status_code"]
     if not isinstance(code, int):
         raise TypeError("status: no number")
@@ -44,7 +44,7 @@ def _status(response: Mapping[str, Any]) -> int:
 
 
 def _headers(message: Mapping[str, Any]) -> Mapping[str, str]:
-    """Headers, each of which has a value or a list of them."""
+    """Headers, each of which has a value or a list of values."""
     pairs = (
         (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
     )
@@ -52,7 +52,7 @@ def _headers(message: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _body(message: Mapping[str, Any], key: str) -> bytes:
-    """A body: a text, bytes, nothing, a table of one of them, or (as some serializers have it) the JSON that it was."""
+    """A body: text, bytes, nothing, a table with one of them, or (from some serializers) parsed JSON."""
     if "parsed_body" in message:
         return orjson.dumps(message["parsed_body"])
     value = message.get(key)
@@ -70,10 +70,10 @@ def _body(message: Mapping[str, Any], key: str) -> bytes:
 
 
 def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """A body as the client read it."""
+    """A body as the client read it, decompressed."""
     packing = headers.get("content-encoding", "identity").strip().lower()
     if packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
-        # Some recorders unpack bodies and leave the header.
+        # Some recorders decompress bodies but keep the header.
         return body
     if packing not in _PACKINGS:
         raise LostError(f"its answer is packed ({packing}); record it with decode_compressed_response=True")

@@ -1,8 +1,8 @@
 """Drift: how recorded answers of a vendor differ from those that its dialect gives here.
 
-Each recorded request is answered again, with the model made to say what it said then, and the two answers are compared
-in status, headers and shape. A refusal for reasons that no request shows, such as limits, keys and outages, is compared
-with the dialect's own refusals of the same status.
+Each recorded request is answered again, with the model writing what it wrote then, and the two answers are compared in
+status, headers and shape. A refusal for reasons outside the request, such as limits, keys and outages, is compared with
+the dialect's own refusals of the same status.
 """
 
 import re
@@ -22,12 +22,12 @@ from mockserver.control.settings import Settings
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 
-# Statuses that are due to the vendor's state or to the caller, not to the request.
+# Statuses that are due to the state of the vendor or the caller, not to the request.
 _CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
 
 
 class Compared(NamedTuple):
-    """An exchange that was compared. `status` and `streamed` are those of the recorded answer."""
+    """A compared exchange. `status` and `streamed` are those of the recorded answer."""
 
     place: str
     dialect: str
@@ -65,7 +65,7 @@ def compare(
 ) -> Iterator[Compared | Lost]:
     """Compare each exchange with the answer of a server with these settings.
 
-    Differences at the `ignored` places do not count, in whatever event of a stream; `*` matches anything.
+    Differences at the `ignored` places do not count, in any event of a stream; `*` matches anything.
     """
     may_differ = re.compile("|".join(re.escape(place).replace(r"\*", ".*") for place in ignored) or "(?!)")
     for each in exchanges:
@@ -85,14 +85,14 @@ def _compared(exchange: Recorded, router: Router, settings: Settings) -> Compare
         heard = hear(call_of(exchange, landing), landing, settings)
     except WishError as error:
         return Lost(exchange.place, str(error))
-    # Of several possible answers the most similar one counts.
+    # If several answers are possible, the most similar one counts.
     found = min((tuple(_differences(recorded, each)) for each in _answers(heard, recorded)), key=len)
     name, streamed = landing.operation.name, is_stream(recorded.content_type)
     return Compared(exchange.place, landing.dialect.name, name, recorded.status, streamed, found)
 
 
 def _answers(heard: Heard, recorded: _Answer) -> list[_Answer]:
-    """What this server may answer."""
+    """The answers that this server may give."""
     refusals = _refusals(heard, recorded.status) if recorded.status in _CIRCUMSTANCES else []
     if refusals:
         return refusals

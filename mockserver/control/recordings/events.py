@@ -11,9 +11,9 @@ _END = re.compile(rb"\r?\n\r?\n")
 
 
 class Event(NamedTuple):
-    """One event: the names of its fields as they were written (`data: `), and what its data says.
+    """One event: the names of its fields as they were written (`data: `), and its data.
 
-    `value` is the data as JSON, or as text where it is none, such as `[DONE]`.
+    `value` is the data as JSON, or as text if it is not JSON, such as `[DONE]`.
     """
 
     fields: tuple[str, ...]

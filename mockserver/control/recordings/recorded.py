@@ -1,18 +1,18 @@
-"""What is read of recorded traffic: exchanges, those of which something is lost, and texts that are no recording."""
+"""The results of reading recorded traffic: exchanges, incomplete exchanges, and errors."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 
 class RecordingError(ValueError):
-    """A text that is no recording; the text says what would have been one."""
+    """A text that is not a recording; the message says what would have been one."""
 
 
 class Recorded(NamedTuple):
-    """One exchange as it was recorded: `place` is where it stands, `dialect` whose it was, where that is known.
+    """One exchange as it was recorded: `place` is where in the recording, `dialect` whose API it used, if known.
 
-    Header names are in lower case. `first` is when the answer began, in seconds after the request, `gap` the time
-    between the events of a stream in the middle; None where nobody has looked.
+    Header names are in lower case. `first` is when the answer began, in seconds after the request, `gap` the average
+    time between the events of a stream; both are None if they were not recorded.
     """
 
     place: str
@@ -31,18 +31,18 @@ class Recorded(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """What cannot be given again, and why."""
+    """An exchange that cannot be replayed, and why."""
 
     place: str
     why: str
 
 
 class LostError(Exception):
-    """An exchange lacks what it would take to give it again; the text says what."""
+    """An exchange lacks what is needed to replay it; the message says what."""
 
 
 def lower(pairs: Any) -> dict[str, str]:
-    """Headers by their names in lower case; the first of equal names counts. HTTP/2's own have a colon in front."""
+    """Headers by their names in lower case; the first of equal names counts. HTTP/2 pseudo-headers are left out."""
     headers: dict[str, str] = {}
     for name, value in pairs:
         if not name.startswith(":"):

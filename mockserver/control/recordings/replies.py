@@ -1,4 +1,4 @@
-"""Recorded answers as replies of stubs: status, content type, the headers that matter, and the body byte for byte."""
+"""Recorded answers as replies of stubs: status, content type, relevant headers, and the body byte for byte."""
 
 import re
 from base64 import b64encode
@@ -8,19 +8,19 @@ from typing import Any
 from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import Recorded
 
-# Longer bodies have files of their own, and so have streams.
+# Longer bodies are written to files of their own, as are streams.
 _LONG = 1500
-# The headers by which clients decide what to do next, and those by which a vendor finds a request again.
+# The headers by which clients decide what to do next, and the ids by which vendors find requests.
 _TELLING = re.compile(r"retry-after(?:-ms)?|x-should-retry|.*rate-?limit.*|(?:x-)?request-id|www-authenticate")
 _PASSING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
 _SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
 _STREAM = "text/event-stream"
-# There is nothing below a microsecond on any wire.
+# Times are rounded to microseconds.
 _DIGITS = 6
 
 
 class Answers:
-    """Makes replies, and collects the files that they name: in a folder of which no stub file is read."""
+    """Makes replies, and collects the files that they name, in a folder that is not searched for stub files."""
 
     def __init__(self, name: str, *, paced: bool) -> None:
         self.files: dict[str, bytes] = {}
@@ -28,7 +28,7 @@ class Answers:
         self._names: dict[tuple[bytes, str], str] = {}
 
     def reply(self, recorded: Recorded, name: str, *, asks_model: bool) -> dict[str, Any]:
-        """The reply that gives a recorded answer again; `name` is what a file of it is called."""
+        """The reply that replays a recorded answer; `name` is the name of its file, if it needs one."""
         kind = recorded.answered.get("content-type", "").strip()
         reply: dict[str, Any] = {"status": recorded.status}
         if recorded.answer and recorded.status not in (204, 304):
@@ -41,7 +41,7 @@ class Answers:
         return reply
 
     def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
-        """The body in the stub itself, or in a file beside it."""
+        """The body in the stub itself, or in a file next to it."""
         text = _text(body)
         if kind != _STREAM and len(body) <= _LONG:
             return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
@@ -55,7 +55,7 @@ class Answers:
 
 
 def essence(reply: Mapping[str, Any]) -> dict[str, Any]:
-    """What two replies have in common that say the same: all but the times, the state of limits and the request ids."""
+    """The part of a reply that is the same for equal replies: without times, the state of limits and request ids."""
     headers = {name: value for name, value in reply.get("headers", {}).items() if not _PASSING.fullmatch(name)}
     return {**{key: value for key, value in reply.items() if key != "latency"}, "headers": headers}
 
@@ -72,11 +72,11 @@ def is_telling(name: str, value: str) -> bool:
 
 
 def _can_be_sent(value: str) -> bool:
-    """Whether a header of an answer can have the value."""
+    """Whether a header of an answer can have this value."""
     return value.isprintable() and value == value.strip() and all(ord(letter) < 256 for letter in value)
 
 
 def _latency(first: float, gap: float | None) -> str:
-    """A latency that begins as late, and whose events come as fast, on the average."""
+    """A latency with the same time to the first token, and the same average time between events."""
     between = f", itl={round(gap * 1000, _DIGITS - 3):g}ms" if gap is not None else ""
     return f"ttft={round(first * 1000, _DIGITS - 3):g}ms{between}"

@@ -1,4 +1,4 @@
-"""What a comparison with recorded answers has found: in words, and as JSON values."""
+"""Reports of a comparison with recorded answers: as text, and as JSON values."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,12 +7,12 @@ from mockserver.control.recordings.drift import Compared
 from mockserver.control.recordings.recorded import Lost
 from mockserver.control.recordings.shapes import Difference
 
-# So many places of one difference are named; of the others it is told how many there are.
+# How many places of one difference are named; the others are counted.
 _MOST_PLACES = 4
 
 
 class _Kind(NamedTuple):
-    """Answers of one kind: they are expected to have one form."""
+    """Answers of one kind, which are expected to have the same form."""
 
     dialect: str
     operation: str
@@ -24,7 +24,7 @@ class _Kind(NamedTuple):
 
 
 def report_of(found: Sequence[Compared | Lost]) -> str:
-    """The comparison in words: how many answers are alike, and below each kind of answer where it differs."""
+    """The comparison as text: how many answers are alike, and then the differences for each kind of answer."""
     compared = [each for each in found if isinstance(each, Compared)]
     otherwise = [each for each in compared if each.differences]
     lost = len(found) - len(compared)

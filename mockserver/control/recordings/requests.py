@@ -1,18 +1,18 @@
-"""A recorded request as a dialect here hears it."""
+"""Recorded requests as calls to a dialect of ours."""
 
 from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import Recorded
 from mockserver.control.routing import Landing, Router
 from mockserver.core.calls import Call, Headers
 
-# Headers that a server of ours would obey.
+# Headers that our server would obey.
 _WISHES = "x-mockserver-"
-# Whoever was answered had a key, which hardly any recording keeps.
+# An answered request had a key, which hardly any recording keeps.
 _KEY = (b"authorization", b"Bearer recorded")
 
 
 def landing_of(recorded: Recorded, router: Router) -> Landing | None:
-    """Where a request lands: at its dialect, where that is known, else by the longest served end of its path."""
+    """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served."""
     parts = recorded.path.split("/")[1:]
     ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
     known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
@@ -24,7 +24,7 @@ def landing_of(recorded: Recorded, router: Router) -> Landing | None:
 
 
 def call_of(recorded: Recorded, landing: Landing) -> Call:
-    """The call under the dialect's own path, by somebody's key, and without headers that would be obeyed here."""
+    """The call at the dialect's own path with a made-up key, without secrets and headers that would be obeyed here."""
     plain = ((name, value) for name, value in recorded.headers.items() if not (is_secret(name) or _WISHES in name))
     sent = ((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in plain)
     return Call(recorded.method, landing.path, Headers([_KEY, *sent]), recorded.body, recorded.query)

@@ -1,7 +1,7 @@
 """Two streams compared event by event.
 
-A stream repeats the same kind of event, as often as the model has tokens, so consecutive events of one kind count as
-one. Then the two sequences of kinds are aligned, as a diff aligns lines, and each pair is compared.
+A stream repeats events of the same kind for each token, so consecutive events of one kind count as one. Then the two
+sequences of kinds are aligned, as a diff aligns lines, and each pair is compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ from typing import NamedTuple
 from mockserver.control.recordings.events import Event
 from mockserver.control.recordings.shapes import Difference, Shape, differences, shape_of
 
-# The cost of leaving an event without a counterpart. A pair costs how unlike its events are, from 0 to 1.
+# The cost of an event without a counterpart. A pair costs its unlikeness, from 0 to 1.
 _ALONE = 0.45
-# Of a longer sequence only so many kinds are compared.
+# How many kinds of a longer sequence are compared.
 _LONGEST = 200
 
 # Indexes into the recorded and the answered sequence; None for an event without a counterpart.
@@ -21,7 +21,7 @@ _Pair = tuple[int | None, int | None]
 
 
 class _Kind(NamedTuple):
-    """Consecutive events that look alike; `parts` are the paths of their JSON, each with its types."""
+    """Consecutive events of the same form; `parts` are the paths of their JSON, each with its types."""
 
     fields: tuple[str, ...]
     value: object
@@ -35,7 +35,7 @@ class _Kind(NamedTuple):
 
     @property
     def description(self) -> str:
-        """What to call an event that has no counterpart."""
+        """The description of an event without a counterpart."""
         if isinstance(self.value, str):
             return self.value if len(self.value) < 40 else "text that is not JSON"
         return "an event with " + ", ".join(path for path in self.shape.types if path and not path.endswith("[]"))
@@ -83,7 +83,7 @@ def _kinds(events: Sequence[Event]) -> list[_Kind]:
 
 
 def _aligned(recorded: Sequence[_Kind], answered: Sequence[_Kind]) -> list[_Pair]:
-    """The cheapest alignment of two sequences, found as an edit distance is."""
+    """The cheapest alignment of two sequences, computed like an edit distance."""
     # For the first m and n events: the cost of aligning them, and the last step of that alignment.
     best: dict[tuple[int, int], tuple[float, _Pair]] = {(0, 0): (0.0, (None, None))}
     for one, other in product(range(-1, len(recorded)), range(-1, len(answered))):
@@ -106,7 +106,7 @@ def _aligned(recorded: Sequence[_Kind], answered: Sequence[_Kind]) -> list[_Pair
 
 
 def _is_covered(kind: _Kind, others: Sequence[_Kind]) -> bool:
-    """Whether other events have all parts of an event: where a server joins tokens, or parts them, may be chance."""
+    """Whether other events have all parts of an event: where a server joins or splits tokens may be chance."""
     return not kind.is_text and kind.parts <= {part for other in others for part in other.parts}
 
 

@@ -1,6 +1,6 @@
-"""The shape of a JSON answer: its keys with their order and types, the words of the protocol, and the form of ids.
+"""The shape of a JSON answer: its keys with their order and types, the words of the protocol, and the format of ids.
 
-That is what a server answers the same way each time; what a model says, and what is counted or measured, is left out.
+The shape is what a server answers the same way each time; generated, counted and measured values are left out.
 Paths are written as `choices[].delta.role`.
 """
 
@@ -8,21 +8,21 @@ import re
 from collections.abc import Iterator, Mapping, Set
 from typing import Any, NamedTuple
 
-# Keys whose values are words of the protocol. In a refusal all texts are compared.
+# Keys whose values are words of the protocol. In a refusal all strings are compared.
 _WORDS = ("object", "role", "type", "finish_reason", "model")
 _IDS = re.compile(r"(?:.*_)?(?:id|fingerprint)")
-# Objects whose keys are data: they share one path.
+# Objects whose keys are data: all keys share one path.
 _MAPS = ("top_logprobs[]",)
 _PREFIX = re.compile(r"[A-Za-z]+[-_:]")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# Digits in an id up to this length are a time or an index rather than random.
+# A number in an id with at most so many digits is a time or an index rather than random.
 _LONGEST_NUMBER = 12
-# Ids and numbers in a refusal's text, which differ from one refusal to the next.
+# Ids and numbers in a refusal's message, which differ from one refusal to the next.
 _PASSING = re.compile(r"[0-9a-f]{8}[0-9a-f-]*|\d+(?:\.\d+)?")
 
 
 class Difference(NamedTuple):
-    """A place where an answer differs from the recorded one, and what is there in each; an empty text for nothing."""
+    """A place where an answer differs from the recorded one, and what is there in each; an empty string for nothing."""
 
     where: str
     recorded: str
@@ -30,12 +30,12 @@ class Difference(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The place without the event of a stream that it is in."""
+        """The place without the event of the stream that it is in."""
         return self.where.rpartition(": ")[2]
 
 
 class Shape(NamedTuple):
-    """The types at each path, the keys of each object in their order, and at some paths words or forms of ids."""
+    """The types at each path, the keys of each object in order, and at some paths words or formats of ids."""
 
     types: Mapping[str, Set[str]]
     keys: Mapping[str, tuple[str, ...]]
@@ -90,16 +90,16 @@ def _walk(value: Any, path: str, key: str) -> Iterator[tuple[str, str, Any]]:
 
 
 def _is_known(path: str, shape: Shape) -> bool:
-    """Whether a shape tells anything about a path: whether something exists that could have it."""
+    """Whether a shape has information about a path, which is the case if its parent exists."""
     if path.endswith(("[]", "{}")):
-        # An empty array tells nothing about its items.
+        # An empty array has no information about its items.
         return path in shape.types
     parent = path.rpartition(".")[0]
     return not path or "object" in shape.types.get(parent, ())
 
 
 def _agree(recorded: Set[str], answered: Set[str]) -> bool:
-    # A measured number may happen to be whole.
+    # A measured number may happen to be an integer.
     return recorded == answered or (recorded | answered <= {"integer", "number"} and "number" in recorded)
 
 
@@ -114,7 +114,7 @@ def _type(value: Any) -> str:
 
 
 def _word(key: str, value: Any, *, refused: bool) -> str | None:
-    """The text under a key if it is compared: a word in quotes, or the form of an id."""
+    """The string under a key if it is compared: a word in quotes, or the format of an id."""
     if not isinstance(value, str):
         return None
     if _IDS.fullmatch(key):
@@ -125,7 +125,7 @@ def _word(key: str, value: Any, *, refused: bool) -> str | None:
 
 
 def _form(name: str) -> str:
-    """The prefix of an id, and whether the rest is a UUID or how long it is."""
+    """The prefix of an id, and whether the rest is a UUID or else how long it is."""
     if not name:
         return "an empty id"
     prefix = _PREFIX.match(name)

@@ -1,4 +1,4 @@
-"""What the model said in a recorded answer: made to say the same, a dialect here answers with the same parts."""
+"""What the model wrote in a recorded answer: with this speech, a dialect here gives an answer with the same parts."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, get_args
@@ -9,16 +9,16 @@ from mockserver.core.generation import FinishReason
 from mockserver.generation.prepared import Counts, Speech
 
 _REASONS: Mapping[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
-# How servers name what is thought before the answer.
+# The fields for reasoning, which differ between servers.
 _THOUGHTS = ("reasoning", "reasoning_content")
 
 
 def speech_of(events: Iterable[Event]) -> Speech | None:
-    """What the first choice says in the events of a stream, or in a body as the only one; None where no model spoke."""
+    """The speech of the first choice in the events of a stream or in a body; None if no model answered."""
     events = list(events)
     if is_typed(events):
         return typed_speech(events)
-    said, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
+    texts, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
     spoke = False
     for event in events:
         value = event.value if isinstance(event.value, dict) else {}
@@ -29,15 +29,15 @@ def speech_of(events: Iterable[Event]) -> Speech | None:
             message = _table(choice, "delta") or _table(choice, "message") or choice
             for key in ("content", "text", "refusal", *_THOUGHTS):
                 part = message.get(key)
-                said[key] = said.get(key, "") + (part if isinstance(part, str) else "")
+                texts[key] = texts.get(key, "") + (part if isinstance(part, str) else "")
             _add_calls(calls, message)
     if not spoke:
         return None
     return Speech(
-        text=said["content"] or said["text"] or said["refusal"],
+        text=texts["content"] or texts["text"] or texts["refusal"],
         calls=tuple((name, arguments) for name, arguments in calls.values()),
-        refusal=bool(said["refusal"]),
-        reasoning="".join(said[key] for key in _THOUGHTS),
+        refusal=bool(texts["refusal"]),
+        reasoning="".join(texts[key] for key in _THOUGHTS),
         finish_reason=_REASONS.get(str(finish)),
         counts=_counts(usage),
         stop=stop if isinstance(stop, str) else None,
@@ -51,7 +51,7 @@ def _first_choices(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _add_calls(calls: dict[int, list[str]], message: Mapping[str, Any]) -> None:
-    """Take the parts of calls, each at its place: a name, a piece of the arguments, or both."""
+    """Add the parts of tool calls, each at its index: a name, a piece of the arguments, or both."""
     listed = message.get("tool_calls")
     alone = _table(message, "function_call")
     parts = [{"function": alone}] if alone else listed if isinstance(listed, list) else []

@@ -1,8 +1,8 @@
-"""Recorded traffic as stubs: each asks for what made its request that request, and answers what was answered.
+"""Recorded traffic as stubs: each stub matches one recorded request and gives its recorded answers.
 
-Equal requests make one stub, with their answers one after the other. A stub is told apart from those of other requests
-by no more than it takes: by what the user said last, else by the conversation around it and what else the body says.
-Secrets are not written, nor any header of a request.
+Equal requests make one stub, which gives their answers in turn. The match of a stub has only what distinguishes it from
+the others: the last user message, if necessary also the conversation before it and other fields of the body. Secrets
+and request headers are never written.
 """
 
 import re
@@ -22,9 +22,9 @@ from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 
-# Who asks, not what: it may be another one each time.
+# Fields that identify the caller rather than the request, and may differ each time.
 _PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
-# Keys of bodies in which a batch of prompts stands: of texts to go on with, to embed, or to be ranked by a query.
+# Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
 _PLAIN_KEY = re.compile(r"\w+")
 _NOTHING = {"exists": False}
@@ -33,7 +33,7 @@ Match = dict[str, Any]
 
 
 class Made(NamedTuple):
-    """What was made of a recording: the stubs' tables, the files that they name, and what could not be made a stub."""
+    """What was made of a recording: tables of stubs, the files that they name, and exchanges that make no stub."""
 
     stubs: list[dict[str, Any]]
     files: Mapping[str, bytes]
@@ -51,7 +51,7 @@ class _Asked(NamedTuple):
 
     @property
     def body(self) -> Mapping[str, Any]:
-        """The body's keys that say what is asked; none where it is no object."""
+        """The relevant keys of the body; none if it is not an object."""
         body = self.facts.body
         keys = body if isinstance(body, dict) else {}
         return {key: value for key, value in keys.items() if key not in _PASSING}
@@ -63,7 +63,7 @@ class _Asked(NamedTuple):
 
     @property
     def same_as(self) -> Hashable:
-        """What is equal for equal requests, and for no others."""
+        """A key that is equal for equal requests only."""
         body = identity(self.body) if self.body else self.recorded.body
         return self.recorded.method, self.landing.dialect.name, self.recorded.path, body
 
@@ -71,9 +71,9 @@ class _Asked(NamedTuple):
 def stubs_of(
     exchanges: Iterable[Recorded | Lost], router: Router, settings: Settings, name: str, *, paced: bool
 ) -> Made:
-    """The stubs of a recording, as a server with these settings and routes would use them.
+    """The stubs of a recording, for a server with these settings and routes.
 
-    `name` is what each of them is called, with a number; `paced` ones take as long as they were recorded to.
+    `name` is the prefix of their names, which are numbered; `paced` stubs answer with the recorded latency.
     """
     lost: list[Lost] = []
     asked: dict[Hashable, list[_Asked]] = {}
@@ -93,7 +93,7 @@ def stubs_of(
         called = f"{name}-{len(stubs) + 1}"
         replies = [answers.reply(each.recorded, called, asks_model=each.asks_model) for each in group]
         several = any(essence(reply) != essence(replies[0]) for reply in replies)
-        # A batch would meet the match of each of its prompts.
+        # A batch might also match the stub of each of its prompts.
         before = {"priority": 1} if group[0].has_several_prompts else {}
         answer = {"replies": replies} if several else {"reply": replies[0]}
         stubs.append({"name": called, **before, "match": match, **answer})
@@ -118,7 +118,7 @@ def _understood(recorded: Recorded, router: Router, settings: Settings) -> _Aske
 
 
 def _is_own(recorded: Recorded, landing: Landing) -> bool:
-    """Whether the dialect itself was asked, and not somebody else's server with a path like one of its own."""
+    """Whether the request was for the dialect itself, not for another server with the same path."""
     name, hosts = landing.dialect.name, landing.dialect.hosts
     return recorded.dialect is not None or recorded.host in hosts or f"/{name}/" in recorded.path
 
@@ -135,7 +135,7 @@ def _refused(landing: Landing, rejection: Rejection) -> str:
 
 
 def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
-    """A match for each request that none of the others meets, or why there is none."""
+    """A match for each request that no other request satisfies, or why there is none."""
     alike: dict[Hashable, list[int]] = {}
     usual = [_usual(each) for each in asked]
     for number, match in enumerate(usual):
@@ -143,7 +143,7 @@ def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
         alike.setdefault(identity(shared), []).append(number)
     found: list[Match | str] = [*usual]
     for numbers in alike.values():
-        # Of those that nothing tells apart the earliest is kept.
+        # The earliest of indistinguishable requests is kept.
         for first, *others in _distinguished(asked, usual, numbers) if len(numbers) > 1 else ():
             for number in others:
                 found[number] = f"no match can tell it from {asked[first].recorded.place}"
@@ -151,7 +151,7 @@ def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
 
 
 def _usual(asked: _Asked) -> Match:
-    """What a request is by itself: where it goes, the model, what the user said last, the tools, a tool's result."""
+    """The usual match of a request: its target, the model, the last user message, the tools, a tool's result."""
     facts = asked.facts
     match: Match = _where(asked)
     if not asked.asks_model:
@@ -172,7 +172,7 @@ def _usual(asked: _Asked) -> Match:
 
 
 def _where(asked: _Asked) -> Match:
-    """Where a request goes: to a vendor's operation; one to somebody else's server by its path."""
+    """The target of a request: the operation of its vendor; for another server the path."""
     landing, facts = asked.landing, asked.facts
     assert landing.operation is not None, "what is understood has an operation"
     if not asked.is_own:
@@ -186,9 +186,9 @@ def _tools(asked: _Asked) -> list[str]:
 
 
 def _distinguished(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
-    """Add to the matches of requests that look alike: one detail, and another, until nobody looks like anybody else.
+    """Add details to the matches of requests that look alike, one after another, until all are distinguished.
 
-    The answer is who still does.
+    Return the groups of requests that are still alike.
     """
     details = {number: _details(asked[number]) for number in numbers}
     groups = _parted_by_tools(asked, matches, numbers)
@@ -198,7 +198,7 @@ def _distinguished(asked: Sequence[_Asked], matches: Sequence[Match], numbers: S
 
 
 def _parted_by_tools(asked: Sequence[_Asked], matches: Sequence[Match], numbers: Sequence[int]) -> list[list[int]]:
-    """The requests by the tools that they offer; each match forbids the tools that only others have."""
+    """Group requests by the tools that they offer; each match forbids the tools that only others have."""
     parts: dict[frozenset[str], list[int]] = {}
     for number in numbers:
         parts.setdefault(frozenset(_tools(asked[number])), []).append(number)
@@ -215,13 +215,14 @@ def _parted_by_tools(asked: Sequence[_Asked], matches: Sequence[Match], numbers:
 def _parted(
     key: str, group: list[int], details: Mapping[int, Mapping[str, Sequence[Any]]], matches: Sequence[Match]
 ) -> list[list[int]]:
-    """A group by its values at a key, which are put into the matches; the whole group where that says nothing sure."""
+    """Split a group by the values of a key, which are added to the matches; keep it whole if the key does not help."""
     parts: dict[Hashable, list[int]] = {}
     for number in group:
         parts.setdefault(identity(details[number].get(key)), []).append(number)
     values = [details[part[0]][key] for part in parts.values() if key in details[part[0]]]
     sayable = [value[0] for value in values if is_writable(value[0])]
-    # Of several values any would do, and of those with a null no more is said than that they are none of the others.
+    # A match would accept any one of several values. A value with a null cannot be written; it is matched as being
+    # none of the others, so there may be only one.
     is_sure = all(len(value) == 1 for value in values) and len(values) - len(sayable) <= 1
     if len(parts) == 1 or not is_sure:
         return [group]
@@ -244,7 +245,7 @@ def _add(match: Match, key: str, values: Sequence[Any] | None, sayable: Sequence
 
 
 def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
-    """All that tells a request apart: the conversation around what the user said last, and what its body says."""
+    """All details that may distinguish a request: the conversation around the last user message, and the body."""
     fields = ("tool_result", "turn", "last_message", "system", "prompt")
     found = {name: asked.facts.values(name, ()) for name in fields}
     for key, value in asked.body.items():
@@ -254,7 +255,7 @@ def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
 
 
 def _rank(key: str) -> tuple[int, str]:
-    """How early a detail is looked at: what is short and says most comes first, whole conversations last."""
+    """The order in which details are tried: short and distinctive ones first, whole conversations last."""
     first = ("tool_result", "turn", "last_message", "system")
     last = ("prompt", *(f"$.{key}" for key in (*_BATCHES, "tools", "messages")))
     return (first.index(key) if key in first else len(first) + (last.index(key) + 1 if key in last else 0)), key

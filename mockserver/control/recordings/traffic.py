@@ -1,7 +1,7 @@
-"""Recorded traffic read again: a journal (`journal.jsonl`), an HTTP Archive (HAR) of a browser, a proxy or our own, or
-a cassette of vcrpy.
+"""Reading recorded traffic: a journal (`journal.jsonl`), an HTTP Archive (HAR) of a browser, a proxy or our own, or a
+cassette of vcrpy.
 
-What is no whole exchange (no body kept, a WebSocket, an answer that broke off) becomes a `Lost`, with its reason.
+An incomplete exchange (no body kept, a WebSocket, an answer that broke off) becomes a `Lost`, with the reason.
 """
 
 import base64
@@ -18,14 +18,14 @@ from mockserver.control.recordings.cassettes import of_cassette
 from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
 
 _WANTED = "wanted is a journal (journal.jsonl of the admin API), an HTTP Archive (HAR), or a cassette of vcrpy"
-# How a cassette in YAML begins.
+# The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
-# A journal tells no more events of one answer than these.
+# A journal's limit of events per answer.
 _MOST_EVENTS = 20_000
 
 
 def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorded | Lost]:
-    """Every exchange of a recording, in its order; `yaml` reads what is in YAML. Raises RecordingError."""
+    """Every exchange of a recording, in order; `yaml` parses YAML. Raises RecordingError."""
     try:
         whole = yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -100,7 +100,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
 
 
 def _bytes_under(key: str, table: Mapping[str, Any]) -> bytes:
-    """The bytes that a journal has under a key: as base64, as text, or as a JSON value."""
+    """The bytes that a journal has under a key: from base64, text or a JSON value."""
     if f"{key}_base64" in table:
         return base64.b64decode(table[f"{key}_base64"], validate=True)
     value = table.get(f"{key}_text", table.get(key, ""))
@@ -143,7 +143,7 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
 
 
 def _check_whole(scheme: str, response: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Raise LostError unless an exchange has an HTTP answer that came to its end; `own` is what our journals add."""
+    """Raise LostError unless an exchange has a complete HTTP answer; `own` are the fields that our journals add."""
     status = response["status"]
     if scheme in ("ws", "wss") or status == 101:
         raise LostError("is a WebSocket")
@@ -156,7 +156,7 @@ def _check_whole(scheme: str, response: Mapping[str, Any], own: Mapping[str, Any
 
 
 def _content(content: Mapping[str, Any]) -> bytes | None:
-    """The body of an answer; None where it was not kept."""
+    """The body of an answer; None if it was not kept."""
     text = content.get("text")
     if not text:
         return b"" if text == "" or content.get("size") == 0 else None
@@ -164,7 +164,7 @@ def _content(content: Mapping[str, Any]) -> bytes | None:
 
 
 def _posted(request: Mapping[str, Any]) -> bytes | None:
-    """The body of a request; None where it was not kept."""
+    """The body of a request; None if it was not kept."""
     posted = request.get("postData") or {}
     text = posted.get("text")
     if text:

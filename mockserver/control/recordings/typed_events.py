@@ -1,4 +1,4 @@
-"""What the model said in a recorded answer of the Responses API: a response, or typed events that end in one."""
+"""What the model wrote in a recorded answer of the Responses API: a response, or typed events that end in one."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _REASONS: Mapping[object, FinishReason] = {
     "max_tokens": "length",
     "content_filter": "content_filter",
 }
-# Where the arguments of a call stand, by the type of its item.
+# The field with the arguments of a call, by the type of its item.
 _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 
@@ -24,7 +24,7 @@ def is_typed(events: Sequence[Event]) -> bool:
 
 
 def typed_speech(events: Sequence[Event]) -> Speech | None:
-    """What the model says in it; of a stream that broke off as much as it came to."""
+    """The speech of the model; for a stream that broke off as much as was sent."""
     response = next((found for event in reversed(events) if (found := _whole(event.value))), None)
     items = response["output"] if response else list(_pieces(events))
     parts = [_table(item) for item in items if isinstance(item, dict)]
@@ -50,7 +50,7 @@ def typed_speech(events: Sequence[Event]) -> Speech | None:
 
 
 def _whole(value: Any) -> Mapping[str, Any] | None:
-    """The response that a body is, or that an event at the end of a stream holds."""
+    """The response in a body, or in the event at the end of a stream."""
     found = _table(value)
     if found.get("type") in _LAST:
         found = _table(found.get("response"))
@@ -58,17 +58,17 @@ def _whole(value: Any) -> Mapping[str, Any] | None:
 
 
 def _pieces(events: Iterable[Event]) -> Iterable[Mapping[str, Any]]:
-    """The items of a stream without its end: those that are over, and the text of the one that is not."""
-    said = ""
+    """The items of a stream that broke off: the completed ones, and the text of the one in progress."""
+    text = ""
     for event in events:
         value = _table(event.value)
         if value.get("type") == "response.output_item.done":
-            said = ""
+            text = ""
             yield _table(value.get("item"))
         elif value.get("type") == "response.output_text.delta":
-            said += str(value.get("delta"))
-    if said:
-        yield {"type": "message", "content": [{"type": "output_text", "text": said}]}
+            text += str(value.get("delta"))
+    if text:
+        yield {"type": "message", "content": [{"type": "output_text", "text": text}]}
 
 
 def _counts(usage: Mapping[str, Any]) -> Counts:
