@@ -1,1 +1,1 @@
-"""Judgements over a journal: whether what was expected has come, and how the client has behaved."""
+"""Verification from a journal: whether expectations are met, and how the client has behaved."""

@@ -1,8 +1,8 @@
-"""Which requests of a journal are attempts of one and the same call.
+"""Which requests of a journal are attempts of the same call.
 
-The same method, path and body in one namespace, after an attempt that failed, is the next attempt of that call. Where
-clients count their attempts in a header, or give a call a key, they are taken at their word. A call that has succeeded
-is over: the same request again is another one, and so is one that comes while the first is still being answered.
+A request with the same method, path and body in the same namespace, after a failed attempt, is the next attempt of that
+call. Clients that number their attempts in a header, or give a call an idempotency key, are trusted. A call that has
+succeeded is over: the same request again is another call, and so is one that arrives during an attempt.
 """
 
 import re
@@ -16,17 +16,17 @@ import orjson
 from mockserver.control.journal.views import View
 from mockserver.faults.catalogue import FAULTS
 
-# A client whose patience has ended may be back before the server has noticed that it had left.
+# A client that has timed out may be back before the server has noticed that it had left; in seconds.
 _NOTICE = 0.05
 
-# Faults after which an answer lacks its end, and faults that a client can see in what it was given.
+# Faults after which an answer has no end, and faults that a client can notice in the answer.
 _TRUNCATING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "truncates")
 _SPOILING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "spoils")
 
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """The attempts of one call, in the order in which they came."""
+    """The attempts of one call, in order of arrival."""
 
     views: tuple[View, ...]
 
@@ -42,13 +42,13 @@ class Attempts:
 
     @property
     def waits(self) -> tuple[float, ...]:
-        """How long the client stayed away before each further attempt, in seconds from the end of the one before."""
+        """How long the client waited before each retry, in seconds from the end of the previous attempt."""
         pairs = zip(self.views, self.views[1:], strict=False)
         return tuple(max(after.arrived - (before.ended or after.arrived), 0.0) for before, after in pairs)
 
 
 def attempts_of(views: Iterable[View]) -> list[Attempts]:
-    """The calls that a journal tells of, each with its attempts; what asks no model is left out."""
+    """The calls in a journal, each with its attempts; requests that are not to a model are left out."""
     alike: dict[bytes, list[View]] = {}
     for view in sorted((each for each in views if each.is_question), key=lambda each: each.arrived):
         alike.setdefault(_key(view), []).append(view)
@@ -60,7 +60,7 @@ def _calls(requests: Sequence[View]) -> list[list[View]]:
     """The calls that equal requests belong to."""
     crowded = any(_overlap(before, after) for before, after in pairwise(requests))
     calls: list[list[View]] = []
-    # Those whose last attempt has not succeeded: nothing else can be taken up again.
+    # Calls whose last attempt has not succeeded: only these can be retried.
     open_calls: list[list[View]] = []
     for view in requests:
         call = _continued(open_calls, view, crowded=crowded)
@@ -75,12 +75,12 @@ def _calls(requests: Sequence[View]) -> list[list[View]]:
 
 
 def succeeded(view: View) -> bool:
-    """Whether the client was given a whole answer, and took it."""
+    """Whether the client was sent a whole, correct answer, and did not leave early."""
     return 200 <= view.status < 300 and view.closed_by == "server" and not is_truncated(view) and not is_spoilt(view)
 
 
 def is_truncated(view: View) -> bool:
-    """Whether the answer began well and never came to its end."""
+    """Whether the answer began with success and did not reach its end."""
     if view.status >= 300:
         return False
     broken = bool(view.answer.get("ending")) or not _TRUNCATING.isdisjoint(view.faults)
@@ -88,12 +88,12 @@ def is_truncated(view: View) -> bool:
 
 
 def is_spoilt(view: View) -> bool:
-    """Whether an answer that says it is fine holds what a client can see to be wrong."""
+    """Whether a successful answer contains something that a client can see to be wrong."""
     return view.status < 300 and not _SPOILING.isdisjoint(view.faults)
 
 
 def asked_to_wait(view: View) -> float | None:
-    """How long the answer asks the client to stay away, in seconds from its end; None when it asks for nothing."""
+    """How long the answer asks the client to wait, in seconds from its end; None if it does not."""
     headers = view.answer_headers
     if view.status < 300:
         return None
@@ -115,16 +115,17 @@ def _is_number(text: str) -> bool:
 
 
 def _key(view: View) -> bytes:
-    """What all attempts of a call have in common."""
+    """A key that all attempts of a call have in common."""
     key = view.headers.get("idempotency-key", "")
     place = f"{view.namespace}\n{view.method}\n{view.path}?{view.query}\n{key}\n"
     return place.encode("utf-8", "replace") + orjson.dumps(view.body, option=orjson.OPT_SORT_KEYS)
 
 
 def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> list[View] | None:
-    """The call that a request takes up again; of several the one that has waited longest: the kindest guess.
+    """The call that a request retries; if several are possible, the one that has waited longest: the most lenient
+    guess.
 
-    Where equal calls are made at once, one that comes too soon to be a good retry is taken for another call.
+    If equal calls run in parallel, a request that is too early to be a good retry is assumed to be another call.
     """
     waiting = [call for call in calls if _failed_before(call[-1], view)]
     counted = view.headers.get("x-stainless-retry-count", "")
@@ -140,6 +141,6 @@ def _failed_before(last: View, view: View) -> bool:
 
 
 def _overlap(before: View, after: View) -> bool:
-    """Whether a request came while the one before was still being answered, and its client was still there."""
+    """Whether a request arrived while the one before was still being answered and its client was still there."""
     notice = _NOTICE if before.closed_by == "client" else 0.0
     return before.end > after.arrived + notice

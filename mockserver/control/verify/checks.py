@@ -1,4 +1,4 @@
-"""Checks in words, for tests in any language: a list of tables, each with one check and whom it is about.
+"""Checks in text form, for tests in any language: a list of tables, each with one check and the match of its subject.
 
     [ { "calls": 3, "match": { "dialect": "cerebras", "status": 429 } },      # or { "at_least": 1, "at_most": 3 }
       { "never": true, "match": { "model": "gpt-4" } },
@@ -11,8 +11,8 @@
       { "all_used": true }, { "all_matched": true },
       { "resilience": { "handles": "retry", "outcome": "answer", "patience": 2 } } ]
 
-The match says which exchanges are looked at; without it, all in which a model was asked. A check is read before it is
-run: what it cannot take is refused by the key's name.
+The match selects the exchanges; without it, all requests to a model are checked. A check is validated before it runs:
+an error names the invalid key.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +44,7 @@ Table = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What checks look at: the exchanges, who of them matches what, the stubs with their counts, and the clock."""
+    """The evidence for checks: the exchanges, what matches, the stubs with their counts, and the clock."""
 
     views: Sequence[View]
     sift: Sift
@@ -54,16 +54,16 @@ class Evidence:
     forgotten: Forgotten = NOTHING
 
     def subject(self, match: Match) -> Subject:
-        """Whom a check with this match is about."""
+        """The subject of a check with this match."""
         everybody = Subject(lambda: Past(self.views, self.forgotten), self.sift)
         return everybody.narrowed(match) if match else everybody
 
 
 class Check(NamedTuple):
-    """A check: how what it wants is read out of its table, as arguments, and what runs with them.
+    """A check: `read` makes arguments of its table, and `run` checks the subject with them.
 
-    It says what is wrong with whom it is about, if anything is. `beside` are the keys that may stand beside it, other
-    than its match.
+    The result of `run` describes what is wrong, if anything. `beside` are the keys that a table may have besides the
+    check and its match.
     """
 
     read: Callable[[object, Table, str], tuple[Any, ...]]
@@ -72,7 +72,7 @@ class Check(NamedTuple):
 
 
 def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
-    """What comes of each check: `check`, `passed`, and `problem` where it has not. Raises CheckError, CriteriaError."""
+    """The result of each check: `check`, `passed`, and `problem` if it has failed. Raises CheckError, CriteriaError."""
     if not isinstance(checks, list) or not checks:
         raise CheckError("checks: is a list of tables")
     return [_run(table, f"checks[{number}]", evidence) for number, table in enumerate(checks)]
@@ -89,7 +89,7 @@ def _run(value: object, place: str, evidence: Evidence) -> dict[str, Any]:
 
 
 def _name(table: Table, place: str) -> str:
-    """The one check that a table names."""
+    """The one check in a table."""
     named = [name for name in table if name in CHECKS]
     stray = next((name for name in table if name not in (*CHECKS, *_BESIDE)), None)
     if stray is not None:
@@ -104,12 +104,12 @@ def _name(table: Table, place: str) -> str:
 
 
 def _alone(read: Callable[[object, str], Any]) -> Callable[[object, Table, str], tuple[Any]]:
-    """A reader of the value alone."""
+    """A reader of the check's value without other keys."""
     return lambda value, table, place: (read(value, place),)
 
 
 def _flag(value: object, table: Table, place: str) -> tuple[()]:
-    """What is asked for by being named."""
+    """The value of a check that has no arguments: true."""
     if value is not True:
         raise CheckError(f"{place}: is true, or is left out")
     return ()
@@ -144,7 +144,7 @@ def _declaration(value: object, place: str) -> Declaration:
 
 
 def _about(expectation: Callable[..., str | None]) -> Callable[..., str | None]:
-    """What runs an expectation of the exchanges that a check is about."""
+    """A runner for an expectation of the subject's exchanges."""
     return lambda subject, evidence, *arguments: expectation(subject.sifted(), *arguments)
 
 
@@ -179,5 +179,5 @@ CHECKS: Mapping[str, Check] = {
     "all_matched": Check(_flag, _about(expectations.all_matched)),
     "resilience": Check(_alone(_declaration), _resilience),
 }
-# All that may stand beside a check.
+# All keys that may be given besides a check.
 _BESIDE = ("match", *(key for check in CHECKS.values() for key in check.beside))

@@ -1,6 +1,6 @@
-"""Faults of conduct: what a client can do wrong towards a server that failed, and how a journal shows it.
+"""Faults of conduct: what a client can do wrong when a server fails, and how the journal shows it.
 
-JUDGES has a function for each. In doubt it is for the client; what the journal alone cannot show is left unjudged.
+JUDGES has a function for each. In doubt the client is right; what the journal alone cannot show is left unjudged.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,19 +14,19 @@ from mockserver.control.verify.declarations import Declaration
 from mockserver.control.verify.toolwork import obeyed_nonsense
 from mockserver.control.verify.waits import come_at_once, have_no_jitter, stay_the_same
 
-# What is as wrong the second time as it was the first.
+# Statuses of refusals that would be the same the second time.
 _HOPELESS = frozenset((400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, 505))
-# A client's clock and the server's may differ by this much: a share of the wait, and seconds.
+# Allowed difference between the client's clock and the server's: a share of the wait, and seconds.
 _SLACK, _TICK = 0.01, 0.002
-# From so many attempts on, coming back at once is a storm.
+# From so many attempts on, retrying at once is a storm.
 _STORM = 5
-# An answer that is over sooner than this, in seconds, leaves nobody the time to cancel it.
+# An answer that ends sooner than this, in seconds, leaves no time to cancel it.
 _CANCELLABLE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault of conduct: its name, what was seen, and the numbers of the exchanges that show it."""
+    """One fault of conduct: its name, what was observed, and the numbers of the exchanges that show it."""
 
     fault: str
     message: str
@@ -35,7 +35,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """A fault that could not be judged, and what it would take."""
+    """A fault that could not be judged, and what is needed to judge it."""
 
     fault: str
     why: str
@@ -43,10 +43,10 @@ class Unjudged:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is judged: the exchanges, the calls in them, the declaration, and the present on the server's clock.
+    """The evidence: the exchanges, the calls in them, the declaration, and the present on the server's clock.
 
-    `now` is None where the journal is all there is; `ahead` is how far the clock is ahead at present. The latest
-    request that was answered well came at `answered`.
+    `now` is None if there is nothing but the journal; `ahead` is how far the clock is ahead at present. `answered` is
+    when the latest successful request arrived.
     """
 
     views: Sequence[View]
@@ -61,7 +61,7 @@ Judge = Callable[[Case], Iterator[Finding | Unjudged]]
 
 
 def _retry_after(case: Case) -> Iterator[Finding]:
-    """The client came back before the time that the server had named."""
+    """The client came back before the time that the server had requested."""
     for call in case.calls:
         for before, after, waited in zip(call.views, call.views[1:], call.waits, strict=False):
             asked = asked_to_wait(before)
@@ -72,7 +72,7 @@ def _retry_after(case: Case) -> Iterator[Finding]:
 
 
 def _hopeless(case: Case) -> Iterator[Finding]:
-    """The client sent again what the server had refused for good."""
+    """The client repeated a request that the server had refused permanently."""
     for call in case.calls:
         again = [
             (before, after)
@@ -86,7 +86,7 @@ def _hopeless(case: Case) -> Iterator[Finding]:
 
 
 def _in_vain(before: View, after: View) -> bool:
-    """Whether nothing had changed that could have made the next attempt succeed; the vendor's own word counts first."""
+    """Whether a retry could not succeed, since nothing had changed; the vendor's `x-should-retry` takes precedence."""
     word = before.answer_headers.get("x-should-retry")
     if before.status < 400 or word == "true" or before.credentials != after.credentials:
         return False
@@ -94,7 +94,7 @@ def _in_vain(before: View, after: View) -> bool:
 
 
 def _storm(case: Case) -> Iterator[Finding]:
-    """The client hammered at the server."""
+    """The client sent far too many requests."""
     for call in case.calls:
         count, most = len(call.views), case.declared.most_attempts
         if count > most or (count >= _STORM and come_at_once(_free_waits(call))):
@@ -126,7 +126,7 @@ def _jitter(case: Case) -> Iterator[Finding | Unjudged]:
 
 
 def _gave_up(case: Case) -> Iterator[Finding]:
-    """A client that should retry, or fall back, did not."""
+    """A client that should retry or fall back did not."""
     handles, least = case.declared.handles, case.declared.least_attempts
     for call in case.calls:
         last = call.last
@@ -145,12 +145,12 @@ def _gave_up(case: Case) -> Iterator[Finding]:
 
 
 def _is_worth_it(last: View, case: Case) -> bool:
-    """Whether another attempt might have succeeded, in a time that one can wait."""
+    """Whether another attempt might have succeeded, after an acceptable wait."""
     return last.status not in _HOPELESS and (asked_to_wait(last) or 0.0) <= case.declared.patience
 
 
 def _accepted(case: Case) -> Iterator[Finding | Unjudged]:
-    """The application took a broken answer for a whole one."""
+    """The application accepted a broken answer as complete."""
     for call in case.calls:
         last = call.last
         fault = "truncation_accepted" if is_truncated(last) else "damage_accepted" if is_spoilt(last) else None
@@ -163,7 +163,7 @@ def _accepted(case: Case) -> Iterator[Finding | Unjudged]:
 
 
 def _timeout(case: Case) -> Iterator[Finding]:
-    """The client sat through a silence that is longer than its patience should be."""
+    """The client endured a silence longer than its patience should be."""
     for view in case.views:
         silence = _silence(view, case)
         if silence > case.declared.patience:
@@ -172,7 +172,7 @@ def _timeout(case: Case) -> Iterator[Finding]:
 
 
 def _silence(view: View, case: Case) -> float:
-    """The longest time that a client waited for anything, in seconds. A clock that was put forward tells nothing."""
+    """The longest time that a client waited for anything, in seconds; 0 if the clock was advanced meanwhile."""
     if view.ahead != case.ahead and case.now is not None:
         return 0.0
     end = view.seconds if view.is_closed else (case.now - view.arrived if case.now is not None else 0.0)
@@ -182,7 +182,7 @@ def _silence(view: View, case: Case) -> float:
 
 
 def _cancelled(case: Case) -> Iterator[Finding | Unjudged]:
-    """The application was cancelled, and its stream read on to the end."""
+    """The application was cancelled, but its stream was read to the end."""
     if case.declared.outcome != "cancelled":
         return
     streams = [view for view in case.views if view.is_question and view.streamed and succeeded(view)]
@@ -219,19 +219,19 @@ JUDGES: Mapping[str, Judge] = {
 
 
 def _free_waits(call: Attempts) -> tuple[float, ...]:
-    """The waits that the client has chosen itself, where no answer had said how long."""
+    """The waits that the client chose itself, because the answer before did not request one."""
     pairs = zip(call.views, call.waits, strict=False)
     return tuple(waited for before, waited in pairs if asked_to_wait(before) is None)
 
 
 def _answered_since(case: Case, failed: View) -> bool:
-    """Whether another request, such as a fallback, was answered well after this one had failed."""
+    """Whether another request, such as a fallback, succeeded after this one had failed."""
     end = failed.ended or failed.arrived
     return case.answered >= end - _TICK
 
 
 def _how(view: View) -> str:
-    """How an exchange went wrong, in words."""
+    """How an exchange failed, as text."""
     if view.status >= 300:
         return f"a refusal with {view.status} (#{view.number})"
     if view.closed_by == "client":

@@ -1,4 +1,4 @@
-"""Declarations: what a test knows of its client and no server can see, without which some conduct cannot be judged."""
+"""Declarations: what a test knows about its client and no server can see, but is needed to judge some conduct."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,17 +11,17 @@ Outcome = Literal["answer", "error", "cancelled"]
 
 
 class DeclarationError(ValueError):
-    """A declaration that cannot be meant; the text says what would have been valid."""
+    """A declaration that is invalid; the message says what would have been valid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What the test knows and the server cannot: what correct handling is, and what the application made of it.
+    """What the test knows and the server cannot: the correct handling, and what the application made of the answer.
 
-    `handles`: the client should "retry" until it has an answer, "raise" what went wrong, or "fallback" to another
-    request. `outcome`: the application took what came for an "answer", reported an "error", or was "cancelled" by its
-    user. `patience` is the longest silence that a client should bear, in seconds; a call with fewer than
-    `least_attempts` was given up too early where it should be retried, one with more than `most_attempts` is a storm.
+    `handles`: the client should "retry" until it has an answer, "raise" the error, or "fallback" to another request.
+    `outcome`: the application accepted an "answer", reported an "error", or was "cancelled" by its user. `patience` is
+    the longest silence that a client should endure, in seconds; a call that should be retried and has fewer than
+    `least_attempts` was given up too early, one with more than `most_attempts` is a storm.
     """
 
     handles: Handling | None = None
@@ -40,7 +40,7 @@ class Declaration:
                 raise DeclarationError(f"{name}: {value!r} is not a number above 0")
 
 
-# What can be declared.
+# The fields that can be declared.
 DECLARED = tuple(each.name for each in fields(Declaration))
 
 
@@ -53,12 +53,12 @@ def declared_by(fields: Mapping[str, Any]) -> Declaration:
 
 
 def declaration_of(texts: Mapping[str, str]) -> Declaration:
-    """A declaration from the texts of its fields. Raises DeclarationError."""
+    """A declaration from its fields as strings. Raises DeclarationError."""
     numbers = {name: _number(name, text) for name, text in texts.items() if name in DECLARED and name not in _IN_WORDS}
     return declared_by({**texts, **numbers})
 
 
-# What of it is said in words; the rest are numbers.
+# The fields that are words; the others are numbers.
 _IN_WORDS = ("handles", "outcome")
 
 

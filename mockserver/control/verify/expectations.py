@@ -1,10 +1,10 @@
-"""What may be expected of exchanges: each function says in words what is wrong, or nothing.
+"""Expectations of exchanges: each function returns a description of what is wrong, or None.
 
-A check gets the exchanges that it is about, in the order in which they came, and the rest from the test. What it says
-has three parts: what was expected, what was found, and what came nearest.
+A check gets the exchanges that it is about, in order of arrival, and its arguments from the test. A description has
+three parts: what was expected, what was found, and what was nearest.
 
-Where some of these exchanges are forgotten, those that are left may still decide: one that breaks a rule of all, one
-that is all that was looked for. Where they do not, a check does not hold, and says why.
+If some of these exchanges are forgotten, the remaining ones may still decide: one that breaks a rule for all, or one
+that is all that was looked for. Otherwise the check fails, and says why.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _LISTED = 12
 
 
 def calls(sifted: Sifted, bounds: Bounds) -> str | None:
-    """Whether as many requests match as were expected."""
+    """Check that the number of matching requests is within the bounds."""
     count = len(sifted.matching) + sifted.counted
     uncertain = sifted.forgotten - sifted.counted
     if _are_certain(count, uncertain, bounds):
@@ -48,14 +48,14 @@ def calls(sifted: Sifted, bounds: Bounds) -> str | None:
 
 
 def never(sifted: Sifted) -> str | None:
-    """Whether no request matches."""
+    """Check that no request matches."""
     count = len(sifted.matching) + sifted.counted
     lines = [f"Expected no request{sifted.asked}, found {count}:", *_lines(sifted.matching)] if count else None
     return _of_all(lines, sifted.forgotten)
 
 
 def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
-    """Whether so many seconds passed from the end of each answer to the next request."""
+    """Check that at least `seconds` passed from the end of each answer to the next request."""
     views = sifted.matching
     gaps = [(before, after, after.arrived - before.end) for before, after in pairwise(views)]
     early = [
@@ -68,7 +68,7 @@ def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
 
 
 def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
-    """Whether requests came in an order: after one of each group, one of the next."""
+    """Check that requests came in an order: after one of each group, one of the next."""
     reached = 0
     for place, group in enumerate(groups):
         after = next((view.number for view in group.matching if view.number > reached), None)
@@ -86,7 +86,7 @@ def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
 
 
 def concurrency(sifted: Sifted, most: int) -> str | None:
-    """Whether no more than so many requests were open at once."""
+    """Check that no more than `most` requests were open at once."""
     views = sifted.matching
     for view in views:
         open_then = [each for each in views if each.arrived <= view.arrived < each.end]
@@ -97,7 +97,7 @@ def concurrency(sifted: Sifted, most: int) -> str | None:
 
 
 def tokens(sifted: Sifted, most: float) -> str | None:
-    """Whether prompts and answers together have no more tokens than this."""
+    """Check that prompts and completions together have at most `most` tokens."""
     total = sum(view.tokens for view in sifted.matching)
     heaviest = sorted(sifted.matching, key=lambda view: -view.tokens)
     lines = [f"Expected at most {most} tokens, found {total}. Most in:", *_lines(heaviest)] if total > most else None
@@ -105,7 +105,7 @@ def tokens(sifted: Sifted, most: float) -> str | None:
 
 
 def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> str | None:
-    """Whether all cost no more than this. `prices`: model -> (of a million prompt tokens, of a million more)."""
+    """Check that all cost at most `most`. `prices`: model -> (for a million prompt tokens, for a million others)."""
     views = sifted.matching
     unpriced = sorted(
         {str(view.model) for view in views if view.usage and view.model not in prices and "*" not in prices}
@@ -121,7 +121,7 @@ def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> 
 
 
 def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str | None:
-    """Whether an answer calls a tool with such arguments; others it may have beside them."""
+    """Check that an answer calls a tool with these arguments; it may have others besides."""
     matchers = {key: _argument_matcher(value) for key, value in arguments.items()}
     made = [(view, call) for view in sifted.matching for call in view.tool_calls]
     if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in made):
@@ -132,7 +132,7 @@ def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str 
 
 
 def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
-    """Whether a request brings the result of a tool; `result` is a matcher or an equal text, None for any."""
+    """Check that a request has the result of a tool; `result` is a matcher or an equal text, None for any."""
     given = [(view, each.text) for view in sifted.matching for each in tool_results(view.messages) if each.name == name]
     matcher = None if result is None else read_matcher(result, "result")
     if any(matcher is None or is_met(matcher, (text,)) for _, text in given):
@@ -144,7 +144,7 @@ def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
 
 
 def schema(sifted: Sifted, expected: object) -> str | None:
-    """Whether each body keeps to a JSON Schema. Raises CriteriaError when what is expected is none."""
+    """Check that each body conforms to a JSON Schema. Raises CriteriaError if `expected` is not a schema."""
     try:
         check = read_schema(dict(expected) if isinstance(expected, Mapping) else expected)
     except SchemaError as error:
@@ -155,13 +155,13 @@ def schema(sifted: Sifted, expected: object) -> str | None:
 
 
 def contract(sifted: Sifted) -> str | None:
-    """Whether each request kept to the vendor's contract."""
+    """Check that each request kept to the vendor's contract."""
     broken = [f"  {line(view)}" for view in sifted.matching if view.breaks_contract]
     return _kept_to("the vendor's contract", broken, sifted)
 
 
 def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
-    """Whether the client left so many answers before their end."""
+    """Check that the number of answers that the client left before their end is within the bounds."""
     count = sum(view.closed_by == "client" for view in sifted.matching)
     if _are_certain(count, sifted.forgotten, bounds):
         return None
@@ -170,7 +170,7 @@ def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
 
 
 def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
-    """Whether every stub was used, and a bounded one as often as can be. `stubs`: `name`, `used`, `most`, `match`."""
+    """Check that every stub was used, and a limited one to its limit. `stubs`: `name`, `used`, `most`, `match`."""
     idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
     if not idle:
         return None
@@ -182,32 +182,32 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
 
 
 def all_matched(sifted: Sifted) -> str | None:
-    """Whether a stub matched each request, where there are any."""
+    """Check that a stub matched each request, if there are any stubs."""
     missed = [view for view in sifted.matching if view.is_unmatched]
     expected = f"Expected a stub to match every request, but {len(missed)} found none:"
     return _of_all([expected, *explain_misses(missed)] if missed else None, sifted.forgotten)
 
 
 def no_trouble(views: Sequence[View]) -> str | None:
-    """Whether no function of the test's own has raised anything."""
+    """Check that no function of the test's own has raised an exception."""
     listed = [f"  #{view.number}: {view.trouble}" for view in views if view.trouble is not None]
     return "\n".join(["Functions of the test's own have failed:", *listed]) if listed else None
 
 
 def _of_all(lines: Sequence[str] | None, forgotten: int) -> str | None:
-    """What a check says that is about all exchanges: one that is kept can break it, but not prove it."""
+    """The result of a check about all exchanges: those that are kept can refute it, but not prove it for all."""
     if lines is None and forgotten:
         return f"Nobody knows whether that holds of all. {loss(forgotten)}"
     return None if lines is None else "\n".join(lines)
 
 
 def _of_some(lines: Sequence[str], forgotten: int) -> str:
-    """What a check says that has not found what it looks for: it may have been forgotten."""
+    """The result of a check that has not found what it looks for, which may have been forgotten."""
     return "\n".join([*lines, loss(forgotten)] if forgotten else lines)
 
 
 def _are_certain(count: int, forgotten: int, bounds: Bounds) -> bool:
-    """Whether a number is within bounds, whatever the forgotten ones were."""
+    """Whether the number is within the bounds even if any of the forgotten exchanges match."""
     return count >= bounds.least and (bounds.most is None or count + forgotten <= bounds.most)
 
 
@@ -217,7 +217,7 @@ def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
 
 
 def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
-    """Whether the arguments of a call are what is wanted of them."""
+    """Whether the arguments of a call are as wanted."""
     try:
         made = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
@@ -228,7 +228,7 @@ def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
 
 
 def _argument_matcher(value: Any) -> Matcher:
-    """A matcher for an argument: objects and lists that are no matchers have to be equal."""
+    """A matcher for an argument: objects and lists that are not matchers must be equal."""
     try:
         return read_matcher(value, "argument")
     except CriteriaError:

@@ -1,6 +1,6 @@
-"""JSON Schemas that users write, and the values that break them.
+"""JSON Schemas written by users, and the values that break them.
 
-A pattern in such a schema is one of JSON Schema, not of Python, and a search for it ends after so many steps.
+Patterns in such a schema have JSON Schema's syntax, not Python's, and a search for one is limited to a number of steps.
 """
 
 from collections.abc import Callable
@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
-# No more of a message than this many characters is shown.
+# How many characters of a message are shown.
 _MOST_SHOWN = 300
 
 
 class SchemaError(ValueError):
-    """A value that is no JSON Schema; the text says why."""
+    """A value that is not a JSON Schema; the message says why."""
 
 
 class Breach(NamedTuple):
-    """Where a value breaks a schema, and how. `is_certain` is false where a search was given up."""
+    """Where a value breaks a schema, and how. `is_certain` is false if a search was given up."""
 
     place: str
     message: str
@@ -26,7 +26,7 @@ class Breach(NamedTuple):
 
 
 def read_schema(schema: object) -> Callable[[object], Breach | None]:
-    """What finds the first breach of a schema in a value. Raises SchemaError; nothing is ever fetched."""
+    """A function that finds a value's first breach of a schema. Raises SchemaError; references are never fetched."""
     if not isinstance(schema, dict | bool):
         raise SchemaError("it is an object or a boolean")
     try:

@@ -1,7 +1,7 @@
-"""Whom a check is about: the exchanges that match what is asked for.
+"""The subject of a check: the exchanges that match.
 
-One match narrows the next: what stands behind `calls(...)` is about the requests that matched there. Without any only
-exchanges are meant in which a model was asked, unless the first match says where requests go.
+One match narrows the next: a check on the result of `calls(...)` is about the requests that matched there. Only
+requests to a model are considered, unless the first match says where requests go.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,10 +18,10 @@ from mockserver.core.naming import unknown
 from mockserver.core.regexes import renew_patience
 from mockserver.faults.catalogue import FAULTS
 
-# What singles out requests by where they go: without any of it only questions to a model are meant.
+# Fields about where requests go: without any of them only requests to a model are considered.
 PLACES = ("method", "operation", "path")
 
-# What a match may ask of an answer, beside what criteria ask of a request.
+# The fields of an answer that a match may have, in addition to the criteria for a request.
 ANSWER_FIELDS: Mapping[str, Callable[[View], Sequence[object]]] = {
     "status": lambda view: (view.status,),
     "rule": lambda view: () if view.rule is None else (view.rule,),
@@ -30,7 +30,7 @@ ANSWER_FIELDS: Mapping[str, Callable[[View], Sequence[object]]] = {
     "finish_reason": lambda view: tuple(view.finish_reasons),
 }
 
-# The words that a match may want of them, where there are no others.
+# The valid words of fields that have a fixed set.
 _WORDS: Mapping[str, Sequence[str]] = {
     "fault": tuple(FAULTS),
     "closed_by": ("server", "client"),
@@ -38,15 +38,15 @@ _WORDS: Mapping[str, Sequence[str]] = {
 }
 
 Match = Mapping[str, Any]
-# Where each exchange differs from what is asked of requests, by its number.
+# Returns the differences of each exchange from the criteria for requests, by its number.
 Sift = Callable[[Match], Mapping[int, Sequence[str]]]
 
 
 class Sifted(NamedTuple):
-    """Exchanges that match what was `asked` for, and the others with the places where they differ.
+    """Exchanges that match, and the others with their differences; `asked` describes the matches.
 
-    Of those that may have been meant so many are `forgotten`; all of these `counted` ones did match, as nothing was
-    asked of them.
+    `forgotten` is how many of the exchanges that may have matched are forgotten; `counted` of these are known to match,
+    because there were no criteria.
     """
 
     matching: Sequence[View]
@@ -58,20 +58,20 @@ class Sifted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Whom a check is about: what all of the matches leave of a journal."""
+    """The subject of a check: the exchanges of a journal that match all of the matches."""
 
     look: Callable[[], Past]
     sift: Sift
     matches: tuple[Match, ...] = ()
 
     def narrowed(self, match: Match, words: Sequence[str] = ()) -> "Subject":
-        """Those among them that match this too. Raises CriteriaError where it names what neither a request nor an
-        answer has; `words` are what else might have been meant."""
+        """The subset that matches this too. Raises CriteriaError if it names a field of neither requests nor answers;
+        `words` are other names that may have been meant."""
         check_fields(match, words)
         return Subject(self.look, self.sift, (*self.matches, match))
 
     def sifted(self) -> Sifted:
-        """The exchanges that are meant, and the others. Raises CriteriaError."""
+        """The exchanges that match, and the others. Raises CriteriaError."""
         requests = [asked for match in self.matches if (asked := _of_request(match))]
         answers = [
             (name, _answer_matcher(name, value))
@@ -79,7 +79,7 @@ class Subject:
             for name, value in match.items()
             if name in ANSWER_FIELDS
         ]
-        # Looked at last: what is forgotten meanwhile is counted, and what comes meanwhile has not come yet.
+        # Read last, so that what is forgotten meanwhile is counted, and later arrivals are left out.
         differing = self.sift(requests[0] if len(requests) == 1 else {"all": requests}) if requests else None
         past = self.look()
         everywhere = bool(self.matches) and any(place in self.matches[0] for place in PLACES)
@@ -100,7 +100,7 @@ class Subject:
 
 
 def check_fields(match: Match, words: Sequence[str] = ()) -> None:
-    """Raise CriteriaError where a match names a field that is none; `words` are what else might have been meant."""
+    """Raise CriteriaError if a match names an unknown field; `words` are other names that may have been meant."""
     known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
     for name in match:
         if name not in known:
@@ -108,18 +108,18 @@ def check_fields(match: Match, words: Sequence[str] = ()) -> None:
 
 
 def everyone(past: Past) -> Sifted:
-    """All exchanges of a journal, whether a model was asked or not."""
+    """All exchanges of a journal, whether to a model or not."""
     return Sifted(past.views, (), past.forgotten.exchanges, past.forgotten.exchanges)
 
 
 def asked_for(*matches: Match) -> str:
-    """Matches in words, to stand behind "request"."""
+    """Matches as text, to follow "request"."""
     parts = dict.fromkeys(f"{name}={matcher_text(value)}" for match in matches for name, value in match.items())
     return f" with {', '.join(parts)}" if parts else ""
 
 
 def matcher_text(value: Any) -> str:
-    """A matcher as people write it in Python."""
+    """A matcher as it is written in Python."""
     if isinstance(value, Mapping) and len(value) == 1:
         [(word, inner)] = value.items()
         return f"{word}({inner!r})"
@@ -127,7 +127,7 @@ def matcher_text(value: Any) -> str:
 
 
 def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
-    """Whether a matcher holds. Raises CriteriaError where nobody knows: a check that guesses would prove nothing."""
+    """Whether a matcher holds. Raises CriteriaError if that is undecided, since a guess would prove nothing."""
     renew_patience()
     decision = matcher.holds(values)
     if decision is None:
@@ -137,12 +137,12 @@ def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
 
 
 def _of_request(match: Match) -> dict[str, Any]:
-    """What a match asks of the request."""
+    """The criteria of a match for the request."""
     return {name: value for name, value in match.items() if name not in ANSWER_FIELDS}
 
 
 def _answer_matcher(name: str, value: Any) -> Matcher:
-    """A matcher for what was answered. CriteriaError where it wants what no answer has."""
+    """A matcher for an answer's field. Raises CriteriaError for a value that no answer has."""
     matcher = read_matcher(value, name)
     for literal in matcher.equal_to:
         if name in _WORDS and literal not in _WORDS[name]:
@@ -153,7 +153,7 @@ def _answer_matcher(name: str, value: Any) -> Matcher:
 
 
 def _differences(view: View, matchers: Iterable[tuple[str, Matcher]]) -> Iterable[str]:
-    """Where an answer differs from what is wanted of it."""
+    """The differences of an answer from what is wanted."""
     for name, matcher in matchers:
         found = ANSWER_FIELDS[name](view)
         if not is_met(matcher, found):

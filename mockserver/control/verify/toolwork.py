@@ -1,7 +1,7 @@
-"""What clients make of tool calls: which were run although they were nonsense.
+"""What clients do with tool calls: whether they run calls with invalid arguments.
 
-A client that has run a tool sends its result in the next request, after the call itself. One that has noticed that the
-arguments are wrong says so in the result, and is not meant here.
+A client that has run a tool sends its result in the next request, after the call itself. A client that has noticed that
+the arguments are wrong says so in the result, and is not reported here.
 """
 
 import re
@@ -13,7 +13,7 @@ import orjson
 from mockserver.control.journal.views import View
 from mockserver.control.verify.schemas import SchemaError, read_schema
 
-# Words by which a result owns that the call was wrong. Whoever uses one of them has noticed something.
+# Words of a result that reports a wrong call: a client that sends one of them has noticed a problem.
 _COMPLAINTS = re.compile(
     r"error|invalid|fail|exception|missing|malformed|unknown|unexpected|wrong|not (a|an|found|valid|allowed)|must |"
     r"cannot|can't|could not|unable|required|reject|refus|bad |illegal|schema|ошибк|неверн|недопустим",
@@ -22,7 +22,7 @@ _COMPLAINTS = re.compile(
 
 
 class ToolResult(NamedTuple):
-    """The result of a tool in a history: its name and arguments, which are None where the call is not there."""
+    """The result of a tool in a history: its name and arguments, which are None if the history lacks the call."""
 
     name: str | None
     arguments: str | None
@@ -30,7 +30,7 @@ class ToolResult(NamedTuple):
 
 
 def obeyed_nonsense(views: Sequence[View]) -> Iterator[tuple[int, str]]:
-    """The requests that bring the result of a tool call with arguments which cannot be, and what is wrong with them."""
+    """The requests with the result of a tool call whose arguments are invalid, and what is wrong with them."""
     seen: set[tuple[str, str]] = set()
     for view in views:
         for name, arguments, text in tool_results(view.messages):
@@ -43,11 +43,11 @@ def obeyed_nonsense(views: Sequence[View]) -> Iterator[tuple[int, str]]:
 
 
 def tool_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[ToolResult]:
-    """The results of tools in a history."""
+    """The tool results in a history."""
     calls: dict[str, tuple[str, str]] = {}
     for message in messages:
-        made = message.get("tool_calls")
-        for call in made if isinstance(made, list) else ():
+        listed = message.get("tool_calls")
+        for call in listed if isinstance(listed, list) else ():
             function = call.get("function") if isinstance(call, dict) else None
             if isinstance(function, dict):
                 calls[str(call.get("id"))] = (str(function.get("name")), str(function.get("arguments") or ""))
@@ -57,7 +57,7 @@ def tool_results(messages: Sequence[Mapping[str, Any]]) -> Iterator[ToolResult]:
 
 
 def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> str | None:
-    """Why a call cannot be obeyed; None when it can, or when the request offers no tools to judge it by."""
+    """Why a call is invalid; None if it is valid, or if the request has no tools to check it against."""
     try:
         value = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
@@ -76,7 +76,7 @@ def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> 
 
 
 def _text(content: object) -> str:
-    """The text of a message's content, which may come in parts."""
+    """The text of a message's content, which may be in parts."""
     if isinstance(content, list):
         return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return "" if content is None else str(content)

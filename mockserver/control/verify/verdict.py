@@ -1,6 +1,6 @@
-"""The verdict: how clients have behaved towards a server that failed, judged from the journal.
+"""The verdict: how clients have behaved when a server failed, judged from the journal.
 
-It sees what a server can see, and takes the rest from the test's declaration.
+It uses what a server can see, and the test's declaration for the rest.
 """
 
 from collections.abc import Iterable
@@ -17,9 +17,9 @@ from mockserver.control.verify.declarations import Declaration
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """All faults of conduct that a journal shows, the calls that were judged, and what could not be.
+    """All faults of conduct that a journal shows, the calls that were judged, and what could not be judged.
 
-    Where so many exchanges are `forgotten`, nothing that it says is certain.
+    If exchanges are `forgotten`, nothing in it is certain.
     """
 
     findings: tuple[Finding, ...]
@@ -29,12 +29,12 @@ class Verdict:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing was found."""
+        """Whether there are no findings."""
         return not self.findings
 
     @property
     def is_proven(self) -> bool:
-        """Whether nothing was found, and all of it was looked at."""
+        """Whether there are no findings, and no exchange was forgotten."""
         return self.is_clean and not self.forgotten
 
     def as_json(self) -> dict[str, Any]:
@@ -47,7 +47,7 @@ class Verdict:
         }
 
     def as_text(self) -> str:
-        """The verdict for people: one line for each finding, then what could not be judged."""
+        """The verdict as text: one line for each finding, then what could not be judged."""
         found = [f"{finding.fault}: {finding.message}" for finding in self.findings]
         open_questions = [f"not judged: {each.fault}: {each.why}" for each in self.unjudged]
         count = f"{len(self.calls)} call{'s' if len(self.calls) != 1 else ''}"
@@ -62,7 +62,7 @@ def judge(
     ahead: float = 0.0,
     forgotten: int = 0,
 ) -> Verdict:
-    """The verdict on the clients of some exchanges, which may be of several namespaces; so many are forgotten."""
+    """The verdict on the clients of some exchanges, possibly of several namespaces; `forgotten` ones are missing."""
     seen = list(views)
     answered = max((view.arrived for view in seen if view.is_question and succeeded(view)), default=-inf)
     case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead, answered)

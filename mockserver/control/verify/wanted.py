@@ -1,6 +1,6 @@
-"""What checks may want: numbers, bounds, prices, matches. Each is read once, and refused where it cannot be meant.
+"""The arguments of checks: numbers, bounds, prices, matches. Each is validated when it is read.
 
-A reader gets the value and its place, which its complaint names; CheckError says what would have been valid.
+A reader gets the value and its place, which errors name; a CheckError says what would have been valid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +13,11 @@ _BOUNDS = ("at_least", "at_most")
 
 
 class CheckError(ValueError):
-    """A check that cannot be meant; the text says what would have been valid."""
+    """A check that is invalid; the message says what would have been valid."""
 
 
 class Bounds(NamedTuple):
-    """From `least` to `most`, both of them included; None is no bound."""
+    """From `least` to `most`, both inclusive; None means unlimited."""
 
     least: int = 0
     most: int | None = None
@@ -31,7 +31,7 @@ class Bounds(NamedTuple):
 
 
 def read_bounds(value: object, place: str) -> Bounds:
-    """A number, true for one at least, or a table of `at_least` and `at_most`."""
+    """Bounds from a number, from true for at least one, or from a table of `at_least` and `at_most`."""
     if value is True:
         return Bounds(1)
     given = [name for name in _BOUNDS if value.get(name) is not None] if isinstance(value, Mapping) else []
@@ -66,35 +66,35 @@ def read_seconds(value: object, place: str) -> float:
 
 
 def read_prices(value: object, place: str) -> Mapping[str, tuple[float, float]]:
-    """What a million tokens cost by model, '*' being all others: of prompts, and of answers."""
+    """The prices of a million tokens by model, '*' being all others: of prompts, and of completions."""
     if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
         return {str(model): (prompt, completion) for model, (prompt, completion) in value.items()}
     raise _strange(value, place, 'by model what a million tokens of prompt and of answer cost, {"*": [0.1, 0.4]}')
 
 
 def read_name(value: object, place: str) -> str:
-    """A name that is not empty."""
+    """A non-empty string."""
     if not isinstance(value, str) or not value:
         raise _strange(value, place, "a name")
     return value
 
 
 def read_table(value: object, place: str) -> Mapping[str, Any]:
-    """A table with names for keys."""
+    """A table."""
     if not isinstance(value, Mapping):
         raise CheckError(f"{place}: is a table")
     return value
 
 
 def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
-    """One match and more."""
+    """A non-empty list of matches."""
     if not isinstance(value, list | tuple) or not value:
         raise CheckError(f'{place}: is a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
     return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
 
 
 def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Mapping[str, Any]:
-    """A table without strange keys."""
+    """A table with known keys only."""
     for name in table:
         if name not in known:
             raise CheckError(f"{place}: {unknown('key', name, known)}")
