@@ -1,4 +1,4 @@
-"""Caches: of calls that were heard, of what was generated for them, and of the plans made from that.
+"""Caches: of calls that were read, of what was generated for them, and of the plans made from that.
 
 Test suites and load tests send the same requests again and again. Reading and generating are pure, so that caching
 changes no answer; every cache is bounded.

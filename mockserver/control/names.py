@@ -1,4 +1,4 @@
-"""Names that settings say: dialects, operations, paths and tiers have to exist, or ConfigError is raised."""
+"""Names in settings: dialects, operations, paths and tiers must exist, or ConfigError is raised."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,14 +17,14 @@ Operations = Mapping[str, Mapping[str, Iterable[str]]]
 
 
 def check_all(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError where settings name what does not exist, or have routes that no request could tell apart."""
+    """Raise ConfigError if settings name something that does not exist, or have conflicting routes."""
     check_names(settings, operations_of(dialects))
     check_routes(settings, dialects)
     check_tiers(settings, dialects)
 
 
 def check_names(settings: Settings, operations: Operations) -> None:
-    """Raise ConfigError where settings name what does not exist."""
+    """Raise ConfigError if settings name something that does not exist."""
     for place, name in _named_dialects(settings):
         if name not in operations:
             raise ConfigError(f"{place}: {unknown('name', name, operations)}")
@@ -40,7 +40,7 @@ def check_names(settings: Settings, operations: Operations) -> None:
 
 
 def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str]], place: str = "") -> None:
-    """Raise ConfigError where a fault is meant for a dialect or an operation that does not exist."""
+    """Raise ConfigError if a fault is for a dialect or an operation that does not exist."""
     for fault in faults:
         complaint = unknown_name_in(fault.match, operations)
         if complaint is not None:
@@ -48,7 +48,7 @@ def check_matches(faults: Iterable[Fault], operations: Mapping[str, Iterable[str
 
 
 def check_strikes(faults: Iterable[Fault], place: str) -> None:
-    """Raise ConfigError where a fault strikes no answer but the listener, which belongs to nobody alone."""
+    """Raise ConfigError if a fault strikes the listener rather than answers, since all requests share the listener."""
     for fault in faults:
         if FAULTS[fault.kind].listens:
             raise ConfigError(
@@ -57,7 +57,7 @@ def check_strikes(faults: Iterable[Fault], place: str) -> None:
 
 
 def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
-    """Raise ConfigError where a quota is for a dialect that has none, or names a tier that no dialect has."""
+    """Raise ConfigError if a quota is for a dialect that has none, or names a tier that no dialect has."""
     try:
         check_quotas(settings.quota, dialects)
     except QuotaError as error:

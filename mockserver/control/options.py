@@ -1,7 +1,7 @@
-"""Options: each setting that is said in a word, by option, environment, config file or program, read and checked.
+"""Options: the settings that can be written as strings, from command line, environment, config file or program.
 
-One table, `OPTIONS`, serves all of them. A mistake raises `ConfigError`, which names the place, the key, and what would
-have been valid.
+One table, `OPTIONS`, is used for all of them. A mistake raises `ConfigError`, which names the place, the key, and what
+would have been valid.
 """
 
 import re
@@ -20,16 +20,15 @@ from mockserver.faults.rules import Fault
 from mockserver.latency.notation import FASTEST, read_latency
 from mockserver.latency.traces import NO_TRACES, Tracing
 
-# The first second that has no date with a year of four digits.
+# The first Unix second whose year has five digits.
 _END_OF_TIME = 253_402_300_800
 
 
 class Option(NamedTuple):
-    """One setting that has a word on the command line: how its text is read, and what it means.
+    """One setting that has a command-line option: how its value is read, and its help.
 
-    A switch may stand alone, and then means true. One that is said `often` is said once more each time. One that may
-    name recorded traces is `traced`: it is read with what gives them. One that is a word out of a few has them as its
-    `choices`.
+    A `switch` without a value means true. An option that may be given several times is `often`. One that may name
+    recorded traces is `traced`: its reader also gets what loads them. One with a fixed set of values has `choices`.
     """
 
     name: str
@@ -53,7 +52,7 @@ class Option(NamedTuple):
 
 
 def _choice(name: str, known: tuple[str, ...], help: str, metavar: str) -> Option:
-    """An option that is one of a few words."""
+    """An option with a fixed set of values."""
 
     def read(value: Any) -> str:
         if value not in known:
@@ -88,7 +87,7 @@ def _speed(value: Any) -> float:
 
 
 def _number(value: Any) -> float:
-    """A value as a number; what is none is beyond all bounds."""
+    """A value as a number; infinity, which is out of all bounds, if it is not one."""
     try:
         return float(value)
     except (ValueError, TypeError, OverflowError):
@@ -203,35 +202,34 @@ OPTIONS: tuple[Option, ...] = (
     Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
-# What a running server cannot take up, since it is bound, or counted, once; what it takes up from the admin API, a file
-# aside, which can say tables well; and what each namespace can have of its own.
+# Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are
+# easier to write in a file); and those that each namespace can have of its own.
 FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
 LIVE = ("seed", "edition", "latency", "speed", "cors", "strict", "created", "ids", "writes", "quota")
 OWN = (
     *("seed", "latency", "speed", "edition", "fault", "quota", "auth", "strict", "created", "ids", "writes"),
     "unmatched",
 )
-# Container platforms describe a service that is called `mockserver` in variables that look like ours, such as
+# Container platforms describe a service named `mockserver` in variables that look like ours, such as
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.
 _LINKED = re.compile(r"(tcp|udp|sctp)://")
 _LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
 
 
 def from_texts(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
-    """Settings from texts by option name, as the command line and the environment give them; a latency may name
-    `traces`."""
+    """Settings from strings by option name, as on the command line; a latency may name `traces`."""
     return {name: read_option(BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
 
 
 def from_environment(environ: Mapping[str, str], traces: Tracing = NO_TRACES) -> dict[str, Any]:
-    """Settings from `MOCKSERVER_*` variables; empty ones, and all others, are left alone."""
+    """Settings from `MOCKSERVER_*` variables; empty and unknown ones are ignored."""
     texts = {option.name: environ.get(option.variable) for option in OPTIONS}
     given = {name: text for name, text in texts.items() if text and not _LINKED.match(text)}
     return {name: read_option(BY_NAME[name], value, BY_NAME[name].variable, traces) for name, value in given.items()}
 
 
 def strange_variables(environ: Mapping[str, str]) -> list[str]:
-    """A sentence for each `MOCKSERVER_*` variable that means nothing, with the nearest that does."""
+    """A warning for each unknown `MOCKSERVER_*` variable, with the nearest known one."""
     known = ("MOCKSERVER_CONFIG", "MOCKSERVER_URL", *(option.variable for option in OPTIONS))
     strange = (name for name in sorted(environ) if name.startswith("MOCKSERVER_") and name not in known)
     return [
@@ -242,7 +240,7 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def settle(*layers: Mapping[str, Any]) -> Settings:
-    """Settings from layers of values, the strongest last."""
+    """Settings from layers of values, of which later ones take precedence."""
     settings = Settings()
     for layer in layers:
         settings = replace(settings, **layer)
@@ -250,8 +248,8 @@ def settle(*layers: Mapping[str, Any]) -> Settings:
 
 
 def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
-    """Settings made in Python, checked like any other: their texts are read, mistakes raise ConfigError. A latency may
-    name `traces`, which are the settings' own unless told otherwise."""
+    """Settings made in Python, checked like any others: strings are read, mistakes raise ConfigError. A latency may
+    name `traces`, by default the settings' own."""
     known = settings.traces if traces is None else traces
     values = {option.name: getattr(settings, option.name) for option in OPTIONS}
     given = {name: value for name, value in values.items() if value is not None}
@@ -262,7 +260,7 @@ def checked(settings: Settings, traces: Tracing | None = None) -> Settings:
 
 
 def read_option(option: Option, value: Any, place: str, traces: Tracing) -> Any:
-    """The value of an option as settings have it. Raises ConfigError, which names the place."""
+    """The value of an option for the settings. Raises ConfigError, which names the place."""
     try:
         return option.read(value, traces) if option.traced else option.read(value)
     except (ValueError, TypeError) as error:
@@ -270,7 +268,7 @@ def read_option(option: Option, value: Any, place: str, traces: Tracing) -> Any:
 
 
 def _number_of_the_bad(option: Option, value: Any) -> str:
-    """Which of several values of an option that may be said often cannot be read, as `[1]`; else nothing."""
+    """The position of the first invalid value, as `[1]`, if an option has several; else an empty string."""
     if not (option.often and isinstance(value, list | tuple) and len(value) > 1):
         return ""
     for number, item in enumerate(value):

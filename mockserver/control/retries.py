@@ -10,7 +10,7 @@ _REMEMBERED = 4096
 
 
 class Retries:
-    """Counts the questions of a namespace, and how often in a row a request of any kind has failed.
+    """Counts the questions of a namespace, and how often in a row each distinct request has failed.
 
     Two requests are the same if their dialect, path and body are. An answer has failed if its status says so, if a
     fault has truncated or spoilt it, or if the client has left before its end.
@@ -21,11 +21,11 @@ class Retries:
         self._failed: OrderedDict[int, int] = OrderedDict()
 
     def has_failed(self, dialect: str, call: Call) -> bool:
-        """Whether the latest answer to such a call has failed."""
+        """Whether the latest answer to an equal call has failed."""
         return bool(self._failed) and _key(dialect, call) in self._failed
 
     def count(self) -> int:
-        """Count a question; the answer is its number, from 1 on."""
+        """Count a question and return its number, from 1 on."""
         self._asked += 1
         return self._asked
 
@@ -44,7 +44,7 @@ class Retries:
             self._keep(key, count + 1)
 
     def note_left(self, plan: Plan) -> None:
-        """Record that the client has left an answer before its end: however good it was, it has failed."""
+        """Record that the client left before the end of an answer, which makes it a failure whatever its status."""
         self._keep(_key(plan.visit.landing.dialect.name, plan.visit.call), plan.attempt)
 
     def _keep(self, key: int, count: int) -> None:
@@ -54,7 +54,7 @@ class Retries:
 
 
 def _fails(plan: Plan) -> bool:
-    """Whether an answer is a failure even for a client that reads it to its end."""
+    """Whether an answer is a failure even for a client that reads it to the end."""
     return not 200 <= plan.timeline.status < 300 or any(strike.kind.harm != "none" for strike in plan.struck)
 
 

@@ -51,5 +51,5 @@ def take_back(meant: Iterable[Strike], struck: Sequence[Strike] = ()) -> None:
 
 
 def is_among(strike: Strike, others: Iterable[Strike]) -> bool:
-    """Whether it is one of these, by identity: equal faults may be intended for one request."""
+    """Whether this strike is one of the others, by identity: equal faults may be intended for one request."""
     return any(strike is other for other in others)

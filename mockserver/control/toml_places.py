@@ -1,17 +1,17 @@
-"""Where in a TOML text something stands, for people: errors name a key, and this finds its line."""
+"""Finding the line of a place in a TOML text: errors name a key, and this finds its line."""
 
 import re
 
-# A place as errors call it: `latency`, `route[1].faults`, `stub[0].reply.file`.
+# A place as in error messages: `latency`, `route[1].faults`, `stub[0].reply.file`.
 _PLACE = re.compile(r"[\w-]+(?:\[\d+\])?(?:\.[\w-]+(?:\[\d+\])?)*")
 _PART = re.compile(r"([\w-]+)(?:\[(\d+)\])?")
-# What follows a place in which there is a key or a value that nobody knows, and a key that is a path.
+# What follows a place in messages about an unknown key or value, and about a key that is a path.
 _STRANGE = re.compile(r"(?:: \w+)?: unknown \w+ '([\w-]+)'")
 _PATH = re.compile(r" (/\S*):")
 
 
 def located(message: str, text: str, name: str) -> str:
-    """A message that begins with a place in a text, behind the text's name and the line of that place."""
+    """A message that begins with a place in a text, prefixed with the text's name and the line of that place."""
     place = _PLACE.match(message)
     if place is None:
         return f"{name}: {message}"
@@ -24,8 +24,8 @@ def located(message: str, text: str, name: str) -> str:
 
 
 def line_of(text: str, place: str, *keys: str) -> int | None:
-    """The number of the line in which a place of a TOML document stands, and within it a key, or what it is in; None
-    where nothing of that does."""
+    """The line number of a place in a TOML document, and of a key within it if given, or else of the closest enclosing
+    place that is found; None if there is none."""
     lines = text.splitlines()
     (key, number), *inner = _PART.findall(place)
     inner += [(name, "") for name in keys]
@@ -44,13 +44,13 @@ def line_of(text: str, place: str, *keys: str) -> int | None:
 
 
 def _line_of_value(text: str, place: str, value: str) -> int | None:
-    """The number of the first line that gives the last key of a place this value: wherever it stands, it is wrong."""
+    """The number of the first line that gives the last key of a place this value, which is wrong wherever it is."""
     key = _PART.findall(place)[-1][0]
     at = _nth(text.splitlines(), rf"(?:.*[\s{{,.])?{re.escape(key)}\s*=.*[\"']{re.escape(value)}[\"']", 0)
     return None if at is None else at + 1
 
 
 def _nth(lines: list[str], pattern: str, number: int) -> int | None:
-    """The index of the line that matches a pattern after so many others that do."""
+    """The index of the line that matches a pattern after `number` other matching lines."""
     matching = [index for index, line in enumerate(lines) if re.match(pattern, line)]
     return matching[number] if number < len(matching) else None

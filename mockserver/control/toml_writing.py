@@ -1,4 +1,4 @@
-"""Tables written as TOML, for people to read on: a stub file is a list of them."""
+"""Writing tables as readable TOML: a stub file is a list of them."""
 
 import json
 import re
@@ -6,19 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-# What stands between single quotes is as it stands there: all but these and the quote.
+# Strings between single quotes have no escapes: they may contain anything but these and the quote.
 _LITERAL = re.compile(r"[^'\x00-\x08\x0a-\x1f\x7f]*")
-# Between three of them so are line feeds, and quotes that are fewer.
+# Between triple quotes line feeds are allowed too, and up to two quotes in a row.
 _LINES = re.compile(r"(?:'{0,2}[^'\x00-\x08\x0b-\x1f\x7f])*")
 
 
 def toml_of(name: str, tables: Iterable[Mapping[str, Any]]) -> str:
-    """A list of tables: `[[name]]` for each, with a part of its own for each table, or list of tables, in it."""
+    """A list of tables: `[[name]]` for each, with a section of its own for each table, or list of tables, in it."""
     return "\n".join("".join(_written(name, table)) for table in tables)
 
 
 def is_writable(value: object) -> bool:
-    """Whether TOML can hold all of a value: it has no null."""
+    """Whether TOML can represent all of a value: it must not contain null."""
     if isinstance(value, Mapping):
         return all(map(is_writable, value.values()))
     return all(map(is_writable, value)) if isinstance(value, list) else value is not None
@@ -49,24 +49,24 @@ def _key(key: str) -> str:
 
 def _value(value: object) -> str:
     if isinstance(value, str):
-        # An inline table stands in one line.
+        # An inline table must be on one line.
         return f"'{value}'" if '"' in value and _LITERAL.fullmatch(value) else _quoted(value)
     if isinstance(value, Mapping):
         inner = ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items())
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
-    # Numbers and truth are written as in JSON.
+    # Numbers and booleans are written as in JSON.
     return json.dumps(value)
 
 
 def _text(value: str) -> str:
-    """A text, without backslashes where that can be."""
+    """A string, without backslashes if possible."""
     if '"' in value and _LITERAL.fullmatch(value):
         return f"'{value}'"
     return f"'''\n{value}'''" if '"' in value and _LINES.fullmatch(value) else _quoted(value)
 
 
 def _quoted(text: str) -> str:
-    """A basic string of TOML is one of JSON, but for a character."""
+    """A basic string of TOML is a JSON string, except for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

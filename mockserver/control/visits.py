@@ -1,6 +1,6 @@
-"""Visits: a call, and all that is decided about it before its body is read.
+"""Visits: a call, and everything that is decided about it before its body is read.
 
-The request's own headers (`X-Mockserver-...`) win over its route, and that over the server's settings.
+The request's own headers (`X-Mockserver-...`) take precedence over its route, and the route over the settings.
 """
 
 import re
@@ -20,7 +20,7 @@ from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
-# The headers of our own: what requests may wish for, and what answers say, which a proxy may send back.
+# The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
 _OWN = b"x-mockserver-"
 _REQUEST_HEADERS = ("seed", "latency", "fault", "edition", "reply", "namespace")
 _ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
@@ -28,11 +28,11 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 
 
 class WishError(Exception):
-    """An `X-Mockserver-...` header that cannot be obeyed; the text says what would have been valid."""
+    """An `X-Mockserver-...` header that cannot be obeyed; the message says what would have been valid."""
 
 
 class Visit(NamedTuple):
-    """A call, and all that is decided about it before its body is read. Without a profile `latency` is off."""
+    """A call, and everything that is decided about it before its body is read. Without a `profile` latency is off."""
 
     call: Call
     landing: Landing
@@ -45,7 +45,7 @@ class Visit(NamedTuple):
 def visit_of(
     call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
 ) -> Visit:
-    """What the request's own headers say, else its route, else the server's settings."""
+    """The visit of a call, as the request's own headers prescribe, else its route, else the server's settings."""
     route, wish = landing.route, call.headers.get
     usual = _routed(settings, route)
     seed = _seed(wish("x-mockserver-seed") or "", usual.seed)
@@ -61,8 +61,7 @@ def visit_of(
 
 
 def paced(visit: Visit, model: str) -> Visit:
-    """The visit at the pace of the model that is asked for, where latency is realistic and its dialect tells models
-    apart."""
+    """The visit at the pace of the requested model, if latency is realistic and its dialect paces models by name."""
     preset_of = visit.landing.dialect.preset_of
     if preset_of is None or not visit.latency.startswith(REALISTIC):
         return visit
@@ -70,7 +69,7 @@ def paced(visit: Visit, model: str) -> Visit:
 
 
 def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
-    """The settings with those of the route, which give way to the command line and the environment alone."""
+    """The settings with those of the route, which only yield to the command line and the environment."""
     if route is None:
         return settings
     own = {name: getattr(route, name) for name in ("seed", "edition", "latency") if name not in settings.pinned}
@@ -97,7 +96,7 @@ def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: 
 
 
 def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
-    """The visit under another seed and latency, where these are given and the request's own headers say none."""
+    """The visit with another seed and latency if given, unless the request's own headers set them."""
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
@@ -108,7 +107,7 @@ def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) 
 
 
 def check_wishes(headers: Headers) -> None:
-    """Raise WishError for an unknown `X-Mockserver-...` header: a misspelt one would silently do nothing."""
+    """Raise WishError for an unknown `X-Mockserver-...` header, since a misspelt one would silently have no effect."""
     for name, _ in headers.raw:
         if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
             wanted = name.decode("latin-1")
@@ -131,13 +130,13 @@ def _edition(name: str) -> Edition:
 
 
 def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
-    """The profile that a latency names, at the settings' speed; None when it is off."""
+    """The profile that a latency names, at the settings' speed; None if it is off."""
     return profile_of(text, realistic, settings.speed, settings.traces)
 
 
 @lru_cache(maxsize=256)
 def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_TRACES) -> Profile | None:
-    """The profile of a latency in words at a speed; None where it is off. Raises WishError."""
+    """The profile of a latency in text form, at a speed; None if it is off. Raises WishError."""
     if text == OFF:
         return None
     try:
