@@ -1,4 +1,4 @@
-"""The way out over ASGI, for applications that are called in process: the same player, with a queue of messages."""
+"""Answers over ASGI, for applications that are called in process: the same player, with a queue of messages."""
 
 import asyncio
 from collections import deque
@@ -15,9 +15,9 @@ Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
 class AsgiSink:
-    """A sink of ASGI messages, which somebody has to send on. It cannot break an answer off: it has no wire."""
+    """A sink that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
 
-    # Who knows what carries them on: a record of TLS has room for so much.
+    # The transport behind ASGI is unknown; a TLS record holds so many bytes.
     longest_write = 16_384
 
     def __init__(self) -> None:
@@ -27,13 +27,13 @@ class AsgiSink:
         self._aborted = False
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
-        """The message that starts an answer."""
+        """Queue the message that starts an answer."""
         if length is not None:
             headers = (*headers, (b"content-length", b"%d" % length))
         self._put({"type": "http.response.start", "status": status, "headers": headers})
 
     def write(self, data: bytes, *, last: bool) -> bool:
-        """The message that goes on with it, and waits to be sent."""
+        """Queue a message with a part of the body. Return False, since it waits to be sent."""
         self._put({"type": "http.response.body", "body": data, "more_body": not last})
         return False
 
@@ -43,21 +43,21 @@ class AsgiSink:
         return bool(self._messages)
 
     def break_off(self, ending: Ending, ended: Then) -> None:
-        """Impossible without a wire: who plays such a timeline has one."""
+        """Impossible without a wire; a timeline with such an ending is only played with one."""
         raise NotImplementedError(f"{ending.how} needs a socket")
 
     def abort(self) -> None:
-        """Nothing more comes; the application fails where it is called."""
+        """Send nothing more; the application's call fails."""
         self._messages.clear()
         self._aborted = True
         self._news.set()
 
     def wake(self) -> None:
-        """Let whoever waits for news look around."""
+        """Wake the task that waits for news."""
         self._news.set()
 
     async def flush(self, send: Send) -> None:
-        """Send all that there is, and all that comes of having sent it."""
+        """Send all queued messages, and all that are queued as a result."""
         if self._aborted:
             raise RuntimeError("the answer cannot go on; see the log of mockserver")
         while self._messages or self._resume is not None:
@@ -68,7 +68,7 @@ class AsgiSink:
                 resume()
 
     async def news(self) -> None:
-        """Wait for something to send, or for the end."""
+        """Wait for a message to send, or for the end."""
         self._news.clear()
         await self._news.wait()
 
@@ -94,7 +94,7 @@ async def play(performance: Performance, sink: AsgiSink, receive: Receive, send:
 
 
 async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) -> None:
-    """Notice when the client leaves."""
+    """Wait until the client leaves, and stop the performance."""
     while (await receive())["type"] != "http.disconnect":
         pass
     performance.leave()

@@ -1,11 +1,12 @@
-"""The clock of a loop: what time it is, and alarms.
+"""The clock of an event loop: the time, and alarms.
 
-Loops wake their own timers to the millisecond at best, and uvloop's idea of the time is as coarse. Where the kernel has
-timers that are files (Linux), one of them serves all alarms of a loop, kept in a heap: a wake-up costs the same whether
-one stream waits or a thousand, and comes within some microseconds. Elsewhere the loop's own timers do.
+Loops wake their timers with a resolution of a millisecond at best, and uvloop's time is as coarse. Where the kernel has
+timer file descriptors (Linux), one of them serves all alarms of a loop, which are kept in a heap: a wake-up costs the
+same for one waiting stream as for a thousand, and is accurate to some microseconds. Elsewhere the loop's own timers are
+used.
 
-A clock may go by another one (`ShiftedClock`): its alarms are the other one's, whose `owner` it is, and by whose shift
-their instants are ahead.
+A clock may be based on another one (`ShiftedClock`): it is the `owner` of its alarms, which are set on the other clock,
+and its instants are ahead by its `shift`.
 """
 
 import asyncio
@@ -21,34 +22,33 @@ from itertools import count
 from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
 
-# What an alarm calls, with the present instant of its clock; the answer is when it shall ring again, None for not by
-# itself.
+# What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
 Wake = Callable[[float], float | None]
 
-# A wake-up of the process costs more than what it calls. So the timer does not ring again for so many seconds, and for
-# so many more by each that it has woken: the denser the alarms, the more of them share a wake-up. One stream alone
-# never notices.
+# Waking the process costs more than what is then called. So the timer rests for so many seconds before it rings again,
+# longer for each alarm that has just rung: the denser the alarms, the more of them share a wake-up. A single stream is
+# not affected.
 _REST = 0.000_15
 _MORE_REST = 0.000_01
 _LONGEST_REST = 0.000_5
-# So many are woken at a time; then the loop sees to its other business.
+# How many alarms ring at once before the loop gets to its other work.
 _MOST_AT_ONCE = 256
-# Whatever is due after this instant (in seconds) is never due.
+# An alarm after this instant (in seconds) never rings.
 _LATEST = 2.0**40
 
 
 class Alarm(Protocol):
-    """A call at an instant; when it has rung it may be set again."""
+    """A call at an instant; an alarm that has rung may be set again."""
 
     def set(self, instant: float) -> None:
-        """Ring at an instant of the clock, in seconds, and not at the one that was set before."""
+        """Ring at an instant of the clock, in seconds, instead of the one that was set before."""
 
     def cancel(self) -> None:
         """Never ring again."""
 
 
 class Clock(Protocol):
-    """Seconds that only go forward, and alarms."""
+    """Seconds that only move forward, and alarms."""
 
     def now(self) -> float:
         """The present instant in seconds."""
@@ -58,19 +58,19 @@ class Clock(Protocol):
 
 
 class Owner(Protocol):
-    """Whose alarms a clock keeps."""
+    """A clock whose alarms another clock keeps."""
 
     shift: float
 
 
 class LoopsClock(Clock, Protocol):
-    """The clock of a loop, which several others may go by: each owns the alarms that it asks for."""
+    """The clock of a loop, which other clocks may be based on: each of these owns the alarms that it requests."""
 
     def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
         """An alarm whose instants are those of the owner's clock."""
 
     def hasten(self, owner: Owner, seconds: float) -> None:
-        """Let all the alarms of an owner ring so many seconds earlier."""
+        """Make all the alarms of an owner ring so many seconds earlier."""
 
 
 def _ignore(now: float) -> None:
@@ -102,7 +102,7 @@ class LoopClock:
     """A clock made of a loop's own time and timers."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        # The loop goes when nobody needs it any more: its clock is kept for as long as it lives.
+        # Only a proxy, so that the clock does not keep the loop alive.
         self._loop: asyncio.AbstractEventLoop = proxy(loop)
         self._waiting: set[_LoopAlarm] = set()
 
@@ -115,19 +115,19 @@ class LoopClock:
         return _LoopAlarm(self, wake, owner or _Unshifted)
 
     def hasten(self, owner: Owner, seconds: float) -> None:
-        """Let all the alarms of an owner ring so many seconds earlier."""
+        """Make all the alarms of an owner ring so many seconds earlier."""
         for alarm in tuple(self._waiting):
             if alarm.owner is owner and alarm.handle is not None:
                 self.ring_at(alarm, alarm.handle.when() - seconds)
 
     def ring_at(self, alarm: _LoopAlarm, instant: float) -> None:
-        """Set an alarm to an instant of the loop's own."""
+        """Set an alarm to an instant of the loop's own time."""
         self.forget(alarm)
         self._waiting.add(alarm)
         alarm.handle = self._loop.call_at(instant, self._ring, alarm)
 
     def forget(self, alarm: _LoopAlarm) -> None:
-        """Take back what was set."""
+        """Unset an alarm."""
         if alarm.handle is not None:
             alarm.handle.cancel()
             alarm.handle = None
@@ -142,9 +142,9 @@ class LoopClock:
 
 
 class ShiftedClock:
-    """A clock that can be put forward: another one's time, plus what has been advanced so far (`shift`, in seconds).
+    """A clock that can be put forward: another clock's time plus `shift`, the seconds by which it has been advanced.
 
-    Whoever waits for an instant that is reached by an advance is woken at once.
+    An alarm whose instant is reached by an advance rings at once.
     """
 
     def __init__(self, base: LoopsClock, shift: float = 0.0) -> None:
@@ -167,7 +167,7 @@ class ShiftedClock:
 
 
 class _TimerAlarm:
-    # `number` is that of the entry in the heap which counts; all others have been replaced, or cancelled.
+    # `number` is the number of the valid entry in the heap; all other entries have been replaced or cancelled.
     __slots__ = ("_clock", "number", "owner", "wake")
 
     def __init__(self, clock: "TimerClock", wake: Wake, owner: Owner) -> None:
@@ -184,7 +184,7 @@ class _TimerAlarm:
             clock.arm(instant)
 
     def cancel(self) -> None:
-        # The entry stays in the heap until its time comes; what would have been called is let go at once.
+        # The entry stays in the heap until its time comes, but the callback is released at once.
         self.number = 0
         self.wake = _ignore
 
@@ -192,8 +192,8 @@ class _TimerAlarm:
 class TimerClock:
     """A clock made of the system's monotonic time and one kernel timer.
 
-    `waiting` is the heap of what was set: its instant, a number of its own, and the alarm. The timer is `armed` for an
-    instant.
+    `waiting` is the heap of the alarms that are set: the instant, a unique number, and the alarm. The timer is `armed`
+    for an instant.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
@@ -211,22 +211,22 @@ class TimerClock:
         return _TimerAlarm(self, wake, owner or _Unshifted)
 
     def hasten(self, owner: Owner, seconds: float) -> None:
-        """Let all the alarms of an owner ring so many seconds earlier."""
+        """Make all the alarms of an owner ring so many seconds earlier."""
         entries = self.waiting
-        # Changed in place: this may be called by something that it has just woken.
+        # Changed in place, because this may be called by an alarm that is just ringing.
         entries[:] = [(at - seconds if it.owner is owner else at, number, it) for at, number, it in entries]
         heapq.heapify(entries)
         if entries:
             self.arm(entries[0][0])
 
     def arm(self, instant: float) -> None:
-        """Have the kernel ring at an instant."""
+        """Make the kernel timer ring at an instant."""
         self.armed = instant
-        # A time that has passed rings at once; zero would switch the timer off.
+        # An instant that has passed rings at once; zero would disarm the timer.
         _set_timer(self._timer, min(max(instant, 1e-9), _LATEST))
 
     def _ring(self) -> None:
-        # Whoever is called asks to be called again: the timer is set once, when all have been.
+        # Alarms that are called set themselves again: the timer is armed once, after all of them.
         self.armed = float("-inf")
         waiting, numbers, now, push, pop = self.waiting, self.numbers, time.monotonic, heapq.heappush, heapq.heappop
         due, woken = now(), 0
@@ -236,7 +236,7 @@ class TimerClock:
                 if alarm.number != number:
                     continue
                 woken += 1
-                # Once for each event of each stream: it comes back to the heap without a step more.
+                # This happens for each event of each stream: the alarm goes back to the heap without a call of `set`.
                 again = alarm.wake(now() + alarm.owner.shift)
                 if again is not None:
                     alarm.number = number = next(numbers)
@@ -244,12 +244,12 @@ class TimerClock:
         finally:
             if not waiting:
                 self.armed = float("inf")
-                # It keeps the timer from ringing on; what is read does not matter.
+                # Reading stops the timer from ringing; the value does not matter.
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._timer, 8)
             elif waiting[0][0] > time.monotonic():
                 self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
-            # Else it rings on, and the loop comes back when it has seen to its other business.
+            # Otherwise the timer keeps ringing, and the loop comes back here after its other work.
 
 
 _clocks: "WeakKeyDictionary[asyncio.AbstractEventLoop, LoopsClock]" = WeakKeyDictionary()
@@ -274,7 +274,7 @@ def _make_clock(loop: asyncio.AbstractEventLoop) -> LoopsClock:
 
 _TIMER_ABSOLUTE = 1
 _libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
-# The same for a call that never waits, and is made for each event: without letting other threads in.
+# The same library for a call that never blocks and is made for each event: PyDLL does not release the GIL.
 _quick = ctypes.PyDLL(None) if sys.platform.startswith("linux") else None
 _pack = struct.Struct("qqqq").pack
 

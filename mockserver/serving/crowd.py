@@ -1,8 +1,8 @@
-"""A crowd at the door: all who wait there come in at once.
+"""Crowds of new connections: all that wait at the listener are accepted at once.
 
-asyncio takes in every connection that waits. uvloop takes one a round of its loop: of a hundred clients who come
-together, the last would wait until all those before it have been served a dozen times. So for each connection that
-uvloop takes in, those behind it are taken in here.
+asyncio accepts every connection that waits. uvloop accepts one per iteration of its loop: of a hundred clients that
+connect together, the last would wait until those before it have been served many times. So for each connection that
+uvloop accepts, those queued behind it are accepted here.
 """
 
 import asyncio
@@ -13,19 +13,19 @@ from collections.abc import Callable
 
 Protocols = Callable[[], asyncio.Protocol]
 
-# To take in one more is some dozens of microseconds of work: more than so many wait for the loop's next round.
+# Accepting one connection takes some dozens of microseconds: those beyond so many wait for the loop's next iteration.
 _AT_ONCE = 128
 
 
 def admitting_all(listener: socket.socket, protocols: Protocols, tls: ssl.SSLContext | None) -> Protocols:
-    """What makes the protocols for a listener's server in the running loop, such that nobody waits for a round."""
+    """A protocol factory for a listener's server in the running loop, which also accepts all waiting connections."""
     loop = asyncio.get_running_loop()
     if isinstance(loop, asyncio.BaseEventLoop):
         return protocols
     arrivals: set[asyncio.Task[None]] = set()
 
     async def come_in(connection: socket.socket) -> None:
-        # Who does not get through the handshake has left.
+        # A client that fails the TLS handshake has left.
         with contextlib.suppress(OSError):
             await loop.connect_accepted_socket(protocols, connection, ssl=tls)
 
@@ -34,7 +34,7 @@ def admitting_all(listener: socket.socket, protocols: Protocols, tls: ssl.SSLCon
             try:
                 connection, _ = listener.accept()
             except OSError:
-                # Mostly nobody waits. What else there is to say, uvloop will find out when it tries.
+                # Mostly because nothing waits. uvloop will report any other error when it accepts.
                 break
             connection.setblocking(False)
             arrival = loop.create_task(come_in(connection))

@@ -1,9 +1,9 @@
-"""The player: performs a timeline, each frame at its absolute deadline.
+"""The player: performs a timeline, writing each frame at its absolute deadline.
 
-Frames that are due at the same moment leave in one write, which is bounded and ends on a frame's border, because a
-write is the cost of an event and because some clients lose an event that a read cuts in two. Frames of different
-moments stay apart even when the machine is too busy to be in time. In single mode every frame is a write of its own. No
-task waits while nothing is due: the clock calls, and the player writes.
+Frames that are due at the same moment are joined into one write, because each write is costly. The write is bounded and
+ends at a frame boundary, because some clients lose an event that is split between two reads. Frames of different
+moments stay apart even if the machine is too busy to be on time. In single mode every frame is a write of its own. No
+task waits while nothing is due: the clock calls the player, which writes.
 """
 
 import asyncio
@@ -18,43 +18,43 @@ from mockserver.serving.clock import Alarm, Clock
 
 log = logging.getLogger("mockserver")
 
-# Where a stream is late, gaps of so many seconds may close, and wider ones by this share of its lateness.
+# When a stream is late, gaps of up to so many seconds may close, and wider ones up to this share of its lateness.
 _GRAIN = 0.004
 _HASTE = 1 / 64
-# So many frames of a long answer are written before others get their turn.
+# How many frames of a long answer are written before other connections get their turn.
 _TURN = 256
 
-# What is called when something has come about.
+# A callback without arguments.
 Then = Callable[[], None]
 
 
 class Sink(Protocol):
-    """Where an answer goes: one client, by whatever transport."""
+    """Where an answer goes: one client, over any transport."""
 
     @property
     def longest_write(self) -> int:
-        """Below how many bytes joined frames stay, so that they mostly arrive in one read."""
+        """The size in bytes at which joined frames stop growing, so that a write mostly arrives in one read."""
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
-        """Say the head; it may wait for the first write. Without a length nobody knows how much will come."""
+        """Send the head, which may wait for the first write. Without a `length` the body's size is unknown."""
 
     def write(self, data: bytes, *, last: bool) -> bool:
-        """Send a part of the body; with `last` nothing follows. The answer is whether the client may take more."""
+        """Send a part of the body, the final one if `last`. Return whether the client may take more."""
 
     def blocked(self, resume: Then) -> bool:
-        """Whether the client takes no more for now; then `resume` will be called when it does."""
+        """Whether the client takes no more for now; if so, `resume` is called once it does."""
 
     def break_off(self, ending: Ending, ended: Then) -> None:
-        """End the answer badly; `ended` is called when nothing more will be sent, unless the client leaves first."""
+        """Make the answer fail; `ended` is called when nothing more will be sent, unless the client leaves first."""
 
     def abort(self) -> None:
-        """Drop the client: its answer cannot go on."""
+        """Drop the client, because its answer cannot go on."""
 
 
 class Performance:
     """One timeline being played to a sink. Its request arrived at the instant `arrived` of the clock.
 
-    The record is kept as it happens; `ended` is called when nothing more will be sent, before the client can know.
+    The record is kept up to date; `ended` is called when nothing more will be sent, before the client can notice.
     """
 
     __slots__ = (
@@ -84,7 +84,7 @@ class Performance:
         self._run: Run | None = None
         self._position = 0
         self._count = 0
-        # Where the frames of the run end, in bytes from its beginning, once somebody has to know.
+        # Where the frames of the run end, in bytes from its beginning; computed when first needed.
         self._ends: Sequence[int] | None = None
         self._begun = False
         self._over = False
@@ -96,7 +96,7 @@ class Performance:
         return self._over
 
     def play(self) -> None:
-        """Write what is due, and ask to be called again for what is not."""
+        """Write what is due, and set an alarm for the rest."""
         again = self._wake(self._clock.now())
         if again is not None:
             if self._alarm is None:
@@ -104,8 +104,7 @@ class Performance:
             self._alarm.set(again)
 
     def _wake(self, now: float) -> float | None:
-        """Write what is due at an instant; the answer is the instant of what is not, None where nothing is to come by
-        itself."""
+        """Write what is due now. Return the instant at which the rest is due, or None if no alarm is needed."""
         try:
             due = self._play(now - self._arrived)
         except Exception:
@@ -116,7 +115,7 @@ class Performance:
         return None if due is None else self._arrived + due
 
     def _play(self, elapsed: float) -> float | None:
-        """The same, in seconds after arrival."""
+        """The same as `_wake`, but in seconds since the request arrived."""
         turn = _TURN if self._longest else 1
         while not self._over:
             run = self._run if self._position != self._count else self._current()
@@ -142,18 +141,18 @@ class Performance:
         return None
 
     def _is_taken(self) -> bool:
-        """Whether the client takes more; else the answer goes on when it does."""
+        """Whether the client takes more; if not, playing resumes when it does."""
         return not self._sink.blocked(self.play)
 
     def leave(self, closed_by: Closer = "client") -> None:
-        """Play no more: the client has left, or never will again be heard of; or the server gives the answer up."""
+        """Stop playing: the client has left or will stay silent for good, or the server gives up the answer."""
         self._over = True
         if self._record.closed_by is None:
             self._record.given_up = closed_by == "server"
         self._end(closed_by)
 
     def _current(self) -> Run | None:
-        """The run that has a frame left, None when all have been played."""
+        """The run that has a frame left, or None if all have been played."""
         while self._position == self._count:
             self._run = next(self._runs, None)
             self._position = 0
@@ -164,7 +163,7 @@ class Performance:
         return self._run
 
     def _write_joined(self, run: Run, until: float, elapsed: float) -> int:
-        """One write of frames that are due until then, from this run and those after it; how many they were."""
+        """Write the frames due by `until`, of this run and later ones, at once. Return how many they were."""
         parts: list[bytes] = []
         size = events = tokens = 0
         following: Run | None = run
@@ -188,8 +187,8 @@ class Performance:
         return events
 
     def _write_one(self, run: Run, elapsed: float) -> bool:
-        """The write of a frame that another one of its run will follow, later: the common case of a timed stream. The
-        answer is whether the client may take more."""
+        """Write a frame that is followed by a later one of its run: the common case of a timed stream. Return whether
+        the client may take more."""
         if type(run.data) is Wrapped:
             run = self._run = Run([*run.data], run.due, run.tokens)
         position = self._position
@@ -200,7 +199,7 @@ class Performance:
         return self._sink.write(run.data[position], last=False)
 
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
-        """Where the next frames of a run end that are due and fit into a write; the first of a write always does."""
+        """The end of the next frames of a run that are due and fit into a write; a write's first one always fits."""
         start = self._position
         if alone and start + 1 == self._count:
             return self._count
@@ -213,7 +212,7 @@ class Performance:
         return max(fitting, start + 1) if alone else fitting
 
     def _write_each(self, run: Run, elapsed: float) -> int:
-        """A write for each frame of this run that is due, some dozens at the most; how many they were."""
+        """Write each due frame of this run separately, up to a turn's worth. Return how many they were."""
         start = self._position
         stop = min(bisect_right(run.due, elapsed, lo=start), start + _TURN)
         self._position = stop
@@ -229,8 +228,8 @@ class Performance:
         return stop - start
 
     def _announce(self, elapsed: float, length: int) -> bool:
-        """Say the head before the first write, of so many bytes; whether the next writes end the answer, since no frame
-        is left."""
+        """Send the head before the first write, which has `length` bytes. Return whether the next writes end the answer
+        because no frame is left."""
         timeline = self._timeline
         last = self._run is None and timeline.ending is None and timeline.until <= elapsed
         if not self._begun:
@@ -238,7 +237,7 @@ class Performance:
         return last
 
     def _begin(self, length: int | None) -> None:
-        """Say the head. A plain answer states its length, unless it will be broken off."""
+        """Send the head. A plain answer states its length, unless it will be broken off."""
         self._begun = True
         timeline = self._timeline
         if length is None and not timeline.streamed and timeline.ending is None:
@@ -246,8 +245,8 @@ class Performance:
         self._sink.begin(timeline.status, timeline.headers, length)
 
     def _finish(self, elapsed: float) -> float | None:
-        """End what has no frame left, when its time has come: well, where the last frame could not do it, or badly. The
-        answer is when that is, where it is still to come."""
+        """End an answer that has no frame left, once its time has come: with a failure if the timeline has one, else
+        with an empty last write. Return when that will be, if it is still to come."""
         timeline = self._timeline
         if timeline.until > elapsed:
             return timeline.until
@@ -265,12 +264,12 @@ class Performance:
         return None
 
     def _end_well(self) -> None:
-        """Note that the whole answer has gone out; before the client can know."""
+        """Record that the whole answer has been sent, before the client can notice."""
         self._over = True
         self._end("server")
 
     def _end(self, closed_by: Closer) -> None:
-        """Note who has ended the answer, once."""
+        """Record who ended the answer, once."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -284,8 +283,8 @@ class Performance:
 
 
 def _hastened(due: float, elapsed: float) -> float:
-    """Up to which instant frames leave with one that is late. A busy server keeps the gaps that anybody would notice,
-    and gives each of its streams a turn; but the later a stream is, the more of it leaves at a time."""
+    """The instant until which frames leave together with a late one. A busy server keeps the gaps that are noticeable,
+    and gives each stream a turn; but the later a stream is, the more of it leaves at once."""
     late = elapsed - due
     return due + min(_GRAIN + late * _HASTE, late)
 

@@ -29,22 +29,22 @@ from mockserver.serving.simulator import Simulator
 Loop = Literal["auto", "asyncio", "uvloop"]
 Result = TypeVar("Result")
 
-# How long a stopping server lets its answers play on, in seconds: that of a process, and one in a thread.
+# How long a stopping server lets its answers play on, in seconds: a process, and a server in a thread.
 _GRACE = 0.5
 _SHORT_GRACE = 0.03
-# How often a stopping server looks whether all have left, and how long it waits for those whom it has thrown out.
+# How often a stopping server checks whether all connections are closed, and how long it waits after breaking them off.
 _LOOK = 0.002
 _LAST_WORDS = 1.0
-# No server has more files and connections open than this.
+# The number of open files and connections that a server raises its limit to, at most.
 _MOST_FILES = 65_536
-# How long anything that is asked of the server's thread may take, in seconds.
+# The longest time in seconds for a call in the server's thread.
 _DEADLINE = 10.0
 
 
 def bind(settings: Settings) -> socket.socket:
-    """A listening socket for the settings' address; ConfigError when it cannot be had.
+    """A listening socket at the settings' address. Raises ConfigError if the address is not available.
 
-    It is bound here rather than by the server, so that the port is known before anything starts.
+    The socket is bound here rather than by the server, so that the port is known before anything starts.
     """
     listener = bound_socket(settings)
     listener.listen(BACKLOG)
@@ -52,7 +52,7 @@ def bind(settings: Settings) -> socket.socket:
 
 
 def bound_socket(settings: Settings) -> socket.socket:
-    """A socket that has the settings' address, and does not listen yet; ConfigError when it cannot be had."""
+    """A socket bound to the settings' address but not listening yet. Raises ConfigError if it is not available."""
     check_tls(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
@@ -66,7 +66,7 @@ def bound_socket(settings: Settings) -> socket.socket:
 
 
 def check_tls(settings: Settings) -> None:
-    """Raise ConfigError when the settings' certificate and key cannot be used."""
+    """Raise ConfigError if the settings' certificate and key cannot be used."""
     certificate, key = settings.tls_cert, settings.tls_key
     if certificate is None:
         if key is not None:
@@ -83,14 +83,14 @@ def check_tls(settings: Settings) -> None:
 
 
 class _Config(uvicorn.Config):
-    """uvicorn's configuration, with the door of the server once there is one."""
+    """uvicorn's configuration, with the server's door once there is one."""
 
     door: Door | None = None
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, with three things more: its listener can fail; it does not wait for answers that hang, but
-    breaks their connections off after a grace; and it stops when its `lifeline`, a pipe's end, is cut at the other."""
+    """uvicorn's server with three additions: its listener can fail; on shutdown it breaks off hanging answers after a
+    grace period instead of waiting for them; and it stops when the other end of its `lifeline`, a pipe, is closed."""
 
     config: _Config
 
@@ -103,7 +103,7 @@ class _Server(uvicorn.Server):
         self._threads = ThreadPoolExecutor(thread_name_prefix="mockserver")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve the one socket, unless a fault of the listener is due at once."""
+        """Serve the one socket, unless a listener fault takes effect at once."""
         assert sockets, "the socket is bound before the server starts"
         await super().startup([])
         asyncio.get_running_loop().set_default_executor(self._threads)
@@ -120,18 +120,18 @@ class _Server(uvicorn.Server):
         self.stop()
 
     def stop(self) -> None:
-        """Stop as soon as the grace allows; to be called in the server's thread."""
+        """Stop as soon as the grace period allows; must be called in the server's thread."""
         self.should_exit = True
         self._stopping.set()
 
     async def main_loop(self) -> None:
-        """Serve until told to stop. A signal only sets a flag, which is looked at ten times a second."""
+        """Serve until stopped. A signal only sets a flag, which is checked ten times a second."""
         while not self.should_exit:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), 0.1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let answers play on for the grace, then end them."""
+        """Let answers play on for the grace period, then break them off."""
         for server in self.servers:
             server.close()
         if self.config.door is not None:
@@ -140,23 +140,23 @@ class _Server(uvicorn.Server):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        # Loaded with the first listener, or now.
+        # The module was loaded with the first live page, or is loaded now.
         from mockserver.serving.feed import end_feeds
 
         end_feeds()
         await self._all_have_left(self.grace)
-        # Whoever waits for something is told first that it will not come.
+        # Tasks that wait for something are cancelled first, so that they can answer that it will not come.
         for task in list(self.server_state.tasks):
             task.cancel()
         await asyncio.sleep(_LOOK)
         self._break_off()
         await self._all_have_left(_LAST_WORDS)
-        # Whoever closes the loop waits for its threads: for what they are at, and not for all that has been asked.
+        # Closing the loop waits for its threads: only for what they are running, not for what is still queued.
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self.lifespan.shutdown()
 
     async def _all_have_left(self, seconds: float) -> None:
-        """Wait until no connection and no answer is left, or until the time is over."""
+        """Wait until no connections and no tasks are left, or until the time is over."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
         while (self.server_state.connections or self.server_state.tasks) and loop.time() < deadline:
@@ -165,7 +165,7 @@ class _Server(uvicorn.Server):
             await asyncio.sleep(_LOOK)
 
     async def _listen(self, listener: socket.socket) -> asyncio.AbstractServer:
-        """Serve a socket as uvicorn does, and a crowd at once."""
+        """Serve a socket as uvicorn does, but accept all waiting connections at once."""
         make = partial(DirectProtocol, self.config, self.server_state, self.lifespan.state)
         tls = self.config.ssl
         protocols = admitting_all(listener, make, tls)
@@ -180,7 +180,7 @@ class _Server(uvicorn.Server):
 
 
 def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
-    """A uvicorn server that adds nothing of its own to what the dialects send."""
+    """A uvicorn server that adds no headers of its own to those of the dialects."""
     settings = app.settings
     return _Server(
         _Config(
@@ -203,7 +203,7 @@ def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
 
 def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int | None = None) -> None:
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
-    # Long prompts are planned in threads: those give way to the loop within half a millisecond, not five.
+    # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)
     _lift_limit_of_files()
     server = uvicorn_server(app, loop)
@@ -212,9 +212,9 @@ def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int 
 
 
 def _lift_limit_of_files() -> None:
-    """Let the process have as many connections as the system lets it ask for: what it has got is often 1,024 or 256.
+    """Raise the limit of open files as far as the system allows: the default is often 1,024 or 256.
 
-    Once there are too many, uvloop closes whoever comes, and a file that is read when it is first needed is not found.
+    At the limit, uvloop closes new connections, and files that are read lazily cannot be opened.
     """
     if sys.platform == "win32":
         return
@@ -223,15 +223,15 @@ def _lift_limit_of_files() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        # Some systems have a limit beyond that, which they do not tell.
+        # Some systems have a lower limit that getrlimit does not report.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 class ServerThread:
-    """A server in a thread of its own; without settings with latency off on a free port, else where they say.
+    """A server in a thread of its own; without settings it has latency off and a free port.
 
-    `url` is its base URL without a slash at the end, `loop` the event loop's kind.
+    `url` is its base URL without a trailing slash, `loop` the kind of event loop.
     """
 
     def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
@@ -246,7 +246,7 @@ class ServerThread:
 
     @property
     def simulator(self) -> Simulator:
-        """What the server simulates; to be touched in its thread alone."""
+        """The simulator behind the server; only to be used in the server's thread."""
         return self._app.simulator
 
     @property
@@ -255,7 +255,7 @@ class ServerThread:
         return self._server.server_state
 
     def start(self) -> None:
-        """Start serving. The socket listens already: a client that comes first waits in its queue."""
+        """Start serving. The socket is listening already: a client that connects earlier waits in its queue."""
         if self._loop is not None or self._listener.fileno() < 0:
             raise RuntimeError("A server is started once, and not again after its end: make another MockServer().")
         self._loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
@@ -271,7 +271,7 @@ class ServerThread:
         self._listener.close()
 
     def call(self, function: Callable[[], Result]) -> Result:
-        """What a function gives that is run in the server's thread, where the simulator may be touched."""
+        """Run a function in the server's thread, where the simulator may be used, and return its result."""
         if threading.current_thread() is self._thread:
             return function()
 
@@ -281,7 +281,7 @@ class ServerThread:
         return self.wait(run(), 0.0)
 
     def wait(self, awaitable: Coroutine[Any, Any, Result], seconds: float) -> Result:
-        """What a coroutine gives that is run in the server's thread, and should take no more than so many seconds."""
+        """Run a coroutine in the server's thread and return its result; it should take no more than `seconds`."""
         if self._loop is None or not self._thread.is_alive():
             awaitable.close()
             raise RuntimeError("The server is not running: use it within `with MockServer() as server:`.")

@@ -1,7 +1,7 @@
-"""The wire under HTTP: what a fault needs that no HTTP answer can do.
+"""The connection below HTTP: what a fault needs that no HTTP response can do.
 
-uvicorn's protocol, with one thing more: a small `Wire` under each connection. Where there is none (an application
-called in process), transport faults are refused.
+This is uvicorn's protocol with a small `Wire` added to each connection. Without one (an application that is called in
+process), transport faults are refused.
 """
 
 import asyncio
@@ -22,25 +22,25 @@ if sys.platform == "linux":
 else:
     ioctl, _OUT_QUEUE = None, 0
 
-# The ASGI extension that is the server's `Door`: where it is, listeners can fail.
+# The ASGI extension that holds the server's `Door`; listener faults are only possible with it.
 DOOR = "mockserver.door"
 
-# A head that has not come to its end after so many bytes never will: no client that is meant sends so much.
+# A request head that has not ended after so many bytes is considered endless: no legitimate client sends as much.
 _LONGEST_HEAD = 262_144
 _HEAD_TOO_LONG = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
     b"content-length: 34\r\nconnection: close\r\n\r\nThe head of the request is endless"
 )
 
-# Of what comes with more heads than a few, so many bytes are parsed at a time: a row of thousands of requests, which a
-# system hands over as one piece, takes some hundred milliseconds.
+# Data with more than a few request heads is parsed in stretches of so many bytes: thousands of pipelined requests,
+# which the system delivers as one piece, take some hundred milliseconds.
 _STRETCH = 2_048
 _FEW_HEADS = 8
 
-# "Linger, for no time at all": closing a socket then resets the connection.
+# SO_LINGER with a time of zero: closing a socket then resets the connection.
 _NO_LINGER = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
 _DRAIN_POLL = 0.001
-# A reset may throw away what the peer has not read yet, so it is given a moment to.
+# A reset may discard what the peer has not read yet, so the peer is given a moment to read.
 _READING_TIME = 0.02
 
 
@@ -54,22 +54,23 @@ class Wire:
         self.dead = False
 
     async def drain(self) -> None:
-        """Wait until all that was written is on its way."""
+        """Wait until everything that was written has left the process."""
         while not self._transport.is_closing() and self._transport.get_write_buffer_size():
             await asyncio.sleep(_DRAIN_POLL)
         if self._secure:
-            # Under TLS the transport tells what is not encrypted yet; what is waits in another one, out of sight. While
-            # it does, the system's own buffer has bytes too, and it is filled again after each round of the loop.
+            # Under TLS the transport counts only data that is not encrypted yet; encrypted data waits in an inner
+            # transport that is not accessible. While it does, the system's own buffer is not empty either, and is
+            # refilled after each iteration of the loop.
             while not self._transport.is_closing() and _unacknowledged(self._socket):
                 await asyncio.sleep(_DRAIN_POLL)
 
     def write(self, data: bytes) -> None:
-        """Bytes that HTTP knows nothing of; none where the client has left."""
+        """Write raw bytes outside HTTP; nothing if the client has left."""
         if not self._transport.is_closing():
             self._transport.write(data)
 
     def close(self) -> None:
-        """End the connection at once, without a word (FIN; under TLS without its farewell)."""
+        """End the connection at once, without any HTTP (FIN; under TLS without a close_notify alert)."""
         self._transport.abort()
 
     async def reset(self) -> None:
@@ -78,24 +79,24 @@ class Wire:
         self._reset()
 
     def die(self) -> None:
-        """Say nothing more, not even that it is over: as a server whose machine went away. Whatever the client sends
-        from now on is answered by a reset, as by the machine that came in its place."""
+        """Send nothing more, not even the end of the connection, like a server whose machine has gone. What the client
+        sends from now on is answered by a reset, as from the machine that replaces it."""
         self.dead = True
 
     def receive(self) -> None:
-        """Something has come for a dead connection."""
+        """Data has arrived on a dead connection: reset it."""
         self._reset()
 
     def _reset(self) -> None:
         if self._socket is not None and _is_open(self._socket):
-            # Some systems refuse it for a connection that the other side has just broken.
+            # Some systems refuse this on a connection that the peer has just reset.
             with contextlib.suppress(OSError):
                 self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
         self._transport.abort()
 
 
 def _unacknowledged(connection: socket.socket | None) -> int:
-    """How many bytes the other side has not acknowledged yet; 0 where the system does not tell."""
+    """How many bytes the peer has not acknowledged yet; 0 if the system does not provide the number."""
     if connection is None or ioctl is None or not _is_open(connection):
         return 0
     try:
@@ -105,43 +106,44 @@ def _unacknowledged(connection: socket.socket | None) -> int:
 
 
 def _is_open(connection: socket.socket) -> bool:
-    """Whether a connection has not been closed yet, as it is soon after the client has left."""
+    """Whether a connection is still open; it is closed soon after the client has left."""
     return connection.fileno() >= 0
 
 
 def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
-    """The lines of headers, without the word that makes an `Upgrade` among them an offer."""
+    """The lines of headers, without the `upgrade` token of `Connection` that makes an `Upgrade` header an offer."""
     for name, value in headers:
         if name == b"connection":
-            said = [word.strip() for word in value.split(b",") if word.strip().lower() != b"upgrade"]
-            if not said:
+            options = [word.strip() for word in value.split(b",") if word.strip().lower() != b"upgrade"]
+            if not options:
                 continue
-            value = b", ".join(said)
+            value = b", ".join(options)
         yield name + b": " + value
 
 
 class WireProtocol(IdleProtocol):
-    """uvicorn's HTTP protocol with a wire; whoever is asked over ASGI finds the server's door in the scope.
+    """uvicorn's HTTP protocol with a wire; an application that is called over ASGI finds the server's door in the
+    scope.
 
-    Whoever offers to go on in another protocol, as some clients do with HTTP/2, is answered in this one (RFC 9110, 7.8:
+    A client that offers to upgrade to another protocol, as some do with HTTP/2, is answered in this one (RFC 9110, 7.8:
     "a server MAY ignore a received Upgrade header field"). The parser stops at the head of such a request, since what
-    follows it might be that protocol already; so the head is parsed once more, without the offer.
+    follows might be in the new protocol; so the head is parsed once more, without the offer.
     """
 
-    # The head of the request that comes with an offer, without it, until that is parsed.
+    # The head of a request that offers an upgrade, without the offer, until it is parsed again.
     _reduced_head = b""
-    # How much has come of a head that has not ended; None between heads.
+    # How many bytes of an unfinished head have arrived; None between heads.
     _head_size: int | None = None
-    # What has come and is to be parsed yet, by turns with everybody else.
+    # Data that has arrived and is not parsed yet, because other connections get their turn in between.
     _rest = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Remember the wire of the connection."""
+        """Create the wire of the connection."""
         super().connection_made(transport)
         self.wire = Wire(transport)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sends, unless the connection is dead."""
+        """Process what the client sends, unless the connection is dead."""
         if self.wire.dead:
             self.wire.receive()
         elif self._rest:
@@ -153,7 +155,7 @@ class WireProtocol(IdleProtocol):
             self._parse(data)
 
     def _parse_some(self) -> None:
-        """Parse a stretch of what has come, and the next one when others have had their turn."""
+        """Parse a stretch of the data, and schedule the next one after other connections."""
         if self.parser is None or self.wire.dead or self.transport.is_closing():
             self._rest = b""
             return
@@ -175,20 +177,20 @@ class WireProtocol(IdleProtocol):
                     return
                 data, self._reduced_head = self._reduced_head + data[offer.args[0] :], b""
             except httptools.HttpParserError:
-                said = "Invalid HTTP request received."
-                self.logger.warning(said)
-                self.send_400_response(said)
+                message = "Invalid HTTP request received."
+                self.logger.warning(message)
+                self.send_400_response(message)
                 return
 
     def on_message_begin(self) -> None:
-        """A head begins. What uvicorn tells an application of it is made when the request goes to one."""
+        """A head begins. The scope that uvicorn would make here is made only if the request goes to the application."""
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
         self._head_size = 0
 
     def _measure_head(self, size: int) -> None:
-        """Note that so many bytes have come, and a head has not ended with them."""
+        """Count the bytes of a head that has not ended yet, and refuse an endless one."""
         assert self._head_size is not None, "a head has begun"
         self._head_size += size
         if self._head_size > _LONGEST_HEAD:
@@ -196,9 +198,9 @@ class WireProtocol(IdleProtocol):
             self.transport.close()
 
     def is_offer(self) -> bool:
-        """Whether the request whose head has come offers another protocol: it will come again, as if it did not."""
+        """Whether the request with this head offers an upgrade; if so, it is parsed again without the offer."""
         parser = self.parser
-        # Whoever wants a tunnel has nothing else to say.
+        # A request for a tunnel (CONNECT) has no other meaning.
         if not parser.should_upgrade() or parser.get_method() == b"CONNECT":
             return False
         first = b"%b %b HTTP/%b" % (parser.get_method(), self.url, parser.get_http_version().encode())
@@ -206,7 +208,7 @@ class WireProtocol(IdleProtocol):
         return True
 
     def on_headers_complete(self) -> None:
-        """Have the application asked over ASGI; with the server's door in the scope."""
+        """Pass the request to the ASGI application, with the server's door in the scope."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
