@@ -1,1 +1,1 @@
-"""The admin API, a module for each of its parts."""
+"""The admin API, with a module for each of its parts."""

@@ -1,4 +1,4 @@
-"""The admin API's own answers: JSON that people can read, and errors that name the way out."""
+"""The admin API's own answers: indented JSON, and errors that say what to do."""
 
 from typing import Any
 
@@ -7,10 +7,10 @@ from starlette.responses import Response
 
 
 def admin_json(value: Any, status: int = 200) -> Response:
-    """A JSON answer; frozen values are written as objects."""
+    """A JSON answer; dataclasses and the like are written as objects."""
     return Response(orjson.dumps(value, option=orjson.OPT_INDENT_2), status, media_type="application/json")
 
 
 def admin_error(status: int, message: str) -> Response:
-    """An error, in a shape that OpenAI-style clients can show."""
+    """An error, in a format that OpenAI-style clients can show."""
     return admin_json({"error": {"message": message, "type": "mockserver_admin"}}, status)

@@ -1,4 +1,4 @@
-"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document: all endpoints, and who may ask them."""
+"""The admin API under `/_mockserver/`, and each dialect's OpenAPI document: all endpoints, and access control."""
 
 import asyncio
 import hmac
@@ -49,7 +49,7 @@ async def _document(asked: AdminRequest) -> Response:
 _OPENAPI = Endpoint(
     "openapi", "GET", (f"{ADMIN}/openapi.json",), _document, "This document", {200: DOCUMENT}, opens=True
 )
-# Every endpoint, by its subject. Of those that a request fits, the first answers.
+# Every endpoint, by subject. The first that matches a request answers it.
 SUBJECTS: Mapping[str, tuple[Endpoint, ...]] = {
     "server": (*SERVER, _OPENAPI, *DIALECTS, *METRICS),
     "settings": (*SETTINGS, *CATALOGUE, *QUOTAS),
@@ -64,7 +64,7 @@ ENDPOINTS = tuple(endpoint for endpoints in SUBJECTS.values() for endpoint in en
 
 
 def admin_api(simulator: Simulator) -> Starlette:
-    """The application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
+    """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
     return Starlette(
         routes=list(_routes(simulator)),
         middleware=[Middleware(open_to_pages, lambda: bool(simulator.setup.settings.admin_token))],
@@ -81,7 +81,7 @@ def _routes(simulator: Simulator) -> Iterator[Route]:
 
 
 async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, request: Request) -> Response:
-    """The way of every request: whether it may come in, and what its handler answers."""
+    """Process a request: check whether it is allowed, and call its handler."""
     why_not = None if endpoint.opens else _refusal(simulator.setup.settings, request)
     if why_not is not None:
         return why_not
@@ -89,13 +89,13 @@ async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, req
     try:
         return await handle(AdminRequest(simulator, request))
     except asyncio.CancelledError:
-        # The server stops while somebody waits: that is no fault of anybody's.
+        # The server is stopping while a request waits, which is no error of either side.
         return admin_error(503, "The server stops")
 
 
 def _refusal(settings: Settings, request: Request) -> Response | None:
-    """Why a request is not let in: without the admin token, where there is one; else from beyond loopback, or for a
-    page of another origin."""
+    """The refusal of a request without the admin token if one is set; otherwise of one from a page of another origin,
+    or on a server beyond loopback."""
     if settings.admin_token:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         known = hmac.compare_digest(given.encode(), settings.admin_token.encode())
@@ -106,7 +106,7 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
 
 
 def _check_query(endpoint: Endpoint, request: Request) -> None:
-    """Raise BadRequestError where the query has a word that means nothing to an endpoint which knows some."""
+    """Raise BadRequestError if an endpoint with query parameters gets an unknown one."""
     known = [query.name for query in endpoint.query]
     for name in request.query_params if known else ():
         if name not in known:
@@ -114,7 +114,7 @@ def _check_query(endpoint: Endpoint, request: Request) -> None:
 
 
 def _is_foreign(request: Request) -> bool:
-    """Whether a browser sends the request for a page that came from elsewhere."""
+    """Whether a browser sends the request for a page of another origin."""
     origin = request.headers.get("origin")
     return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 

@@ -1,4 +1,4 @@
-"""The admin API of all that can be asked for: the catalogue, and pictures of latencies."""
+"""The admin API of what requests and settings can name: the catalogue, and pictures of latencies."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -24,7 +24,7 @@ from mockserver.serving.admin.endpoints import Endpoint, Query
 from mockserver.serving.admin.json_schema import NUMBER, TEXT, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
-# A picture is made of so many generations, each of so many tokens after a prompt of so many.
+# A picture is made of so many generations, each of so many tokens, with a prompt of so many tokens.
 _SAMPLES, _TOKENS, _PROMPT = 200, 48, 24
 _QUANTILES = 100
 
@@ -119,8 +119,8 @@ def _setting(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:
-    """First-token times and gaps in seconds, each as evenly spaced quantiles of what generations would have had; the
-    setting `speed` is left out."""
+    """First-token times and gaps in seconds, each as evenly spaced quantiles of sampled generations, without the
+    setting `speed`."""
     profile = _profile(text, dialect, traces)
     paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
     schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]

@@ -1,4 +1,4 @@
-"""The admin API of what the server speaks: the routes to its dialects, and each dialect's OpenAPI document."""
+"""The admin API of the dialects: all routes, and each dialect's OpenAPI document."""
 
 import orjson
 from starlette.responses import Response
@@ -25,7 +25,7 @@ async def _routes(request: AdminRequest) -> Response:
 
 async def _document(request: AdminRequest) -> Response:
     simulator = request.simulator
-    # It stands beside the dialect's own routes, and knows its namespace as they do.
+    # The path is next to the dialect's own routes, and may have a namespace like them.
     name, _ = namespace_of(request.http.scope["path"], Headers(request.http.headers.raw))
     if not is_name(name):
         raise BadRequestError(BAD_NAME)

@@ -1,4 +1,4 @@
-"""What the admin API is made of: endpoints, each with its paths, its handler, and its part of the OpenAPI document."""
+"""The endpoints of the admin API, each with its paths, its handler, and its part of the OpenAPI document."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Query(NamedTuple):
 class Endpoint:
     """A method at some paths, and its handler: None if the application itself answers there.
 
-    - `gives`: the schema of the answer by status; a text names a content type other than JSON, an empty one no content.
+    - `gives`: the schema of the answer by status; a string is a content type other than JSON, or empty for no content.
     - `takes`: the schema of the body.
-    - `opens`: whether it answers anybody, without the admin token.
-    - `also`: further paths, which the document leaves out.
+    - `opens`: whether it needs no admin token.
+    - `also`: further paths, which are not in the document.
     """
 
     name: str
@@ -45,5 +45,5 @@ class Endpoint:
 
 
 def per_namespace(path: str) -> tuple[str, str]:
-    """The two paths of what every namespace has: without a name, that of the default namespace."""
+    """The two paths of a resource of each namespace: without a name for the default namespace, and with one."""
     return f"{ADMIN}{path}", f"{ADMIN}/ns/{{namespace}}{path}"

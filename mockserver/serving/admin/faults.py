@@ -1,4 +1,4 @@
-"""The admin API of the faults: list, arm, take back."""
+"""The admin API of the faults: list, arm, disarm."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,7 +22,7 @@ _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 
 
 async def mend_listener(request: AdminRequest) -> None:
-    """End the failures of the listener, where a request speaks for everybody and there is a listener."""
+    """End the listener's failures if the request is for the whole server and there is a listener."""
     if request.door is not None and not request.namespace_name:
         await request.door.mend()
 
@@ -101,7 +101,7 @@ FAULTS = (
 
 
 def _listener(request: AdminRequest) -> Door:
-    """The listener behind a request. BadRequestError where there is none, or where it is not the namespace's own."""
+    """The listener of a request. Raises BadRequestError if there is none, or if the request is for one namespace."""
     if request.namespace_name:
         raise BadRequestError("A fault of the listener strikes everybody: arm it without a namespace")
     if request.door is None:
@@ -110,7 +110,7 @@ def _listener(request: AdminRequest) -> Door:
 
 
 def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
-    """The faults of a JSON object (a scenario has several), and their name: the one that it gives, else its kind."""
+    """The name and the faults of a JSON object (a scenario has several); by default the kind is the name."""
     try:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:

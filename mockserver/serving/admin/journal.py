@@ -1,4 +1,4 @@
-"""The admin API of the journal: exchanges one by one and all together, searched, and as they happen."""
+"""The admin API of the journal: single exchanges, lists, files, searches, and a live feed."""
 
 import asyncio
 import re
@@ -23,12 +23,12 @@ from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.feed import listen
 from mockserver.serving.turns import in_turns
 
-# So many exchanges are listed unless more are asked for; a file has all of them.
+# How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
 _AFTER = Query("after", WHOLE, "only exchanges with a greater number")
 _LATEST = (_AFTER, Query("limit", WHOLE, f"only the latest so many; {_LISTED} by default"))
 _ALL = (_AFTER, Query("limit", WHOLE, "only the latest so many; all by default"))
-# So many exchanges of a file are written at a time.
+# How many exchanges of a file are serialised at a time.
 _BATCH = 64
 _EXCHANGES = table(
     {
@@ -72,9 +72,9 @@ async def _pieces(
     between: bytes = b"",
     after: bytes = b"",
 ) -> AsyncIterator[bytes]:
-    """The exchanges, with what comes before all, between any two, and after all of them.
+    """The serialised exchanges, with parts before the first, between any two, and after the last.
 
-    They are written some at a time: those of a long journal take more memory than the journal itself.
+    They are serialised in batches: those of a long journal take more memory than the journal itself.
     """
     yield before
     for start in range(0, len(exchanges), _BATCH):
@@ -155,7 +155,7 @@ JOURNAL = (
         query=_ALL,
         refuses=(400,),
     ),
-    # It stands before the exchange of any number, which would be asked for one of this name.
+    # Before the path with a number, which would match this one too.
     Endpoint(
         "unmatched",
         "GET",
@@ -209,12 +209,12 @@ def _line(exchange: Exchange) -> bytes:
 async def _whole(
     exchanges: Sequence[Exchange], write: Callable[[Exchange], Any] = transcript_of, option: int | None = None
 ) -> list[bytes]:
-    """The whole of exchanges as JSON, by turns with everybody else; that of long answers in a thread."""
+    """Transcripts of exchanges as JSON, in turns with other tasks; those of long answers in a thread."""
     return await in_turns(lambda each: orjson.dumps(write(each), option=option), exchanges, attrgetter("is_long"))
 
 
 def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
-    """The exchanges after a number, the latest `limit` of them: `most` where none is said."""
+    """The latest `limit` exchanges after a number; by default `most`, or all."""
     journal, after, limit = request.namespace.journal, _number(request, "after", 0), _number(request, "limit", most)
     exchanges = [exchange for exchange in journal.exchanges() if exchange.number > (after or 0)]
     return exchanges if limit is None else exchanges[max(len(exchanges) - limit, 0) :]

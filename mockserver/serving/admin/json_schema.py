@@ -1,4 +1,4 @@
-"""A small vocabulary for writing JSON Schemas, in which the admin API's document is written."""
+"""A small vocabulary for writing the JSON Schemas of the admin API's document."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -53,12 +53,12 @@ def described(schema: Schema, text: str) -> Schema:
 
 
 def one_of(words: Iterable[str]) -> Schema:
-    """One of these texts."""
+    """One of these strings."""
     return {"type": "string", "enum": list(words)}
 
 
 def explained(words: Mapping[str, str]) -> Schema:
-    """One of these texts, with the meaning of each in both of the keywords that editors read."""
+    """One of these strings, with the meaning of each in both keywords that editors read."""
     meanings = list(words.values())
     return {**one_of(words), "enumDescriptions": meanings, "x-taplo": {"docs": {"enumValues": meanings}}}
 

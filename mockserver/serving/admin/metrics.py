@@ -1,4 +1,4 @@
-"""The admin API of the metrics: all figures of a server, for Prometheus."""
+"""The admin API of the metrics: all metrics of a server, for Prometheus."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ from mockserver.serving.turns import in_turns
 
 
 class _Stock:
-    """What the namespaces have at present, all together."""
+    """The present state of all namespaces, added up."""
 
     def __init__(self) -> None:
         self.namespaces = self.kept = self.armed = 0
@@ -30,7 +30,7 @@ class _Stock:
         self.running: Counter[str] = Counter()
 
     def add(self, space: Namespace, now: float) -> None:
-        """Count what is in a namespace at the instant `now` of its clock."""
+        """Add the state of a namespace at the instant `now` of its clock."""
         self.namespaces += 1
         self.kept += len(space.journal.exchanges())
         self.armed += len(space.faults.armed())
@@ -42,7 +42,7 @@ class _Stock:
 
 
 async def _metrics(request: AdminRequest) -> Response:
-    """Where several processes serve one port, each tells its own figures, and says which it is."""
+    """If several processes serve one port, each returns its own metrics, with its number as a label."""
     simulator, stock = request.simulator, _Stock()
     everywhere = {} if simulator.worker is None else {"worker": str(simulator.worker)}
     # There may be thousands of namespaces.
@@ -65,7 +65,7 @@ def _families(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
 
 
 def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
-    """What has been answered."""
+    """The families about answers so far."""
     rows = [
         ({"dialect": tally.dialect, "operation": tally.operation, "status": str(tally.status)}, tally)
         for tally in sorted(tallies, key=attrgetter("dialect", "operation", "status"))
@@ -101,7 +101,7 @@ def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
 
 
 def _tokens(tallies: Iterable[Tally]) -> Counter[tuple[str, str]]:
-    """The tokens that each dialect's prompts and answers have had, where it had any."""
+    """The tokens of each dialect's prompts and completions, if there were any."""
     tokens: Counter[tuple[str, str]] = Counter()
     for tally in tallies:
         if tally.prompt_tokens or tally.completion_tokens:
@@ -115,7 +115,7 @@ def _by_kind(counted: Counter[tuple[str, str]]) -> list[Sample]:
 
 
 def _times(metrics: Metrics) -> Iterator[Family]:
-    """When the tokens of streams came: as the model of latency planned them, and as they left."""
+    """The families about when the tokens of streams were sent, as planned and actually."""
     streams = sorted(metrics.streams.items())
     planned, actual = {"time": "planned"}, {"time": "actual"}
     first = [({"dialect": name, **planned}, times.first_due) for name, times in streams]
@@ -129,7 +129,7 @@ def _times(metrics: Metrics) -> Iterator[Family]:
 
 
 def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
-    """What there is at present."""
+    """The families about the present state."""
     yield _gauge("mockserver_in_flight", "Answers that are being played.", simulator.metrics.in_flight)
     held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(stock.slots.items())]
     yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", held)
@@ -147,7 +147,7 @@ def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
 
 
 def _memories() -> Iterable[Family]:
-    """What is remembered instead of being worked out again."""
+    """The families about caches."""
     counted = counts().items()
     for key, text in (("hits", "found what was asked for"), ("misses", "did not have it")):
         samples = [Sample({"memory": name}, count[key]) for name, count in counted]
@@ -155,7 +155,7 @@ def _memories() -> Iterable[Family]:
 
 
 def _process(started: float) -> Iterator[Family]:
-    """The process, under the names that every exporter uses."""
+    """The families about the process, under the names that every exporter uses."""
     labels = {"version": __version__, "python": platform.python_version()}
     yield Family("mockserver_build_info", "gauge", "The program that runs.", [Sample(labels, 1)])
     yield _gauge("process_start_time_seconds", "When it started, in Unix seconds.", started)
@@ -172,7 +172,7 @@ def _gauge(name: str, help: str, value: float) -> Family:
 
 
 def _resident_bytes() -> int | None:
-    """The memory of this process, where the system tells."""
+    """The resident memory of this process; None if the system does not provide it."""
     if not sys.platform.startswith("linux"):
         return None
     with open("/proc/self/statm", encoding="ascii") as file:

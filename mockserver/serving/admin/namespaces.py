@@ -1,4 +1,4 @@
-"""The admin API of the namespaces: which there are, their clocks, and a clean slate."""
+"""The admin API of the namespaces: listing them, their clocks, and resetting them."""
 
 from math import inf
 from typing import Any

@@ -1,8 +1,8 @@
 """The notations of users as JSON Schemas, by name: matches, replies, stubs, faults, latencies, quotas.
 
-The admin API's document has those that its operations take, the schemas of files (`serving/file_schemas.py`) all of
-them. What lives in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema says
-which keys there are and what they hold; which of them go together the readers know alone.
+The admin API's document includes those that its operations accept, the schemas of files (`serving/file_schemas.py`) all
+of them. What is defined in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema
+has the keys and their values; only the readers know which keys can be combined.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -41,10 +41,10 @@ from mockserver.serving.admin.json_schema import (
 )
 
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
-# The schema of a value in the table of a fault, by its type.
+# The schema of a value in a fault's table, by its type.
 SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
 _WINDOW = {"from": "the seconds after which it begins", "for": "the seconds that it lasts"}
-# The settings of a latency that are told with a unit, and so as texts.
+# The settings of a latency that have a unit, and are therefore strings.
 _TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
 _COUNTS = {
     "times": "so many strikes, then none",
@@ -54,7 +54,7 @@ _COUNTS = {
 
 
 def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
-    """A matcher of values: one of them, or what is said of it by words."""
+    """A matcher of values: one of them, or an object with keywords."""
     meanings: Mapping[str, Schema] = {
         "equals": value,
         "contains": described(TEXT, "a part of it"),
@@ -65,14 +65,14 @@ def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
         "exists": described(FLAG, "whether it is there at all"),
         "not": reference(own),
     }
-    # An object says words, and a list is said by one of them.
+    # An object always has keywords, and a list is only the value of one of them.
     plain = value or {"type": ["string", "number", "boolean", "null"]}
     table_of_words = closed({word: meanings[word] for word in MATCHERS if word in words})
     return either(plain, {**table_of_words, "minProperties": 1})
 
 
 def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
-    """What a request has to be like, and whatever else `more` knows."""
+    """The criteria for a request, with `more` fields."""
     names = ", ".join(MATCHERS)
     about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
     found: dict[str, Schema] = {
@@ -114,7 +114,7 @@ def _reply() -> Schema:
 
 
 def _shared() -> dict[str, Schema]:
-    """What any answer can be told."""
+    """The keys that any answer can have."""
     return {
         "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
         "faults": described(reference("ReplyFaults"), "what goes wrong with the answer"),
@@ -142,7 +142,7 @@ def _stub() -> Schema:
 
 
 def _latency() -> Schema:
-    """A latency: a word, a text with settings, or a table of them."""
+    """A latency: a word, a string with settings, or a table of them."""
     table = closed({name: TEXT if name in _TIMES else either(TEXT, NUMBER) for name in SETTINGS})
     text = {**TEXT, "examples": [OFF, REALISTIC, *presets()]}
     return described(either(text, table), "off, realistic, a preset, or settings: ttft=180ms, rate=50 tok/s")
@@ -168,15 +168,15 @@ def _periods() -> list[str]:
 
 
 def api_fault() -> Schema:
-    """A fault as the admin API is told it: with a name, and every key that any kind has."""
+    """A fault as the admin API accepts it: with a name, and every key of any kind."""
     named = {"name": described(TEXT, "what it is called; without it its kind or its scenario")}
     keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
 
 
 def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
-    """A fault as it stands in a file, with the keys that its kind has; where requests are `chosen` by it, it may be a
-    scenario too."""
+    """A fault in a file, with the keys that its kind has; if it selects the requests (`chosen`), it may also be a
+    scenario."""
     kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
     rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
     keys = _fault_keys(kinds)
@@ -188,7 +188,7 @@ def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -
 
 
 def _only(key: str, word: str, keys: Iterable[str], settings: Mapping[str, Setting]) -> Schema:
-    """Where a key is this word, there are no other keys than these, and its settings are its own."""
+    """If a key has this value, only these keys are allowed, with the settings' own schemas."""
     own = {name: _setting(setting) for name, setting in settings.items()}
     then = {"propertyNames": {"enum": list(keys)}, **({"properties": own} if own else {})}
     return {"if": {"properties": {key: {"const": word}}, "required": [key]}, "then": then}
@@ -200,7 +200,7 @@ def _keys_of(kind: Kind, *, chosen: bool) -> list[str]:
 
 
 def _fault_keys(kinds: Mapping[str, Kind]) -> dict[str, Schema]:
-    """The keys of faults of these kinds; one that several kinds have takes what any of them takes."""
+    """The keys of faults of these kinds; one that several kinds have accepts what any of them accepts."""
     shapes_of_key: dict[str, list[Schema]] = {}
     for kind in kinds.values():
         for key, setting in kind.settings.items():
@@ -235,7 +235,7 @@ def _setting(setting: Setting) -> Schema:
 
 
 def _reply_error() -> Schema:
-    """A failure by its name, or a table with what else the fault `error` can be told."""
+    """A failure by its name, or a table with the other settings of the fault `error`."""
     names = one_of((*FailureKind, *OTHER_WORDS))
     kind = FAULTS["error"]
     keys = {key: described(_setting(setting), setting.summary) for key, setting in kind.settings.items()}
@@ -243,11 +243,11 @@ def _reply_error() -> Schema:
 
 
 def _one_or_more(name: str) -> Schema:
-    """A fault, a list of them, or a text that says them."""
+    """A fault, a list of faults, or a string with faults."""
     return either(reference(name), rows(reference(name)), TEXT)
 
 
-# As any program sends them, and as they stand in files.
+# The notations in requests of any program and in files.
 TAKEN: Mapping[str, Schema] = {
     "TextMatcher": _matcher(TEXT, "TextMatcher", ("equals", "contains", "regex", "one_of", "exists", "not")),
     "NumberMatcher": _matcher(WHOLE, "NumberMatcher", ("equals", "one_of", "at_least", "at_most", "exists", "not")),

@@ -10,14 +10,14 @@ from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.admin.json_schema import TEXT, WHOLE, Schema, one_of, reference
 from mockserver.serving.admin.schemas import SCHEMAS
 
-# What is said of such a document itself.
+# The schema of such a document itself.
 DOCUMENT: Schema = {"type": "object", "required": ["openapi", "info", "paths"]}
 
 _VARIABLE = re.compile(r"{(\w+)(?::\w+)?}")
 
 
 def admin_document(subjects: Mapping[str, Iterable[Endpoint]]) -> dict[str, Any]:
-    """The document of endpoints by subject. HEAD goes with GET."""
+    """The document for endpoints by subject. HEAD is implied by GET."""
     paths: dict[str, dict[str, Any]] = {}
     for subject, endpoints in subjects.items():
         for endpoint in endpoints:
@@ -64,7 +64,7 @@ def _responses(endpoint: Endpoint, *, named: bool) -> dict[str, Any]:
     found = {str(status): _answer(schema) for status, schema in endpoint.gives.items()}
     refusals = set(endpoint.refuses if endpoint.opens else (*endpoint.refuses, 401))
     if named:
-        # Not everything that a path can hold is a namespace's name.
+        # Not every path segment is a valid namespace name.
         refusals.add(400)
     error = {"description": "Why not, and what would have been valid.", "content": _json(reference("Error"))}
     return found | {str(status): error for status in sorted(refusals)}

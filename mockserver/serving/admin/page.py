@@ -1,6 +1,6 @@
-"""The live page: the files of `mockserver/ui/`, as they are, under `/_mockserver/ui/`.
+"""The live page: the files of `mockserver/ui/`, served unchanged under `/_mockserver/ui/`.
 
-They hold nothing that is secret, so they need no token: it is the page that asks for one.
+They contain no secrets, so they need no token: the page itself asks for one.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-# The page speaks to the server that it came from, and to nobody else.
+# The page connects to its own server only.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,7 +37,7 @@ class _Asset:
 
 
 async def _page(request: AdminRequest) -> Response:
-    """Where people look for the page. Its own files are named beside it, so its address ends in a slash."""
+    """Redirect to the page. Its files have relative names, so its address ends in a slash."""
     return RedirectResponse(f"{ADMIN}/ui/", 307)
 
 
@@ -76,7 +76,7 @@ PAGE = (
 
 @cache
 def _assets() -> dict[str, _Asset]:
-    """The page's files by their path; a file of another type is none of them."""
+    """The page's files by path; files of other types are left out."""
     return dict(_found(files("mockserver") / "ui", ""))
 
 

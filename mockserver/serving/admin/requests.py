@@ -15,11 +15,11 @@ from mockserver.serving.wire import DOOR
 
 
 class BadRequestError(Exception):
-    """A request to the admin API that cannot be meant; the text says what would have been valid."""
+    """An invalid request to the admin API; the message says what would have been valid."""
 
 
 class AdminRequest(NamedTuple):
-    """A request to the admin API. Parts of it that make no sense raise BadRequestError as soon as they are read."""
+    """A request to the admin API. Invalid parts raise BadRequestError as soon as they are read."""
 
     simulator: Simulator
     http: Request
@@ -36,7 +36,7 @@ class AdminRequest(NamedTuple):
 
     @property
     def namespace(self) -> Namespace:
-        """The namespace that the path names, else the default one. No request could reach one of a bad name."""
+        """The namespace that the path names, else the default one. Raises BadRequestError for an invalid name."""
         name = self.namespace_name
         if not is_name(name):
             raise BadRequestError(BAD_NAME)
@@ -49,12 +49,12 @@ class AdminRequest(NamedTuple):
 
     @property
     def door(self) -> Door | None:
-        """The listener that the request has come through; None in process."""
+        """The listener through which the request came; None in process."""
         door = self.http.scope.get("extensions", {}).get(DOOR)
         return door if isinstance(door, Door) else None
 
     def is_set(self, name: str) -> bool:
-        """Whether the query sets a flag, as `1`."""
+        """Whether the query sets a flag, with the value `1`."""
         value = self.query.get(name, "0")
         if value not in ("0", "1"):
             raise BadRequestError(f"{name}: {value[:40]!r} is neither 1 nor 0")
@@ -65,7 +65,7 @@ class AdminRequest(NamedTuple):
         return str(self.http.path_params[name])
 
     async def json(self, what: str, example: str) -> dict[str, Any]:
-        """The JSON object of the body; where there is none, the error says `what` is wanted, and shows an example."""
+        """The JSON object in the body; otherwise the error says that `what` is expected, and shows an example."""
         try:
             value = orjson.loads(await self._body(what))
         except ClientDisconnect:

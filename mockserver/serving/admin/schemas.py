@@ -1,7 +1,7 @@
-"""The JSON of the admin API as JSON Schemas, by name: what the document of `openapi` refers to.
+"""The JSON of the admin API as JSON Schemas, by name, to which the document of `openapi` refers.
 
-What lives in tables (options, kinds of faults, fields of a match, keys of a stub) is taken from there; the rest is
-written by hand, and a test holds the server's answers to it.
+What is defined in tables (options, kinds of faults, fields of a match, keys of a stub) is taken from there; the rest is
+written by hand, and a test checks the server's answers against it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -39,14 +39,14 @@ from mockserver.serving.admin.notation_schemas import SCHEMA_OF, TAKEN, api_faul
 
 
 def _settings(names: Iterable[str]) -> Schema:
-    """Settings by name, as texts or values: whatever their options read."""
+    """Settings by name, as strings or other values that their options accept."""
     helps = {option.name: option.help for option in OPTIONS}
     properties = {name: {"description": helps.get(name, "")} for name in names}
     return {"type": "object", "properties": properties, "additionalProperties": False}
 
 
 def _shown_settings() -> Schema:
-    """All settings in force, secrets left out."""
+    """All settings in force, without secrets."""
     helps = {option.name: option.help for option in OPTIONS}
     helps["traces"] = "the files whose recorded times latencies may name"
     shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}

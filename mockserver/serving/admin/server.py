@@ -1,4 +1,4 @@
-"""The admin API of the server itself: whether it is well, and what it is."""
+"""The admin API of the server itself: whether it is healthy, and its version."""
 
 from starlette.responses import Response
 
@@ -30,7 +30,7 @@ async def _version(request: AdminRequest) -> Response:
 
 
 SERVER = (
-    # What orchestrators ask all the time needs none of this: the application answers it.
+    # Frequent health checks need none of the admin API: the application answers them.
     Endpoint(
         "health", "GET", (HEALTH,), None, "Whether the process answers", {200: table({"status": TEXT})}, opens=True
     ),

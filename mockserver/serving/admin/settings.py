@@ -1,4 +1,4 @@
-"""The admin API of the settings: those in force, those that change while the server runs, and a namespace's own."""
+"""The admin API of the settings: those in force, those that can change at run time, and those of a namespace."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, replace
@@ -22,7 +22,7 @@ _NOT_LIVE = (
     "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
     f"PUT {ADMIN}/ns/<name>/settings"
 )
-# Settings that are shown in words.
+# Settings that are shown as text.
 _WORDS: Mapping[str, Callable[[Any], str]] = {"fault": fault_in_words, "quota": quota_in_words}
 
 
@@ -108,10 +108,10 @@ SETTINGS = (
 
 
 def _shown(name: str, value: Any) -> Any:
-    """A setting as JSON tells it."""
+    """A setting as JSON."""
     return [_WORDS[name](each) for each in value] if name in _WORDS else _keys(value)
 
 
 def _keys(value: Any) -> Any:
-    """A setting as it is; of keys nothing but their number."""
+    """The setting unchanged, or only the number of keys."""
     return f"{len(value)} keys" if isinstance(value, tuple) else value

@@ -113,7 +113,7 @@ async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
     table = await request.json("A stub", _EXAMPLE)
     key = next(iter(table)) if len(table) == 1 else ""
-    # `stub` is what it is called in a file.
+    # `stub` is the key in files.
     if key not in ("stubs", "stub"):
         return (_read(request, table),)
     if not isinstance(table[key], list):
@@ -131,8 +131,8 @@ def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
 
 
 def _shown(stub: Stub, used: int) -> Mapping[str, Any]:
-    """A stub as JSON: where it comes from, how often it was used, and the table that it was read from."""
-    # In Python a table may hold functions, and TOML has dates: both are shown as Python writes them.
+    """A stub as JSON: its origin, how often it was used, and the table that it was read from."""
+    # In Python a table may contain functions, and in TOML dates: both are shown as their repr.
     written = orjson.loads(orjson.dumps(dict(stub.table), default=repr))
     row = {**use_of(stub, used), "match": written.get("match", {}), "table": written}
     return {**row, "origin": stub.origin or "added", "used_up": stub.step(used) is None}

@@ -1,4 +1,4 @@
-"""The admin API of verification, for tests in any language: wait, check, and the verdict on the clients."""
+"""The admin API of verification, for tests in any language: waiting, checks, and the verdict on clients."""
 
 import asyncio
 from collections.abc import Sequence
