@@ -1,7 +1,7 @@
-"""The application: two ways in to one reception.
+"""The application: two entrances to one reception.
 
-Over a socket of our own server, requests to the dialects come as values (`takes`, `take`: see `connection`); called in
-process, they come over ASGI. The admin API is always reached over ASGI.
+On our own server, requests to the dialects arrive as values (`takes`, `take`: see `connection`); if the application is
+called in process, they arrive over ASGI. The admin API always uses ASGI.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from mockserver.serving.trace_files import TraceFiles
 
 _ADMIN = "mockserver.serving.admin.api"
 _WELL = b'{\n  "status": "ok"\n}'
-# No process answers more calls than this many bits count.
+# The number of bits for counting the calls of a process.
 _LAUNCH_BITS = 40
 
 
 class _ClientLeftError(Exception):
-    """The client went away while it was still sending."""
+    """The client disconnected while it was still sending."""
 
 
 class App:
@@ -47,7 +47,7 @@ class App:
         self._late: set[asyncio.Task[None]] = set()
 
     def become_worker(self, number: int, launch: int) -> None:
-        """Be one of several processes that serve a port: its number, and which start of a process this is."""
+        """Become one of several processes that serve a port: `number` is the process's, `launch` counts all starts."""
         self.simulator.become_worker(number)
         self._reception.count_from((launch << _LAUNCH_BITS) + 1)
 
@@ -62,13 +62,13 @@ class App:
         return self.settings.max_body
 
     def takes(self, path: str, headers: Headers) -> bool:
-        """Whether a request is for the dialects, and not for the admin API."""
+        """Whether a request is for the dialects rather than for the admin API."""
         if path.startswith("/ns/"):
             _, path = namespace_of(path, headers)
         return not path.startswith(ADMIN) and path not in self._admin_paths
 
     def take(self, incoming: Incoming, sink: Answer) -> None:
-        """Answer a request that has come over a socket of ours."""
+        """Answer a request from our own server."""
         received = self._reception.receive(incoming)
         if isinstance(received, Staged):
             sink.play(received.performance(sink))
@@ -83,7 +83,7 @@ class App:
         task.add_done_callback(self._late.discard)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """Serve one ASGI connection."""
+        """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
@@ -93,14 +93,14 @@ class App:
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await _say_well(send)
         else:
-            # Imported in a thread when it is first asked for: answers that are being played need not wait for that.
+            # Imported in a thread on the first use, so that answers in progress are not held up.
             if "_admin" not in vars(self):
                 await asyncio.to_thread(import_module, _ADMIN)
             await self._admin(scope, receive, send)
 
     @cached_property
     def _admin(self) -> Callable[[Any, Receive, Send], Awaitable[None]]:
-        """The admin API, made when it is first asked for: a quarter of all that there is to import is for it alone."""
+        """The admin API, made on the first use: it alone accounts for a quarter of all imports."""
         from mockserver.serving.admin.api import admin_api
 
         return admin_api(self.simulator)
@@ -118,7 +118,7 @@ class App:
         await play(staged.performance(sink), sink, receive, send)
 
     async def _live(self, receive: Receive, send: Send) -> None:
-        """ASGI's lifespan: while it lasts, the files that the settings and stubs came from are watched."""
+        """ASGI's lifespan: while it lasts, the source files of settings and stubs are watched."""
         files = self._watcher
         watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
         while True:
@@ -131,9 +131,10 @@ class App:
 
 
 def create_app(settings: Settings | None = None, reader: Reader | None = None) -> App:
-    """The application with every installed dialect; raises ConfigError when the settings name what does not exist.
+    """The application with every installed dialect. Raises ConfigError if the settings name something that does not
+    exist.
 
-    With a `reader` of the settings, all files that they and the stubs come from are watched while the application runs.
+    With a `reader` of the settings, all source files of settings and stubs are watched while the application runs.
     """
     given = settings or Settings()
     traces = TraceFiles(Path(), given.traces)
@@ -142,14 +143,14 @@ def create_app(settings: Settings | None = None, reader: Reader | None = None) -
 
 
 async def _say_well(send: Send) -> None:
-    """The process answers: that is all there is to health. What orchestrators ask all the time needs no admin API."""
+    """Answer a health check, which only shows that the process responds. Frequent, so it bypasses the admin API."""
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(_WELL))]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": _WELL})
 
 
 async def _read_body(receive: Receive, limit: int) -> bytes | None:
-    """The whole body, or None when it is larger than the limit, in bytes."""
+    """The whole body, or None if it is larger than the limit, in bytes."""
     chunks: list[bytes] = []
     size = 0
     while True:

@@ -1,7 +1,7 @@
-"""Certificates for the vendors' own names, so that an unchanged client reaches this server as if it were the vendor.
+"""Certificates for the vendors' own host names, so that an unchanged client connects to this server as to the vendor.
 
-An authority is made, signs one certificate, and its key is thrown away: nobody can sign anything else with what is
-left, and a machine that trusts the authority trusts that one certificate and no other.
+An authority is created, signs one certificate, and its key is discarded: nobody can sign anything else with what is
+left, and a machine that trusts the authority trusts only that certificate.
 """
 
 import os
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
-# Some systems refuse a server's certificate that is good for longer.
+# Some systems reject server certificates with a longer validity.
 _DAYS = 397
-# One that ends sooner than this is made anew.
+# A certificate that expires sooner than this is replaced.
 _SPARE = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Where the three files are: the authority for clients to trust, and the certificate and key for the server."""
+    """The paths of the three files: the authority for clients to trust, and the server's certificate and key."""
 
     authority: Path
     certificate: Path
@@ -37,14 +37,14 @@ class Bundle:
 
     @classmethod
     def of(cls, folder: Path) -> "Bundle":
-        """The files of a folder."""
+        """The files in a folder."""
         return cls(folder / "ca.pem", folder / "server.pem", folder / "server-key.pem")
 
 
 def ensure_certificates(folder: Path, hosts: Sequence[str]) -> tuple[Bundle, bool]:
-    """Certificates for the hosts in a folder, and whether they are new: what is there and still good is kept.
+    """Certificates for the hosts in a folder, and whether they are new: existing valid ones are kept.
 
-    Raises ConfigError when a host is no name, the folder cannot be written, or the library is missing.
+    Raises ConfigError if a host name is invalid, the folder cannot be written, or the library is missing.
     """
     _check_library()
     bundle = Bundle.of(folder)
@@ -61,7 +61,7 @@ def ensure_certificates(folder: Path, hosts: Sequence[str]) -> tuple[Bundle, boo
 
 
 def names_of(certificate: Path) -> set[str]:
-    """The host names and addresses that a certificate is for."""
+    """The host names and addresses of a certificate."""
     from cryptography import x509
 
     return _names(x509.load_pem_x509_certificate(certificate.read_bytes()))
@@ -75,7 +75,7 @@ def _check_library() -> None:
 
 
 def _are_good(bundle: Bundle, names: Iterable[str]) -> bool:
-    """Whether the files are there, belong together, are for all the names and last for a while."""
+    """Whether the files exist, belong together, cover all the names and are valid for a while."""
     from cryptography import x509
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -99,7 +99,7 @@ def _names(certificate: "Certificate") -> set[str]:
 
 
 def _make(bundle: Bundle, names: "Sequence[GeneralName]") -> None:
-    """Make an authority and a certificate that it has signed, and write all but the authority's key."""
+    """Create an authority and a certificate signed by it, and write everything except the authority's key."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -132,7 +132,7 @@ def _make(bundle: Bundle, names: "Sequence[GeneralName]") -> None:
 
 
 def _begun(name: str, issuer: str, key: "EllipticCurvePrivateKey") -> "CertificateBuilder":
-    """A certificate's beginning: whose it is, who says so, and from when to when."""
+    """A certificate builder with subject, issuer, key and period of validity."""
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
@@ -165,7 +165,7 @@ def _usage(*, signs: bool) -> "KeyUsage":
 
 
 def _general(host: str) -> "GeneralName":
-    """A host as a certificate writes it. ConfigError when it is none."""
+    """A host as a name in a certificate. Raises ConfigError if it is invalid."""
     from cryptography import x509
 
     try:
@@ -186,7 +186,7 @@ def _checked(host: str) -> str:
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Write a file whole, with its mode from the start."""
+    """Write a file atomically, with its mode from the start."""
     beside = path.with_name(path.name + ".new")
     beside.unlink(missing_ok=True)
     with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:

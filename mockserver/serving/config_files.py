@@ -1,4 +1,4 @@
-"""Config files: what one says, what the files say that it names, and settings that are said beside it."""
+"""Config files: their settings, the files that they name, and settings given besides."""
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
@@ -25,11 +25,11 @@ def settings_by(
     pinned: Collection[str] = (),
     sources: Sources | None = None,
 ) -> Settings:
-    """The settings of a config file, where there is one, over the `usual` ones and under those that are said beside it.
+    """The settings of a config file, if there is one, over the `usual` ones and under those that are given besides.
 
-    `read_beside` reads the latter, which may name traces. No route of the file undoes them, nor any that are `pinned`;
-    `without` are names of which the file's settings do not count. Files that the config names lie beside it, others in
-    the working directory. What is read is noted in the `sources`. Raises ConfigError.
+    `read_beside` reads the latter, which may name traces. The routes of the file override neither these nor the
+    `pinned` ones; settings named in `without` are ignored in the file. File names in the config are relative to it,
+    others to the working directory. All files that are read are noted in the `sources`. Raises ConfigError.
     """
     sources = Sources() if sources is None else sources
     here = TraceFiles(Path(), sources=sources)
@@ -45,8 +45,8 @@ def settings_by(
 
 
 def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) -> dict[str, Any]:
-    """The settings of a config file, by their names; its latencies may name `traces`. Raises ConfigError, with the file
-    and the line. What is read is noted in the `sources`."""
+    """The settings of a config file, by name; its latencies may name `traces`. Raises ConfigError, with the file and
+    the line. All files that are read are noted in the `sources`."""
     sources = Sources() if sources is None else sources
     try:
         text = sources.note(path).read_text(encoding="utf-8")
@@ -58,5 +58,5 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ConfigError(f"{path}: is not a UTF-8 text") from None
-    # What a file names lies beside it, wherever the server is started.
+    # File names are relative to the config file, wherever the server is started.
     return file | {"stubs": str(path.parent / file["stubs"])} if file.get("stubs") else file

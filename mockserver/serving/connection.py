@@ -1,8 +1,8 @@
-"""The protocol of a connection: requests to the dialects are served without ASGI in between.
+"""The protocol of a connection: requests to the dialects bypass ASGI.
 
-uvicorn's protocol parses requests and keeps the connection. A request that the application takes directly is given to
-it as one value when it is whole, and its answer goes to the transport, one write for each write of the player; no task
-is made for it. All others, such as those to the admin API, go uvicorn's own way.
+uvicorn's protocol parses requests and keeps the connection. A complete request that the application takes directly is
+passed to it as one value, and its answer is written to the transport, with one write for each write of the player;
+there is no task per request. All other requests, such as those to the admin API, are left to uvicorn.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from mockserver.serving.wire import WireProtocol
 
 
 class DirectProtocol(WireProtocol):
-    """uvicorn's HTTP protocol, which gives requests to the application directly if it takes them.
+    """uvicorn's HTTP protocol, which passes requests to the application directly if it takes them.
 
-    uvicorn's `cycle` is the latest request; earlier ones may still wait in the `pipeline` for their turn.
+    uvicorn's `cycle` is the latest request; earlier ones may be waiting in the `pipeline`.
     """
 
     cycle: Any
-    # The answer whose turn it is; events of the transport concern it, whatever has come since.
+    # The answer that is being played; it gets the transport's events, even if later requests have arrived.
     _current: Answer | None = None
 
     def on_headers_complete(self) -> None:
-        """Begin an answer of our own, or leave the request to uvicorn."""
+        """Begin an answer of ours, or leave the request to uvicorn."""
         self._head_size = None
         if self.is_offer():
             return
@@ -38,7 +38,7 @@ class DirectProtocol(WireProtocol):
             return
         previous, self.cycle = self.cycle, answer
         if previous is not None and not previous.response_complete:
-            # Pipelined requests wait for their turn.
+            # Pipelined requests are answered in order.
             self.flow.pause_reading()
             self.pipeline.appendleft((answer, app))  # type: ignore[arg-type]
         else:
@@ -48,7 +48,7 @@ class DirectProtocol(WireProtocol):
                 answer.start()
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
+        """Process a part of the body."""
         if not isinstance(self.cycle, Answer):
             super().on_body(body)
         elif not self.cycle.response_complete:
@@ -57,7 +57,7 @@ class DirectProtocol(WireProtocol):
                 self.cycle.start()
 
     def on_message_complete(self) -> None:
-        """Have the request answered."""
+        """Start the answer to the complete request."""
         if self._reduced_head:
             return
         if not isinstance(self.cycle, Answer):
@@ -68,29 +68,30 @@ class DirectProtocol(WireProtocol):
                 self.cycle.start()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the answer that is being played; requests that wait get none."""
+        """Notify the answer that is being played; waiting requests are dropped."""
         super().connection_lost(exc)
         self.pipeline.clear()
         current, self._current = self._current, None
-        # Answer and connection refer to each other: cut that cycle, so that they need not wait for the collector.
+        # Answer and connection refer to each other: break that cycle, so that they are freed without garbage
+        # collection.
         self.cycle = None
         if current is not None and not current.response_complete:
             current.leave()
 
     def give_up(self) -> None:
-        """End the connection, and what is being answered on it."""
+        """End the connection, and the answer on it."""
         if self._current is not None and not self._current.response_complete:
             self._current.give_up()
         self.transport.abort()
 
     def pause_writing(self) -> None:
-        """Have the answer wait until the client reads."""
+        """Pause the answer because the client reads too slowly."""
         super().pause_writing()
         if self._current is not None:
             self._current.pause()
 
     def resume_writing(self) -> None:
-        """Go on with the answer that waited for the client to read."""
+        """Resume the answer because the client reads again."""
         super().resume_writing()
         if self._current is not None:
             self._current.writable()
@@ -98,13 +99,13 @@ class DirectProtocol(WireProtocol):
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         if isinstance(cycle, Answer):
             self._current = cycle
-            # Not at once: many pipelined requests would make a deep stack of calls.
+            # Not immediately, because many pipelined requests would nest calls deeply.
             self.loop.call_soon(cycle.start)
         else:
             super()._start_asgi_task(cycle, app)
 
     def _answer(self, app: Any) -> Answer | None:
-        """The answer to the request whose head has come, where the application takes it directly."""
+        """The answer to the request with this head, if the application takes it directly."""
         takes: Callable[[str, Headers], bool] | None = getattr(app, "takes", None)
         if takes is None:
             return None
@@ -117,9 +118,9 @@ class DirectProtocol(WireProtocol):
 
 
 def _split_target(url: bytes) -> tuple[str, str]:
-    """The unquoted path of a request's target, and its query as it came."""
+    """The unquoted path of a request target, and its query unchanged."""
     if url.startswith(b"/") and b"#" not in url:
-        # The usual form; only clients of proxies send more than path and query.
+        # The usual form; only requests to proxies have more than path and query.
         raw, _, asked = url.partition(b"?")
     else:
         parsed = httptools.parse_url(url)

@@ -1,7 +1,7 @@
-"""What lets a page of another origin read answers: preflights, and headers of the answers themselves.
+"""CORS: preflights and headers that let pages of other origins read answers.
 
-Nothing of it goes to a request that brings no `Origin`. With the setting `cors = "vendor"` all of it is left out: then
-a page sees what the vendor would let it see.
+Requests without `Origin` get none of it. With the setting `cors = "vendor"` all of it is left out: then a page sees
+what the vendor would let it see.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
 from mockserver.serving.asgi import Application, Receive, Send
 
-# Browsers ask again after so many seconds.
+# How many seconds browsers cache a preflight.
 _REMEMBERED = b"600"
 _METHODS = b"GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS"
 _OURS = b"access-control-"
 
 
 def preflight(method: str, headers: Headers) -> Timeline | None:
-    """The answer to a browser that asks before it sends: everything is allowed. None when it does not ask."""
+    """The answer to a preflight request, which allows everything. None if it is not a preflight."""
     if method != "OPTIONS":
         return None
     origin, wanted = headers.get("origin"), headers.get("access-control-request-method")
@@ -36,9 +36,9 @@ def preflight(method: str, headers: Headers) -> Timeline | None:
 
 
 def shared(timeline: Timeline, origin: str) -> Timeline:
-    """The timeline with the headers by which a page of that origin may read all of it, its headers' names included.
+    """The timeline with headers that let a page of that origin read everything, including all header names.
 
-    Where the vendor sends such headers itself, they give way: a browser refuses two of a kind.
+    They replace such headers of the vendor, since browsers reject duplicates.
     """
     kept = tuple(header for header in timeline.headers if not header[0].startswith(_OURS))
     exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
@@ -47,7 +47,7 @@ def shared(timeline: Timeline, origin: str) -> Timeline:
 
 
 def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
-    """The ending, with the headers in the head that it sends behind HTTP's back, if it sends one that is whole."""
+    """The ending, with the headers inserted into the raw head that it sends, if it sends a complete one."""
     if ending is None or not ending.raw.startswith(HEAD):
         return ending
     lines = b"".join(b"%b: %b\r\n" % header for header in _opened(origin))
@@ -63,7 +63,7 @@ def _opened(origin: str) -> RawHeaders:
 
 
 def open_to_pages(api: Application, is_open: Callable[[], bool]) -> Application:
-    """An ASGI application, open to pages of any origin while something else tells the good ones from the bad."""
+    """An ASGI application, open to pages of any origin if `is_open`, which means that a token protects it."""
 
     async def opened(scope: Any, receive: Receive, send: Send) -> None:
         headers = Headers(scope.get("headers", ()))

@@ -1,4 +1,4 @@
-"""Answers over a connection of our own: what the player writes goes to the transport, without ASGI in between."""
+"""Answers over our own connections: the player writes to the transport, bypassing ASGI."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mockserver.serving.wire import WireProtocol
 
 _LAST_CHUNK = b"0\r\n\r\n"
 _BODILESS = (204, 304)
-# How much of an answer fits into a TLS record; and, with its head, into 64 KiB.
+# How many bytes of an answer fit into a TLS record, and into 64 KiB together with the head.
 _RECORD = 16_384
 _READ = 61_440
 
@@ -27,21 +27,21 @@ class Direct(Protocol):
 
     @property
     def max_body(self) -> int:
-        """The largest body that it takes, in bytes."""
+        """The largest request body that it accepts, in bytes."""
 
     def take(self, incoming: Incoming, sink: "Answer") -> None:
-        """Answer a request, now or later."""
+        """Answer a request, immediately or later."""
 
 
 class _Ignored:
-    """An event that nobody waits for."""
+    """An event without waiters."""
 
     def set(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class Answer:
-    """One request on a connection and its answer: a sink for the player, and a cycle for uvicorn."""
+    """One request on a connection and its answer: a sink for the player, and a request cycle for uvicorn."""
 
     message_event = _Ignored()
 
@@ -64,7 +64,7 @@ class Answer:
         self._size = 0
         self.more_body = True
         self.too_large = False
-        # HTTP/1.0 knows no chunks, and its connections are closed.
+        # HTTP/1.0 has no chunked encoding, and its connections are not kept alive.
         self._old = protocol.parser.get_http_version() == "1.0"
         self.keep_alive = not self._old and protocol.parser.should_keep_alive()
         self.disconnected = False
@@ -73,7 +73,7 @@ class Answer:
         self._head = b""
         self._chunked = False
         self._bodiless = method == "HEAD"
-        # The transport's write, once only chunks follow and while the client reads: the short way.
+        # The transport's write while the fast path applies: only chunks follow, and the client reads.
         self._send: Callable[[bytes], object] | None = None
         self._resume: Then | None = None
         self._gone: Callable[[Closer], None] | None = None
@@ -82,7 +82,7 @@ class Answer:
         self._awaits_continue = protocol.expect_100_continue
 
     def feed(self, body: bytes) -> None:
-        """Take a part of the request's body."""
+        """Add a part of the request's body."""
         if self.too_large:
             return
         self._parts.append(body)
@@ -92,7 +92,7 @@ class Answer:
             self._parts.clear()
 
     def send_continue(self) -> None:
-        """Ask for the body if the client waits for that (`Expect: 100-continue`), unless it will be too large."""
+        """Send `100 Continue` if the client expects it (`Expect: 100-continue`), unless the body will be too large."""
         if self._awaits_continue and self.more_body and not self._size:
             length = self.headers.get("content-length") or ""
             self.too_large = length.isdecimal() and int(length[:20]) > self.app.max_body
@@ -103,7 +103,7 @@ class Answer:
         self._awaits_continue = False
 
     def start(self) -> None:
-        """Have the request answered if it is whole; it is its turn."""
+        """Pass the request to the application if it is complete; to be called when its turn has come."""
         self.send_continue()
         if self._taken or (self.more_body and not self.too_large) or self.disconnected:
             return
@@ -115,7 +115,7 @@ class Answer:
         )
 
     def play(self, performance: Performance) -> None:
-        """Play the answer, and tell it when the connection ends."""
+        """Play the answer, and stop the performance when the connection ends."""
         self._gone = performance.leave
         if self.disconnected:
             performance.leave(self._closed_by)
@@ -124,13 +124,13 @@ class Answer:
 
     @property
     def longest_write(self) -> int:
-        """What clients read at once: a TLS record, or as much as most of them ask a socket for."""
+        """As much as clients read at once: a TLS record, or the usual size of a read from a socket."""
         return _RECORD if self._protocol.scheme == "https" else _READ
 
     def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
-        """Prepare the head, which leaves with the first part of the body."""
+        """Prepare the head, which is sent with the first part of the body."""
         if not self.keep_alive:
-            # A vendor's header for kept connections is left out if the connection ends.
+            # A vendor's header for persistent connections is left out if the connection will be closed.
             headers = tuple(header for header in headers if header[0] != b"connection")
         lines = [*map(b": ".join, headers)]
         bodiless = status in _BODILESS
@@ -149,7 +149,7 @@ class Answer:
         self._head = STATUS_LINE[status] + b"\r\n".join(lines)
 
     def write(self, data: bytes, *, last: bool) -> bool:
-        """Send a part of the body, as a chunk if its length is not known."""
+        """Send a part of the body, as a chunk if its total length is unknown."""
         if self._send is not None and not last and data:
             self._send(b"%x\r\n%b\r\n" % (len(data), data))
             return self._send is not None
@@ -172,24 +172,24 @@ class Answer:
         return not self._protocol.flow.write_paused
 
     def go_on(self) -> None:
-        """Take the short way from now on if only chunks follow and the client reads."""
+        """Use the fast path from now on if only chunks follow and the client reads."""
         protocol = self._protocol
         plain = self._chunked and not self._bodiless and not self._head and not self.response_complete
         self._send = protocol.transport.write if plain and not protocol.flow.write_paused else None
 
     def pause(self) -> None:
-        """The client has stopped reading."""
+        """Leave the fast path, since the client has stopped reading."""
         self._send = None
 
     def blocked(self, resume: Then) -> bool:
-        """Whether the client is slow to read; `resume` is called when it reads again."""
+        """Whether the client reads too slowly; `resume` is called when it reads again."""
         if not self._protocol.flow.write_paused:
             return False
         self._resume = resume
         return True
 
     def break_off(self, ending: Ending, ended: Then) -> None:
-        """End the answer as a fault demands, when all that was written is on its way."""
+        """End the answer with a fault's ending, once everything written has left."""
         task = asyncio.ensure_future(self._break_off(ending, ended))
         self._protocol.tasks.add(task)
         task.add_done_callback(self._protocol.tasks.discard)
@@ -199,14 +199,14 @@ class Answer:
         self._protocol.transport.abort()
 
     def writable(self) -> None:
-        """The client reads again."""
+        """Resume playing, since the client reads again."""
         self.go_on()
         resume, self._resume = self._resume, None
         if resume is not None:
             resume()
 
     def leave(self) -> None:
-        """The connection has ended, by the client unless the server was first."""
+        """End the answer with the connection, which the client closed unless the server did so first."""
         self.disconnected = True
         self._send = None
         gone, self._gone, self._resume = self._gone, None, None
@@ -215,7 +215,7 @@ class Answer:
             gone(self._closed_by)
 
     def give_up(self) -> None:
-        """The server ends the connection."""
+        """End the answer because the server closes the connection."""
         self._closed_by = "server"
         self.leave()
 
@@ -230,7 +230,7 @@ class Answer:
                 wire.write(ending.raw)
                 await wire.drain()
         finally:
-            # Before the client can know; and whatever has become of it.
+            # Before the client can notice; and even if sending fails.
             if ending.how in ("reset", "close"):
                 ended()
         if ending.how == "reset":

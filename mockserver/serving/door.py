@@ -1,7 +1,7 @@
-"""The door: a server's listening socket, which can fail for a while. Whoever is inside already notices nothing.
+"""The door: a server's listening socket, which can fail for a while. Existing connections are not affected.
 
-refuse           nobody listens: the address is kept, connections to it are refused
-accept_nothing   the system makes connections, and nobody takes them; they are served when the time is over
+refuse           the socket does not listen: its address is kept, and connections are refused
+accept_nothing   the system makes connections, but they are not accepted until the time is over
 """
 
 import asyncio
@@ -19,31 +19,31 @@ Listen = Callable[[socket.socket], Awaitable[asyncio.AbstractServer]]
 
 BACKLOG = 2048
 
-# How often a socket that is being closed is asked whether its address is free, in seconds.
+# How often to retry binding while a socket that is being closed still has its address, in seconds.
 _RETRY = 0.001
 
 
 def listening_socket(family: int, address: tuple[str | int, ...], *, shared: bool = False) -> socket.socket:
-    """A socket that is bound to an address, and does not listen yet. Raises OSError.
+    """A socket that is bound to an address but not listening yet. Raises OSError.
 
-    A `shared` address may have several sockets, to which the system deals its connections out. The protocol is named
-    because asyncio only switches Nagle's algorithm off on sockets that say they are TCP.
+    Several sockets may bind a `shared` address, and the system distributes connections among them. The protocol is
+    given explicitly because asyncio only disables Nagle's algorithm on sockets that are declared as TCP.
     """
-    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
-        made.bind(address)
+        bound.bind(address)
     except OSError:
-        made.close()
+        bound.close()
         raise
-    return made
+    return bound
 
 
 class Door:
-    """A listening socket, which nobody serves before it is opened; `listen` makes a server of a socket, which it then
-    owns."""
+    """A listening socket, which is not served before it is opened; `listen` makes a server of a socket, which the
+    server then owns."""
 
     def __init__(self, listener: socket.socket, listen: Listen) -> None:
         self._family, self._address = listener.family, listener.getsockname()
@@ -58,15 +58,15 @@ class Door:
 
     @property
     def state(self) -> State:
-        """What a client finds at present."""
+        """What a client that connects now encounters."""
         return self._state
 
     async def open(self) -> None:
-        """Serve, unless a failure has begun already."""
+        """Serve, unless a failure has already begun."""
         await self._settle()
 
     def fail(self, failure: Failure, start: float, seconds: float) -> None:
-        """Let the listener fail from `start` seconds on, for so many seconds. Of two failures the worse one shows."""
+        """Make the listener fail in `start` seconds, for `seconds`. Of overlapping failures the worse takes effect."""
         if not start:
             self._failures[failure] += 1
         task = asyncio.ensure_future(self._fail(failure, start, seconds))
@@ -74,26 +74,26 @@ class Door:
         task.add_done_callback(self._tasks.discard)
 
     def fail_as(self, fault: Fault) -> None:
-        """Fail as a fault of the listener says; its time runs from now."""
+        """Fail as a listener fault prescribes; its time starts now."""
         chance = fault.chance
         assert chance.seconds is not None, "a fault of a listener has an end"
         self.fail("refuse" if fault.kind == "refuse" else "accept_nothing", chance.start, chance.seconds)
 
     async def mend(self) -> None:
-        """End all failures, and those to come."""
+        """End all failures, and cancel future ones."""
         await self._forget()
         self._failures = dict.fromkeys(self._failures, 0)
         await self._settle()
 
     async def close(self) -> None:
-        """Close it for good."""
+        """Close the socket for good."""
         await self._forget()
         if self._server is not None:
             self._server.close()
         self._listener.close()
 
     async def _forget(self) -> None:
-        """Give up what is still to come. A change that has begun is let through, lest the door be left ajar."""
+        """Cancel all scheduled changes. One that is under way is completed first, to keep the state consistent."""
         async with self._changing:
             tasks = tuple(self._tasks)
             for task in tasks:
@@ -110,7 +110,7 @@ class Door:
         await self._settle()
 
     async def _settle(self) -> None:
-        """Bring the socket into the state that the failures ask for; one change at a time."""
+        """Bring the socket into the state required by the failures; one change at a time."""
         async with self._changing:
             wanted: State = next(
                 (failure for failure in ("refuse", "accept_nothing") if self._failures[failure]), "open"
@@ -128,23 +128,24 @@ class Door:
             self._state = wanted
 
     async def _dismiss(self, server: asyncio.AbstractServer) -> None:
-        """Nobody takes connections any more, though the socket listens on."""
-        # asyncio loses connections that it has just accepted when its server is closed: accept no more, and let it have
-        # a few rounds for those. Other loops do not know the socket as a file, and have no such trouble.
+        """Stop accepting connections, while the socket keeps listening."""
+        # asyncio loses connections that it has just accepted when its server is closed: stop accepting, and give it a
+        # few iterations for those. Other loops do not register the socket as a file descriptor, and have no such
+        # problem.
         with contextlib.suppress(NotImplementedError, ValueError):
             asyncio.get_running_loop().remove_reader(self._listener)
         for _ in range(3):
             await asyncio.sleep(0)
-        # The server closes its own socket; a second handle keeps the socket alive.
+        # The server closes its own socket; a duplicate keeps the listening socket open.
         self._listener = self._listener.dup()
         server.close()
         self._server = None
 
     async def _bind_anew(self) -> None:
-        """Give up listening, and keep the address by a socket that is bound and does nothing."""
+        """Stop listening, but keep the address with a socket that is only bound."""
         self._listener.close()
         while True:
-            # uvloop lets go of a server's socket in its next round.
+            # uvloop closes a server's socket in its next iteration.
             with contextlib.suppress(OSError):
                 self._listener = listening_socket(self._family, self._address, shared=self._shared)
                 return

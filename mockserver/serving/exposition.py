@@ -1,4 +1,4 @@
-"""Figures in the text format that Prometheus reads (version 0.0.4): families of samples, and how they are written."""
+"""Metrics in Prometheus' text format (version 0.0.4): families of samples, and how they are written."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -13,7 +13,7 @@ Labels = Mapping[str, str]
 
 
 class Histogram:
-    """How often values were at most each of some borders, and what they come to together."""
+    """Counts of values by buckets with upper bounds, and the sum of the values."""
 
     __slots__ = ("borders", "counts", "total")
 
@@ -35,7 +35,7 @@ class Histogram:
 
 
 class Sample(NamedTuple):
-    """One line: the labels and the value; a part of a histogram has a suffix."""
+    """One line: the labels and the value; the parts of a histogram have a suffix."""
 
     labels: Labels
     value: float
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 
 class Family(NamedTuple):
-    """Samples under one name, and what they mean."""
+    """Samples under one name, and their meaning."""
 
     name: str
     kind: Literal["counter", "gauge", "histogram"]
@@ -57,7 +57,7 @@ def histogram(name: str, help: str, rows: Iterable[tuple[Labels, Histogram]]) ->
 
 
 def exposition(families: Iterable[Family], everywhere: Labels) -> bytes:
-    """The families as text; the labels `everywhere` are on every sample."""
+    """The families as text; the labels `everywhere` are added to every sample."""
     return "".join(line for family in families for line in _lines(family, everywhere)).encode()
 
 

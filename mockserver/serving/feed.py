@@ -1,7 +1,7 @@
-"""The live feed of a journal: exchanges as they begin and end, as server-sent events to whoever listens.
+"""The live feed of a journal: server-sent events for exchanges that begin and end.
 
-Each exchange is written once, in the same bytes for all listeners. A listener that reads too slowly misses some, and is
-told how many.
+Each exchange is serialised once for all listeners. A listener that reads too slowly misses events, and receives their
+number.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ import orjson
 from mockserver.control.journal.exchanges import Exchange, Journal
 from mockserver.control.journal.transcripts import summary_of
 
-# A listener that lags behind by more than this many events misses what follows.
+# How many unread events a listener may have; it misses later ones.
 _LONGEST_QUEUE = 1000
-# A word now and then, so that neither side takes the silence for a broken line.
+# The interval of comments that keep idle connections from being considered broken.
 _HEARTBEAT_SECONDS = 15.0
 
 
 class _Listener:
-    """The events that one listener has not read yet, and how many it has missed; b"" is the end of them."""
+    """The events that a listener has not read yet, and how many it has missed; b"" ends them."""
 
     def __init__(self) -> None:
         self.events: asyncio.Queue[bytes] = asyncio.Queue(_LONGEST_QUEUE)
@@ -33,32 +33,32 @@ class _Listener:
             self.events.put_nowait(event)
 
     def end(self) -> None:
-        """Let go of a listener, whatever it has not read."""
+        """End the feed of a listener, discarding unread events."""
         while not self.events.empty():
             self.events.get_nowait()
         self.events.put_nowait(b"")
 
 
 class _Feed:
-    """All that listen to one journal."""
+    """All listeners to one journal."""
 
     def __init__(self, journal: Journal) -> None:
         self.listeners: list[_Listener] = []
-        self.stop: Callable[[], None] = journal.watch(self._tell)
+        self.stop: Callable[[], None] = journal.watch(self._publish)
 
-    def _tell(self, exchange: Exchange) -> None:
-        # Written now: the exchange goes on while the event waits to be read.
+    def _publish(self, exchange: Exchange) -> None:
+        # Serialised now, because the exchange changes while the event waits to be read.
         event = b"event: exchange\ndata: %b\n\n" % orjson.dumps(summary_of(exchange))
         for listener in self.listeners:
             listener.put(event)
 
 
-# Of the journals that anybody listens to.
+# The feeds of the journals that have listeners.
 _feeds: dict[Journal, _Feed] = {}
 
 
 def end_feeds() -> None:
-    """Let go of all that listen to the server whose loop this is, so that it need not break them off."""
+    """End the feeds of all listeners on this loop, so that their server need not break them off."""
     own = asyncio.get_running_loop()
     for feed in _feeds.values():
         for listener in feed.listeners:
@@ -67,7 +67,7 @@ def end_feeds() -> None:
 
 
 async def listen(journal: Journal) -> AsyncIterator[bytes]:
-    """The events of a journal, for as long as somebody takes them and the server goes on."""
+    """The events of a journal, until the listener or the server stops."""
     listener, feed = _Listener(), _feeds.get(journal)
     if feed is None:
         feed = _feeds[journal] = _Feed(journal)

@@ -1,7 +1,7 @@
-"""JSON Schemas of the files that people write, by which editors complete them: config files and stub files.
+"""JSON Schemas of config files and stub files, with which editors complete and check them.
 
-They are in draft 7, which every editor knows. They have the dialects and operations that are installed. What a file
-says of its own schema stands in it as `$schema`.
+They are in draft 7, which every editor supports, and include the installed dialects and operations. A file names its
+own schema in the key `$schema`.
 """
 
 import re
@@ -29,7 +29,7 @@ from mockserver.serving.admin.notation_schemas import NOTATIONS
 
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _REFERENCE = re.compile(r"^#/components/schemas/")
-# What says something of values of every type.
+# Keywords that constrain values of every type.
 _CLOSING = {"enum", "const", "not", "$ref"}
 _NAMES_A_SCHEMA = {"$schema": described(TEXT, "the schema of this file")}
 _SEED: Schema = {"type": "integer", "minimum": SEEDS[0], "maximum": SEEDS[-1]}
@@ -50,10 +50,10 @@ def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
 
 
 def stubs_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
-    """The schema of a stub file: `[[stub]]` in TOML; in JSON the same, a list, or one stub alone."""
+    """The schema of a stub file: `[[stub]]` in TOML; in JSON the same, a list, or a single stub."""
     stub = NOTATIONS["Stub"]
     several = rows(reference("Stub"))
-    # One object with every key, since editors complete that best: which of them go together is said beside it.
+    # One object with every key, since editors complete that best; `anyOf` has the valid combinations.
     keys = {
         **_NAMES_A_SCHEMA,
         "stub": described(several, "the stubs"),
@@ -72,14 +72,14 @@ FILES: Mapping[str, Callable[[Mapping[str, Dialect]], dict[str, Any]]] = {
 
 
 def _document(title: str, schema: Schema, dialects: Mapping[str, Dialect]) -> dict[str, Any]:
-    """A schema with all that it may refer to."""
+    """A schema with all definitions that it may refer to."""
     known = {name: _known(name, each, dialects) for name, each in NOTATIONS.items()}
     written = {"definitions": {name: _joined(each, known) for name, each in known.items()}, **_joined(schema, known)}
     return {"$schema": _DRAFT, "title": title, **_in_draft_7(written)}
 
 
 def _known(name: str, schema: Schema, dialects: Mapping[str, Dialect]) -> Schema:
-    """A schema of what is written, with the names that are installed."""
+    """A schema of a notation, with the installed names."""
     if name not in ("Match", "RuleMatch"):
         return schema
     operations = dict.fromkeys(operation.name for dialect in dialects.values() for operation in dialect.operations)
@@ -92,9 +92,9 @@ def _known(name: str, schema: Schema, dialects: Mapping[str, Dialect]) -> Schema
 
 
 def _joined(schema: Any, known: Mapping[str, Schema]) -> Any:
-    """The same schema, where alternatives of different types are one schema that says something of each type.
+    """The same schema, with alternatives of different types merged into one schema with several types.
 
-    Who breaks it is then told the key that is wrong, and not that none of the alternatives fits.
+    Errors then name the wrong key, instead of stating that no alternative fits.
     """
     if isinstance(schema, list):
         return [_joined(each, known) for each in schema]
@@ -111,7 +111,7 @@ def _joined(schema: Any, known: Mapping[str, Schema]) -> Any:
 
 
 def _member(schema: Schema, known: Mapping[str, Schema]) -> Schema:
-    """An alternative as it stands, or what it refers to."""
+    """An alternative, or the schema that it refers to."""
     return known[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
@@ -121,7 +121,7 @@ def _types(schema: Schema) -> list[str]:
 
 
 def _in_draft_7(schema: Any) -> Any:
-    """The same schema where definitions have another place, and a reference stands alone."""
+    """The same schema as in draft 7: definitions have another place, and a reference must be alone."""
     if isinstance(schema, list):
         return [_in_draft_7(each) for each in schema]
     if not isinstance(schema, Mapping):
@@ -148,7 +148,7 @@ def _route(dialects: Mapping[str, Dialect]) -> Schema:
 
 
 def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
-    """What an option holds in a config file."""
+    """The schema of an option in a config file."""
     if option.choices:
         return one_of(option.choices)
     values: Mapping[str, Schema] = {

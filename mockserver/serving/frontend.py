@@ -1,4 +1,4 @@
-"""What a frontend's developer is shown: the page in the browser, and examples for the framework in the folder."""
+"""Help for frontend developers: the live page in the browser, and examples for the frameworks that a project uses."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from mockserver.serving.addresses import ADMIN
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """How to point a framework at a server: the packages that show its use, and a text with `<url>` for its URL."""
+    """How to point a framework at a server: packages that indicate its use, and a text with `<url>` for the URL."""
 
     name: str
     packages: tuple[str, ...]
@@ -79,12 +79,12 @@ for (let part = await reader.read(); !part.done; part = await reader.read()) con
 
 
 def page_url(url: str) -> str:
-    """Where the live page of a server is."""
+    """The URL of a server's live page."""
     return f"{url}{ADMIN}/ui/"
 
 
 def examples_for(folder: Path, url: str) -> str:
-    """Examples for what the folder's package.json depends on; plain `fetch` where nothing of it is known."""
+    """Examples for the packages in the folder's package.json; for plain `fetch` if none of them is known."""
     packages = _packages(folder / "package.json")
     fitting = [example for example in EXAMPLES if _uses(example, packages)] or [_PLAIN]
     texts = ((example.name, _indented(example.text.replace("<url>", url))) for example in fitting)
@@ -92,14 +92,14 @@ def examples_for(folder: Path, url: str) -> str:
 
 
 def open_page(url: str) -> None:
-    """Open the page in the browser, if there is one with a screen; nobody waits for it."""
+    """Open the live page in a browser in the background, if there is a display."""
     seen = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if seen:
         threading.Thread(target=webbrowser.open, args=(page_url(url),), daemon=True).start()
 
 
 def _packages(file: Path) -> frozenset[str]:
-    """The packages that a package.json names; none where there is none that can be read."""
+    """The packages in a package.json; none if it does not exist or is invalid."""
     try:
         document: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -109,7 +109,7 @@ def _packages(file: Path) -> frozenset[str]:
 
 
 def _uses(example: Example, packages: frozenset[str]) -> bool:
-    """Whether one of the packages is the example's; a name that ends in a slash stands for all of that scope."""
+    """Whether a project uses one of the example's packages; a name that ends in a slash stands for its whole scope."""
     return any(
         name == known or (known.endswith("/") and name.startswith(known))
         for name in packages

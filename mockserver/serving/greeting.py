@@ -1,4 +1,4 @@
-"""What a server says when it starts: where it is, and whatever is not as it would be by itself."""
+"""The server's message at its start: where it is, and which settings differ from the defaults."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _WORKERS = (
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """What there is to say of a server at its start."""
+    """The facts about a server at its start."""
 
     url: str
     settings: Settings
@@ -30,11 +30,11 @@ class Greeting:
     stubs: int = 0
 
     def text(self) -> str:
-        """The greeting for people."""
+        """The greeting as text."""
         return "\n".join((self._first_line(), *self._places(), *self._peculiarities()))
 
     def json(self) -> str:
-        """The greeting as one line of a log in JSON."""
+        """The greeting as a line of a JSON log."""
         settings = self.settings
         line = {
             "level": "info",
@@ -77,7 +77,7 @@ class Greeting:
 
 
 def _faults(settings: Settings) -> Iterator[str]:
-    """The faults that are armed from the start, those of the routes with their paths."""
+    """The faults that are armed from the start, those of routes with their paths."""
     yield from map(fault_in_words, settings.fault)
     for route in settings.routes:
         yield from (f"{fault_in_words(fault)} at {route.path}" for fault in route.faults)

@@ -1,4 +1,4 @@
-"""Whether a running server is healthy: the client of `mockserver health`, without any import of the server's."""
+"""Checking whether a running server is healthy: the client of `mockserver health`, without the server's imports."""
 
 import json
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -8,10 +8,10 @@ _PATIENCE = 5.0
 
 
 def ask(url: str, *, ready: bool) -> tuple[bool, str]:
-    """Whether the server at a URL is well (or `ready`: with its latest config, and listening), and what it says."""
+    """Whether the server at a URL is healthy (or `ready`: listening, with its latest config), and its stated state."""
     try:
-        status, said = _get(url.rstrip("/"), f"/_mockserver/{'ready' if ready else 'health'}")
-        answer = json.loads(said)
+        status, body = _get(url.rstrip("/"), f"/_mockserver/{'ready' if ready else 'health'}")
+        answer = json.loads(body)
         return status == 200, str(answer.get("error") or answer["status"])
     except (OSError, HTTPException) as error:
         return False, str(getattr(error, "strerror", None) or error or type(error).__name__)
@@ -37,7 +37,7 @@ def _connection(scheme: str, host: str, port: int | None) -> HTTPConnection:
         return HTTPConnection(host, port, timeout=_PATIENCE)
     import ssl
 
-    # Only how the server is matters here, not who it is: its certificate is mostly made for the moment.
+    # Only the server's state matters here, not its identity: its certificate is mostly self-made.
     trusting = ssl.create_default_context()
     trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
     return HTTPSConnection(host, port, timeout=_PATIENCE, context=trusting)

@@ -1,7 +1,7 @@
-"""Idle connections: one that nobody asks anything for a while is closed.
+"""Idle connections: one without requests for a while is closed.
 
-uvicorn sets a timer after each answer, and takes it back with the next request. Here a connection has one timer at the
-most: it looks when it rings how long nobody has asked, and is set again for what is left.
+uvicorn sets a timer after each answer, and cancels it with the next request. Here a connection has at most one timer:
+when it rings, it checks how long the connection has been idle, and is set again for the remaining time.
 """
 
 import asyncio
@@ -10,18 +10,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class IdleProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol, which notes when a connection becomes idle instead of setting a timer each time."""
+    """uvicorn's HTTP protocol, which records when a connection becomes idle instead of setting a timer each time."""
 
-    # When the last answer ended, on the loop's clock in seconds; None while a request is coming or being answered.
+    # When the last answer ended, on the loop's clock in seconds; None during a request.
     _idle_since: float | None = None
     timeout_keep_alive_task: asyncio.TimerHandle | None
 
     def busy(self) -> None:
-        """Something has come: the connection is not idle."""
+        """Mark the connection as not idle, because data has arrived."""
         self._idle_since = None
 
     def on_response_complete(self) -> None:
-        """Go on with the next request, if one has come already; else be idle."""
+        """Continue with the next pipelined request; without one, become idle."""
         if self.pipeline or self.transport.is_closing():
             super().on_response_complete()
             return
@@ -32,7 +32,7 @@ class IdleProtocol(HttpToolsProtocol):
             self._look_after(self.timeout_keep_alive)
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close the connection, if it has been idle for long enough."""
+        """Close the connection if it has been idle for long enough."""
         self.timeout_keep_alive_task = None
         if self._idle_since is None:
             return
@@ -43,7 +43,7 @@ class IdleProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody will ask any more."""
+        """Cancel the timer."""
         super().connection_lost(exc)
         self._unset_keepalive_if_required()
 

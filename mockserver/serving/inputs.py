@@ -1,4 +1,4 @@
-"""The inputs of commands: files, and the standard input."""
+"""The inputs of commands: files, and standard input."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ from mockserver.control.settings import ConfigError
 
 
 def bytes_of(source: str) -> bytes:
-    """The content of a file, or of the standard input for `-`. Raises ConfigError."""
+    """The content of a file, or of standard input for `-`. Raises ConfigError."""
     try:
         return sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:

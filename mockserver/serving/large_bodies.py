@@ -1,7 +1,7 @@
-"""Large bodies: what takes longer than some milliseconds is done by turns with everybody else, or in a thread.
+"""Large bodies: processing that takes more than some milliseconds is done in turns with other tasks, or in a thread.
 
-What nobody can see from outside to take long, such as a small schema that is hard to meet, is found out in haste
-(`core/haste.py`).
+Requests whose cost is not visible from outside, such as a small schema that is hard to satisfy, are detected while they
+are processed (`core/haste.py`).
 """
 
 import asyncio
@@ -13,26 +13,26 @@ from mockserver.core.seeding import fingerprinting
 from mockserver.generation.readings import is_short, read_ahead
 from mockserver.serving.turns import in_turns
 
-# A body of so many bytes is read by turns, one of so many in a thread.
+# Bodies of more than the first number of bytes are read in turns, of more than the second in a thread.
 _LARGE = 32_768
 _HUGE = 1_500_000
-# So many messages, tools, prompts and their parts take some milliseconds, however short each is; and where there are
-# so many commas, there may be as many of those.
+# So many messages, tools, prompts and their parts take some milliseconds, however short each is; a body with so many
+# commas may have that many.
 _MANY_PARTS = 1_000
 _MANY_COMMAS = 500
-# Beyond ASCII there may be a token for each character; and nobody knows how much is in a body that is packed.
+# Non-ASCII text may have a token for each character; and a compressed body may contain any amount.
 _LARGE_DENSE = 4_096
 _LARGE_PACKED = 2_048
-# So many values are parsed in some milliseconds, and looked through by turns, so many of them in one.
+# So many values are parsed in some milliseconds; they are visited in turns of the second number.
 _MANY_VALUES = 50_000
 _LOOKED_AT = 500
-# So many bytes are hashed in a fraction of a millisecond, and looked at for the values in them in one.
+# So many bytes are hashed in a fraction of a millisecond, and searched for values in a millisecond.
 _HASHED = 131_072
 _LOOKED_THROUGH = 131_072
 
 
 def is_large(body: bytes, encoding: str | None) -> bool:
-    """Whether a body, packed by an encoding or not, may take more than a millisecond to be read."""
+    """Whether a body, which may be compressed, may take more than a millisecond to read."""
     if len(body) <= _LARGE_PACKED:
         return False
     if len(body) > _LARGE or encoding:
@@ -43,21 +43,21 @@ def is_large(body: bytes, encoding: str | None) -> bool:
 
 
 async def has_too_many_values(body: bytes) -> bool:
-    """Whether a body has more values than any that is meant."""
+    """Whether a body has more values than any reasonable request."""
     return await _has_more_values(body, MOST_VALUES)
 
 
 async def fingerprint_of(body: bytes) -> str:
-    """The fingerprint of a body, worked out by turns."""
+    """The fingerprint of a body, computed in turns."""
     digest = fingerprinting()
     await in_turns(digest.update, (body[start : start + _HASHED] for start in range(0, len(body), _HASHED)))
     return digest.hexdigest()
 
 
 async def read_by_turns(body: bytes) -> bool:
-    """Read the long texts in a body, by turns: a thread would hold up the loop. Whether what remains is soon done.
+    """Read the long texts in a body, in turns, since a thread would hold up the loop. Return whether the rest is quick.
 
-    It is not where the body is huge or has many parts, and nobody knows where it is no JSON: it may be packed.
+    It is not if the body is huge or has many parts, and unknown if it is not JSON, since it may be compressed.
     """
     if await _has_more_values(body, _MANY_VALUES):
         return False
@@ -83,7 +83,7 @@ async def read_by_turns(body: bytes) -> bool:
 
 
 async def _has_more_values(body: bytes, most: int) -> bool:
-    """Whether a body has more than so many values: of a long one found out in a thread."""
+    """Whether a body has more than `most` values; a long one is searched in a thread."""
     if len(body) <= _LOOKED_THROUGH:
         return has_more_values(body, most)
     return await asyncio.to_thread(has_more_values, body, most)

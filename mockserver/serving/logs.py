@@ -1,6 +1,6 @@
-"""What the server says while it runs: a line for each exchange and for whatever happens, as text or as JSON.
+"""The server's log: a line for each exchange and other events, as text or JSON.
 
-The line of an exchange is made only when somebody writes it; it never holds what was asked or answered.
+The line of an exchange is only built if it is written; it never contains what was asked or answered.
 """
 
 import logging
@@ -18,7 +18,7 @@ log = logging.getLogger("mockserver")
 
 
 class AccessLine:
-    """The line of an exchange that has ended: its text for people, its facts for machines. Times are in seconds."""
+    """The line of an exchange that has ended: as text, or as facts for machines. Times are in seconds."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
@@ -32,7 +32,7 @@ class AccessLine:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """The same keys for every exchange; what there is none of is null."""
+        """The same keys for every exchange; missing values are null."""
         exchange, record = self._exchange, self._exchange.record
         return {
             "namespace": exchange.namespace,
@@ -48,7 +48,7 @@ class AccessLine:
         }
 
     def _course(self) -> list[str]:
-        """How the answer went, part by part."""
+        """How the answer went, in parts."""
         facts = self.facts
         parts = [f"{facts['prompt_tokens']}+{facts['completion_tokens']} tokens"] * (facts["prompt_tokens"] is not None)
         if facts["streamed"] and facts["ttft"] is not None:
@@ -62,7 +62,7 @@ class AccessLine:
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object in a line: time, level, logger and message, and the facts of an exchange."""
+    """One JSON object per line: time, level, logger and message, and the facts of an exchange."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
@@ -80,7 +80,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(level: str, form: str) -> None:
-    """Write what is said at a level and above to the standard error, as `text` or `json`."""
+    """Log to standard error from a level on, as `text` or `json`."""
     handler = logging.StreamHandler()
     handler.setFormatter(
         JsonFormatter() if form == "json" else logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S")
@@ -90,7 +90,7 @@ def set_up_logs(level: str, form: str) -> None:
 
 
 def log_access(exchange: Exchange) -> None:
-    """Say how an exchange has gone."""
+    """Log an exchange that has ended."""
     if log.isEnabledFor(logging.INFO):
         log.info(AccessLine(exchange))
 
@@ -112,7 +112,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
 
 
 def _hints(plan: Plan | None) -> list[str]:
-    """What is served near a path that nobody answers: few clients show the header that says so."""
+    """The hint at what is served near an unknown path: few clients show the header that contains it."""
     headers = plan.timeline.headers if plan is not None and plan.rejection is not None else ()
     return [value.decode("ascii") for name, value in headers if name == b"x-mockserver-hint"]
 
@@ -129,7 +129,7 @@ def _duration(seconds: float) -> str:
 
 
 def _printable(text: str) -> str:
-    """The text on one line: a path or a name may hold what breaks lines, or moves a terminal's cursor."""
+    """The text on one line: a path or a name may contain line breaks, or control a terminal."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

@@ -1,7 +1,7 @@
-"""What is counted of every exchange: requests, failures, faults, tokens and times, since the server started.
+"""Counters of all exchanges since the server started: requests, failures, faults, tokens and times.
 
-Counting is on the way of every answer, so it costs about a microsecond: a lookup and a few additions. Of a stream the
-gaps are counted in bulk when it has ended. No label has a value of the client's own choice.
+Counting is part of every answer, so it costs only about a microsecond: a lookup and a few additions. The gaps of a
+stream are counted in bulk at its end. No label has a value that clients choose freely.
 """
 
 from collections import Counter, defaultdict
@@ -14,10 +14,10 @@ from mockserver.control.plan import Plan
 from mockserver.core.timeline import Record
 from mockserver.serving.exposition import Histogram
 
-# Up to how many seconds.
+# Upper bounds, in seconds.
 _TIMES = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 _GAPS = (0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 5.0)
-# So many gaps of one answer are counted: more would hold up the others.
+# How many gaps of an answer are counted: more would delay other answers.
 _MOST_GAPS = 8_192
 
 
@@ -27,7 +27,7 @@ def _times() -> Histogram:
 
 @dataclass(slots=True)
 class Tally:
-    """What there has been of one dialect's operation, answered with one status. Of denials the dialect is empty."""
+    """The counts for one operation of a dialect and one status. For denials the dialect is empty."""
 
     dialect: str
     operation: str
@@ -41,7 +41,7 @@ class Tally:
 
 @dataclass(slots=True)
 class StreamTimes:
-    """When the tokens of a dialect's streams were due and when they came, in seconds."""
+    """When the tokens of a dialect's streams were due and when they were sent, in seconds."""
 
     first_due: Histogram = field(default_factory=_times)
     first: Histogram = field(default_factory=_times)
@@ -50,7 +50,7 @@ class StreamTimes:
 
 
 class Metrics:
-    """The figures of a server, counted in its thread."""
+    """The metrics of a server, updated in its thread."""
 
     __slots__ = ("_tallies", "failures", "faults", "in_flight", "streams")
 
@@ -62,15 +62,15 @@ class Metrics:
         self.streams: defaultdict[str, StreamTimes] = defaultdict(StreamTimes)
 
     def tallies(self) -> list[Tally]:
-        """One tally for each dialect, operation and status that there has been."""
+        """One tally for each combination of dialect, operation and status so far."""
         return list(self._tallies.values())
 
     def begun(self) -> None:
-        """An answer is about to be played."""
+        """Count an answer that is about to be played."""
         self.in_flight += 1
 
     def ended(self, exchange: Exchange) -> None:
-        """An answer has come to its end, well or not."""
+        """Count an answer that has ended, successfully or not."""
         self.in_flight -= 1
         plan, record = exchange.plan, exchange.record
         if plan is None:
@@ -114,7 +114,7 @@ def _note(tally: Tally, record: Record) -> None:
 
 
 def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:
-    """Count the first token and the gaps: as planned, where anything waits, and as the client could see them."""
+    """Count the time to the first token and the gaps: as planned, if there is a schedule, and as sent."""
     schedule = plan.pace.schedule if plan.pace is not None else ()
     if schedule:
         times.first_due.note(schedule[0])
@@ -125,7 +125,7 @@ def _note_times(times: StreamTimes, plan: Plan, record: Record) -> None:
 
 
 def _gaps(instants: Sequence[float]) -> list[float]:
-    """The times between instants; what comes at once is one."""
+    """The times between instants; tokens that were sent together count as one."""
     few = instants[: _MOST_GAPS + 1]
     gaps = list(map(sub, few[1:], few))
     return [gap for gap in gaps if gap] if 0.0 in gaps else gaps

@@ -1,4 +1,4 @@
-"""Requests become exchanges: they are routed, heard, decided, answered, and noted in the journal.
+"""The reception: requests are routed, read, decided and answered, and become exchanges in the journal.
 
 incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> performance
 """
@@ -38,9 +38,9 @@ from mockserver.serving.simulator import Setup, Simulator
 
 
 class Incoming(NamedTuple):
-    """A whole request, without its body if that is too large.
+    """A complete request, without its body if that is too large.
 
-    `wired` says whether its connection can fail in ways that HTTP does not know.
+    `wired` says whether its connection supports transport faults.
     """
 
     method: str
@@ -70,13 +70,13 @@ class _Visitor(NamedTuple):
         return Call(incoming.method, path, incoming.headers, incoming.body, incoming.query, now)
 
     def note(self, call: Call, plan: Plan | None = None, denial: Denial | None = None) -> Exchange:
-        """The exchange, noted in the journal."""
+        """Record the exchange in the journal."""
         space = self.namespace
         return space.journal.open(space.name, self.path, call, plan, denial, arrived=self.instant, ahead=space.shift)
 
 
 class Staged(NamedTuple):
-    """What is ready to be performed: an exchange, or an answer `aside` to a browser, which the journal leaves out."""
+    """An answer that is ready to be performed: an exchange, or an answer `aside` to a browser, outside the journal."""
 
     visitor: _Visitor
     exchange: Exchange | None = None
@@ -102,7 +102,7 @@ class Staged(NamedTuple):
 
 
 class Reception:
-    """Takes requests in for a simulator."""
+    """Receives requests for a simulator."""
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
@@ -113,7 +113,7 @@ class Reception:
         self._calls = count(first)
 
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
-        """The exchange of a request; if that takes long, it is worked out in turns with others, or in a thread."""
+        """The exchange of a request; if that takes long, it is prepared in turns with others, or in a thread."""
         simulator = self._simulator
         name, path = namespace_of(incoming.path, incoming.headers, incoming.query)
         well_named = name == DEFAULT or is_name(name)
@@ -151,7 +151,7 @@ class Reception:
         return self._answered(visitor, landing, heard)
 
     async def _receive_slowly(self, visitor: _Visitor, landing: Landing, hearing: Callable[[], Heard]) -> Staged:
-        """The same for a call that takes long to be heard: in a thread."""
+        """The same for a call that takes long to be read: in a thread."""
         try:
             heard = await asyncio.to_thread(hearing)
         except Exception as error:
@@ -182,7 +182,7 @@ class Reception:
     def _answered(
         self, visitor: _Visitor, landing: Landing, heard: Heard, *, slowly: bool = False
     ) -> Staged | Awaitable[Staged]:
-        """The exchange of what was heard; `slowly`, or if it takes long, its answer is planned in a thread."""
+        """The exchange of a call that has been read; `slowly`, or if planning takes long, it is planned in a thread."""
         try:
             decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:
@@ -203,7 +203,7 @@ class Reception:
             return self._failed(visitor, landing, error, decision)
 
     def _hearing(self, visitor: _Visitor, landing: Landing, call: Call) -> Callable[[], Heard]:
-        """What hears a call, in any thread: the namespace's state is looked up now."""
+        """A function that reads a call, in any thread: what it needs of the namespace's state is looked up here."""
         settings = visitor.setup.settings
         salt = next(self._calls) if settings.ids == "unique" else 0
         quotas = visitor.namespace.quotas
@@ -213,7 +213,7 @@ class Reception:
     def _failed(
         self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
     ) -> Staged:
-        """The exchange if one of our own headers cannot be obeyed, or if the simulator itself fails."""
+        """The exchange if one of our own headers cannot be obeyed, or the simulator itself fails."""
         if decision is not None:
             _leave(visitor.namespace, decision.ticket)
             take_back(decision.strikes)
@@ -229,7 +229,7 @@ class Reception:
         return self._staged(visitor, plan_refusal(Rejection(kind), call, landing, visitor.setup.settings))
 
     def _staged(self, visitor: _Visitor, plan: Plan, decision: Decision | None = None) -> Staged:
-        """The exchange of a plan, noted in the journal; its quotas are charged."""
+        """The exchange of a plan, recorded in the journal; its quotas are charged."""
         call, ticket = plan.visit.call, None
         if decision is not None:
             call, ticket = decision.heard.visit.call, decision.ticket
@@ -261,7 +261,7 @@ class Reception:
         return Staged(visitor, exchange, ticket)
 
     def _denied(self, visitor: _Visitor, denial: Denial, landing: Landing | None = None) -> Staged:
-        """The exchange of a refusal in our own words."""
+        """The exchange of a refusal in our own format."""
         call = visitor.call(visitor.path if landing is None else landing.path)
         return self._noted(visitor, call, denial=denial)
 
@@ -275,7 +275,7 @@ class Reception:
 
 
 def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
-    """The plan's timeline, or our own refusal in a shape that every OpenAI-style client can show."""
+    """The plan's timeline, or our own refusal in a format that every OpenAI-style client can show."""
     if exchange.plan is not None:
         return exchange.plan.timeline
     denial = exchange.denial
@@ -287,13 +287,13 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
-    """The timeline, with the headers by which a page of another origin can read it."""
+    """The timeline, with headers that let pages of other origins read it."""
     origin = visitor.incoming.headers.get("origin")
     return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
 
 
 def _with_hint(plan: Plan, visitor: _Visitor) -> Plan:
-    """The plan of a refusal; if another path would do, with a header of our own that names it."""
+    """The plan of a refusal; if another path would work, with a header of our own that names it."""
     hint = _hint(plan, visitor)
     if not hint:
         return plan
@@ -315,7 +315,7 @@ def _hint(plan: Plan, visitor: _Visitor) -> str:
 
 
 def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
-    """Give back what a request has held of its quotas."""
+    """Release the quotas that a request has held."""
     if ticket is not None:
         namespace.quotas.leave(ticket)
 

@@ -1,4 +1,4 @@
-"""The files of `mockserver stubs` and `mockserver drift`: recordings that are read, and stubs that are written."""
+"""Files for `mockserver stubs` and `mockserver drift`: reading recordings, and writing stubs."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,12 +14,12 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.toml_writing import toml_of
 from mockserver.core.dialects import Dialect
 
-# So many exchanges that no stub was made of are listed one by one: a browser records all that a page loads.
+# How many exchanges without a stub are listed individually: a browser records everything that a page loads.
 _MOST_LISTED = 20
 
 
 def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool) -> Made:
-    """The stubs of a recording whose file is called `source`. Raises ConfigError where it is none."""
+    """The stubs of a recording from the file `source`. Raises ConfigError if it is not a recording."""
     exchanges = _exchanges("stubs", data, source)
     anybody = _for_anybody(settings)
     return stubs_of(exchanges, Router(dialects, anybody), anybody, stem_of(source), paced=paced)
@@ -28,7 +28,7 @@ def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[s
 def drift_from(
     data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], ignored: Sequence[str] = ()
 ) -> list[Compared | Lost]:
-    """The answers of a recording beside those given here; its places name the file `source`. Raises ConfigError."""
+    """The recorded answers compared with those given here; places name the file `source`. Raises ConfigError."""
     exchanges = (each._replace(place=f"{source}, {each.place}") for each in _exchanges("drift", data, source))
     anybody = _for_anybody(settings)
     return list(compare(exchanges, Router(dialects, anybody), anybody, ignored))
@@ -42,17 +42,17 @@ def _exchanges(command: str, data: bytes, source: str) -> list[Recorded | Lost]:
 
 
 def _for_anybody(settings: Settings) -> Settings:
-    """The settings of a server that takes any key: those of a recording are masked, and were good at the time."""
+    """The settings with any key accepted: keys in a recording are masked, and were valid at the time."""
     return replace(settings, auth="off")
 
 
 def _in_yaml(data: bytes) -> object:
-    """What is written in YAML. Raises RecordingError."""
+    """The value of a YAML document. Raises RecordingError."""
     try:
         import yaml
     except ModuleNotFoundError:
         raise RecordingError("is YAML, which PyYAML reads: pip install pyyaml") from None
-    # What is written in C reads a long cassette ten times as fast, where it is there.
+    # The C loader, if available, reads a long cassette ten times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return yaml.load(data, loader)
@@ -61,12 +61,12 @@ def _in_yaml(data: bytes) -> object:
 
 
 def stem_of(source: str) -> str:
-    """What stubs and files of a recording are called after."""
+    """The prefix of the names of stubs and files made of a recording."""
     return re.sub(r"[^\w-]+", "-", Path(source).stem).strip("-_") or "recorded"
 
 
 def text_of(made: Made) -> str:
-    """The stub file, where all of it can stand in one. Raises ConfigError."""
+    """The stub file, if everything fits into one file. Raises ConfigError."""
     if made.files:
         count = f"{len(made.files)} bodies want files" if len(made.files) > 1 else "a body wants a file"
         raise ConfigError(f"stubs: {count} beside the stub file (streams, and long ones): say where, by --out DIR")
@@ -74,7 +74,7 @@ def text_of(made: Made) -> str:
 
 
 def write_stubs(made: Made, stem: str, out: Path) -> Path:
-    """Write the stub file and the bodies that it names. Raises ConfigError where there is one already."""
+    """Write the stub file and the bodies that it names. Raises ConfigError if the stub file exists already."""
     path = out / f"{stem}.toml"
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -92,6 +92,6 @@ def write_stubs(made: Made, stem: str, out: Path) -> Path:
 
 
 def complaints(lost: Sequence[Lost]) -> list[str]:
-    """A line for each exchange that was left out, with the reason; beyond some only how many."""
+    """A line for each exchange that was left out, with the reason; beyond a limit only their number."""
     lines = [f"{each.place}: {each.why}; left out" for each in lost[:_MOST_LISTED]]
     return lines + [f"and {len(lost) - _MOST_LISTED} more were left out"] * (len(lost) > _MOST_LISTED)

@@ -1,6 +1,6 @@
-"""Files that change while the server runs are taken up whole: the config, the stub files, and all that these name.
+"""Reloading changed files while the server runs: the config, the stub files, and all files that these name.
 
-A bad one leaves what was there before in force, until the next version of any of them is a good one.
+If a file is invalid, the previous version of everything stays in force until a later version is valid.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from mockserver.serving.stub_files import standing_stubs
 log = logging.getLogger("mockserver")
 
 _POLL_SECONDS = 0.5
-# To look at thousands of files takes a while: no more than one part in so many of all time.
+# Checking thousands of files takes a while: at most one part in so many of the time is spent on it.
 _LEISURE = 50
 
 
 class Reader(NamedTuple):
-    """How all settings are read, and what they were read from for the first time.
+    """How to read all settings, and the files that they were read from at first.
 
     `read` notes the files in the sources that it is given, and raises ConfigError.
     """
@@ -32,29 +32,29 @@ class Reader(NamedTuple):
 
 
 class Watcher:
-    """Sees to it that what the files say is in force."""
+    """Keeps the settings and stubs in force up to date with their files."""
 
     def __init__(self, reader: Reader, simulator: Simulator) -> None:
         self._read = reader.read
         self._simulator = simulator
         self._settings_from, self._stubs_from = reader.sources, simulator.stub_sources
-        # Whether the settings have to be read anew: also where that has failed, until it succeeds.
+        # Whether the settings must be read again; stays true after a failure, until it succeeds.
         self._stale = False
 
     @property
     def has_files(self) -> bool:
-        """Whether there is anything that could change."""
+        """Whether there are any files that could change."""
         return bool(self._settings_from or self._stubs_from)
 
     async def watch(self) -> None:
-        """Look at the files twice a second, for ever."""
+        """Check the files twice a second, forever."""
         pause = _POLL_SECONDS
         while True:
             await asyncio.sleep(pause)
             pause = max(_POLL_SECONDS, _LEISURE * await self.look())
 
     async def look(self) -> float:
-        """Take up what has changed; the answer is how long it took to look, in seconds."""
+        """Reload what has changed. Return how long checking took, in seconds."""
         settings, stubs, seconds = await asyncio.to_thread(self._changes)
         self._stale = self._stale or bool(settings)
         if changed := [*settings, *stubs]:
@@ -63,12 +63,12 @@ class Watcher:
         return seconds
 
     def _changes(self) -> tuple[list[str], list[str], float]:
-        """What has changed of the settings' files, what of the stubs', and the time that it took."""
+        """The changed files of the settings, those of the stubs, and the time that checking took."""
         began = time.monotonic()
         return self._settings_from.changed(), self._stubs_from.changed(), time.monotonic() - began
 
     async def _take_up(self, changed: str) -> None:
-        """Put the files as they are now in force, or note why that cannot be."""
+        """Put the current files in force, or record why that is impossible."""
         what = "config is" if self._stale else "stubs are"
         try:
             await (self._take_up_all() if self._stale else self._take_up_stubs())
@@ -77,7 +77,7 @@ class Watcher:
             log.error("the changed %s not taken up: %s", what, error)
             return
         except Exception as error:
-            # Whatever it is, the next version of the file may be a good one.
+            # Whatever the error is, the next version of the file may be valid.
             self._simulator.config_fault = f"{changed}: {type(error).__name__}: {error}"
             log.exception("the changed %s not taken up", what)
             return
@@ -93,7 +93,7 @@ class Watcher:
         self._simulator.adopt(settings, stubs)
 
     async def _take_up_stubs(self) -> None:
-        """The stubs alone: settings that were changed through the admin API stay, and so do the counts of rules."""
+        """Reload only the stubs: settings changed through the admin API stay, and so do the counts of rules."""
         settings, self._stubs_from = self._simulator.setup.settings, Sources()
         stubs = await asyncio.to_thread(standing_stubs, settings, self._simulator.dialects, self._stubs_from)
         self._simulator.restock(stubs)

@@ -1,4 +1,4 @@
-"""What all requests of one application share: the settings in force, the routes made of them, the namespaces' state."""
+"""The state that all requests to an application share: the settings in force, their routes, and the namespaces."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ from mockserver.serving.stub_files import standing_stubs
 
 
 class Setup(NamedTuple):
-    """Settings, their routes and stubs, and the instant from which on they are in force. A request sees one, whole."""
+    """Settings with their routes and stubs, and when they came into force. A request uses one setup throughout."""
 
     settings: Settings
     router: Router
@@ -30,10 +30,12 @@ class Setup(NamedTuple):
 
 
 class Simulator:
-    """The state of a server. `operations` are the paths of every operation of its dialects; `config_fault` says why the
-    latest change of the config or the stub files was not taken up; `stub_sources` are the files that the first stubs
-    were read from; `worker` is the number of the process, where several serve one port, and `started` the Unix time of
-    its start."""
+    """The state of a server.
+
+    `operations` are the paths of every operation of its dialects; `config_fault` says why the latest change of the
+    config or the stub files is not in force; `stub_sources` are the files that the first stubs were read from; `worker`
+    is the number of the process if several serve one port, and `started` the Unix time of its start.
+    """
 
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
@@ -50,19 +52,19 @@ class Simulator:
         self._setups: WeakKeyDictionary[Namespace, tuple[Setup, Mapping[str, Any], Setup]] = WeakKeyDictionary()
 
     def become_worker(self, number: int) -> None:
-        """Be one of several processes that serve a port, from now on."""
+        """Become one of several processes that serve a port."""
         self.worker, self.started = number, time.time()
 
     def adopt(self, settings: Settings, stubs: tuple[Stub, ...] | None = None) -> None:
-        """Put other settings in force, for the requests that come from now on. Raises ConfigError, and changes nothing.
+        """Put other settings in force for later requests. Raises ConfigError without changing anything.
 
-        The `stubs` are those of these settings, unless they are still the same. Rules of the settings count from
-        nothing; what was armed, stubbed at run time and recorded stays.
+        `stubs` are the stubs of these settings; None if they have not changed. The counts of the settings' rules start
+        at zero; faults and stubs that were added at run time stay, and so does the journal.
         """
         changed = [name for name in (*FIXED, "pinned") if getattr(settings, name) != getattr(self.setup.settings, name)]
         if changed:
             raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
-        # A namespace's own latency may name what was read before.
+        # A namespace's own latency may name a recording that was read before.
         settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
         self.setup = self._set_up(settings)._replace(stubs=self.setup.stubs if stubs is None else stubs)
         for namespace in self.namespaces.all():
@@ -70,14 +72,14 @@ class Simulator:
             namespace.stubs.recount()
 
     def restock(self, stubs: tuple[Stub, ...]) -> None:
-        """Put other stubs of the settings in force, for the requests that come from now on; they count from nothing."""
-        # A copy: plans are remembered for the settings that they were made by.
+        """Put other stubs of the settings in force for later requests; their counts start at zero."""
+        # A copy of the settings, because plans are cached for the settings that they were made with.
         self.setup = self.setup._replace(settings=replace(self.setup.settings), stubs=stubs)
         for namespace in self.namespaces.all():
             namespace.stubs.recount()
 
     def setup_of(self, namespace: Namespace) -> Setup:
-        """The setup that the requests of a namespace see: its own settings over those in force."""
+        """The setup for the requests of a namespace: its own settings over those in force."""
         own, base = namespace.own, self.setup
         if not own:
             return base
@@ -93,15 +95,15 @@ class Simulator:
         loop, known = asyncio.get_running_loop(), self._clocks.get(namespace)
         if known is not None and known[0]() is loop:
             return known[1]
-        # In process an application may go from one loop to the next, as tests do.
+        # An application that is called in process may run on several loops in turn, as in tests.
         clock = ShiftedClock(clock_of(loop), namespace.shift)
         self._clocks[namespace] = (ref(loop), clock)
         return clock
 
     def advance(self, namespace: Namespace, seconds: float) -> float:
-        """Put the clock of a namespace forward by so many seconds; the answer is how far it is ahead now.
+        """Advance the clock of a namespace, and return how far it is ahead now, in seconds.
 
-        Raises ValueError when it cannot be put forward so.
+        Raises ValueError if it cannot be advanced by so much.
         """
         check_advance(seconds)
         clock = self.clock(namespace)
@@ -110,6 +112,6 @@ class Simulator:
         return clock.shift
 
     def _set_up(self, settings: Settings) -> Setup:
-        """The setup of settings, with no stubs yet."""
+        """The setup of settings, without stubs."""
         check_all(settings, self.dialects)
         return Setup(settings, Router(self.dialects, settings), time.monotonic())

@@ -1,12 +1,12 @@
-"""Sources: the files that something was read from, in the versions that were read, so that changes are noticed."""
+"""Sources: the files that something was read from, with their versions, so that changes are noticed."""
 
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# What tells one version of a file from the next; None while there is no file.
+# Distinguishes the versions of a file; None if there is no file.
 Stamp = tuple[int, int, int] | None
-# The paths of the files in a folder that count.
+# Lists the paths of the relevant files in a folder.
 Lister = Callable[[str], Iterable[str]]
 
 
@@ -20,8 +20,8 @@ def stamp_of(path: str) -> Stamp:
 
 
 class Sources:
-    """Files and folders. Each is noted before it is read: what changes from then on is seen, also while it is read, and
-    one that could not be read is seen when it is there."""
+    """Files and folders. Each is noted before it is read: changes after that are noticed, even during reading, and a
+    file that could not be read is noticed when it appears."""
 
     def __init__(self) -> None:
         self._files: dict[str, Stamp] = {}
@@ -31,25 +31,25 @@ class Sources:
         return bool(self._files or self._folders)
 
     def note(self, path: Path) -> Path:
-        """The path of a file that is about to be read. Of several times the first one counts."""
+        """Note a file that is about to be read, and return its path. The first version noted counts."""
         self._files.setdefault(str(path), stamp_of(str(path)))
         return path
 
     def note_folder(self, folder: Path, lister: Lister) -> frozenset[str]:
-        """The files of a folder that count, each of which is about to be read."""
+        """Note a folder whose relevant files are about to be read, and return these."""
         listed = frozenset(lister(str(folder)))
         self._folders[str(folder)] = lister, listed
         return listed
 
     def changed(self) -> list[str]:
-        """The paths of all files that have changed, come, or gone."""
+        """The paths of all files that have changed, appeared or disappeared."""
         changed = [path for path, stamp in self._files.items() if stamp_of(path) != stamp]
         for folder, (lister, listed) in self._folders.items():
             changed += sorted(listed.symmetric_difference(lister(folder)))
         return list(dict.fromkeys(changed))
 
     def anew(self) -> "Sources":
-        """The same files and folders, in the versions that they have now."""
+        """The same files and folders, in their current versions."""
         now = Sources()
         now._files = {path: stamp_of(path) for path in self._files}
         now._folders = {folder: (lister, frozenset(lister(folder))) for folder, (lister, _) in self._folders.items()}

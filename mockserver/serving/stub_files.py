@@ -1,8 +1,8 @@
 """Stub files: the folder that `--stubs` names, read when the settings are put in force.
 
 Every `*.toml` (a list of [[stub]]) and `*.json` ({"stubs": [...]} or {"stub": [...]}, a list, or one table) in it and
-below counts, in the order of their names; a reply's `file` is read from beside its stub file. What is read is noted in
-`sources`.
+its subfolders is read, in the order of the names; a reply's `file` is relative to its stub file. All files that are
+read are noted in `sources`.
 """
 
 import json
@@ -42,7 +42,7 @@ def standing_stubs(
 
 
 def load_stubs(folder: Path, operations: Operations | None = None, sources: Sources | None = None) -> tuple[Stub, ...]:
-    """The stubs of a folder's files; with `operations`, they match no others. Raises ConfigError, which
+    """The stubs of a folder's files; if `operations` are given, stubs must not match others. Raises ConfigError, which
     names the file and the place in it."""
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
@@ -55,7 +55,7 @@ def load_stubs(folder: Path, operations: Operations | None = None, sources: Sour
 
 
 def stubs_at(path: Path, operations: Operations) -> tuple[Stub, ...]:
-    """The stubs of a folder's files, or of one file, as a server would have them. Raises ConfigError."""
+    """The stubs of a folder's files, or of one file, as a server would read them. Raises ConfigError."""
     stubs = load_stubs(path, operations) if path.is_dir() else _load(path, path.parent, operations, Sources())
     try:
         check_unique(stubs)
@@ -69,7 +69,7 @@ def _stub_files(folder: str) -> Iterator[str]:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """The files in a folder and below; bodies that replies name lie in folders whose name begins with an underscore."""
+    """The files in a folder and its subfolders, except hidden ones and those with an underscore, which hold bodies."""
     for place, folders, names in os.walk(folder):
         folders[:] = (name for name in folders if not name.startswith(_NO_STUBS))
         paths = (os.path.join(place, name) for name in names if not name.startswith(_NO_STUBS))
@@ -96,7 +96,7 @@ def _load(path: Path, folder: Path, operations: Operations | None, sources: Sour
 
 
 def _tables(document: Any, suffix: str) -> Any:
-    """The list of tables in a document; what it says of its own schema is for editors."""
+    """The list of tables in a document; the name of its schema is only for editors."""
     if not isinstance(document, dict):
         return document
     document = {key: value for key, value in document.items() if key != "$schema"}

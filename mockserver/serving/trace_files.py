@@ -1,4 +1,4 @@
-"""Trace files: the recordings that latencies name, read when the settings are."""
+"""Trace files: the recordings that latencies name, read together with the settings."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ _MOST_BYTES = 32 * 1024 * 1024
 
 
 class TraceFiles:
-    """Reads each recording once: its file's name counts from a folder on. What is `known` already is not read again,
-    and what is read is noted in the `sources`."""
+    """Reads each recording once; file names are relative to a folder. Recordings that are already `known` are not read
+    again, and the files that are read are noted in the `sources`."""
 
     def __init__(self, folder: Path, known: Traces = NO_TRACES, sources: Sources | None = None) -> None:
         self._folder = folder
@@ -33,7 +33,7 @@ class TraceFiles:
 
 
 def together(config: Traces, options: Traces) -> Traces:
-    """The recordings of the config file and those of the options. Raises ConfigError where one name means two files."""
+    """The recordings of the config file and of the options. Raises ConfigError if the same name refers to two files."""
     for recording in config.known.keys() & options.known.keys():
         if config.known[recording] != options.known[recording]:
             raise ConfigError(

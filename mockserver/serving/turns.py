@@ -1,4 +1,4 @@
-"""Work on many things, by turns with everybody else: the event loop is never held for more than about a millisecond."""
+"""Work on many items that yields to other tasks: the event loop is never held for more than about a millisecond."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ _TURN_SECONDS = 0.0005
 async def in_turns(
     work: Callable[[Item], Result], items: Iterable[Item], is_long: Callable[[Item], bool] = lambda item: False
 ) -> list[Result]:
-    """What `work` makes of each item, in order; of one that takes long in a thread."""
+    """The results of `work` for the items, in order; long items are processed in a thread."""
     results: list[Result] = []
     began = time.monotonic()
     for item in items:

@@ -1,4 +1,4 @@
-"""Waiting for what a namespace's clients do: for so many requests, or for every answer to have ended."""
+"""Waiting for the clients of a namespace: for a number of requests, or until every answer has ended."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from mockserver.control.journal.exchanges import Journal
 
 
 async def wait_until(journal: Journal, holds: Callable[[Journal], bool], seconds: float) -> bool:
-    """Wait until something holds of a journal, looking whenever it changes; False when the time was over first."""
+    """Wait until a condition on a journal holds, checking at each change; return False on timeout."""
     changed = asyncio.Event()
     stop = journal.watch(lambda exchange: changed.set())
     try:
@@ -23,7 +23,7 @@ async def wait_until(journal: Journal, holds: Callable[[Journal], bool], seconds
 
 
 def has_requests(count: int) -> Callable[[Journal], bool]:
-    """Whether a model was asked so many times, be it in exchanges that are forgotten by now."""
+    """A condition: there have been so many requests to a model, including forgotten ones."""
     return lambda journal: journal.asked >= count
 
 

@@ -1,7 +1,7 @@
-"""Several processes behind one port: the system deals out the connections, and a process that dies is replaced.
+"""Several processes behind one port: the system distributes the connections, and a process that dies is replaced.
 
-The first process serves nothing. It holds the address, starts the others by forking itself, and stops them when it is
-told to. Each has a listening socket of its own; should the first one be killed, they notice by a pipe, and stop.
+The first process serves nothing. It holds the address, forks the others, and stops them on request. Each has a
+listening socket of its own; if the first process is killed, they notice by a pipe, and stop.
 """
 
 import os
@@ -22,10 +22,10 @@ from mockserver.serving.door import BACKLOG, listening_socket
 from mockserver.serving.logs import log
 from mockserver.serving.server import bound_socket, serve
 
-# Who dies sooner than this after its start has not got going, in seconds; so many of them in a row, and all give up.
+# A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.
 _EARLY = 1.0
 _MOST_EARLY = 5
-# Who has not stopped so many seconds after it was told to is killed.
+# A worker that has not stopped so many seconds after the request is killed.
 _PATIENCE = 2.0
 
 Work = Callable[[int, int, socket.socket], None]
@@ -39,23 +39,23 @@ class _Worker:
 
 
 def listeners_for(app: App, count: int) -> list[socket.socket]:
-    """So many sockets that listen on the settings' one address; ConfigError when it cannot be had."""
+    """Sockets that listen on the settings' one address, `count` of them. Raises ConfigError if it is not available."""
     if sys.platform != "linux":
         raise ConfigError("workers: several processes can share a port on Linux alone; leave it at 1")
-    # Held for itself at first: an address that two servers share by accident is found out.
+    # First bound exclusively, to detect that another server uses the address.
     with bound_socket(app.settings) as alone:
         family, address = alone.family, alone.getsockname()
     return [_listener(family, address) for _ in range(count)]
 
 
 def _listener(family: int, address: tuple[str | int, ...]) -> socket.socket:
-    made = listening_socket(family, address, shared=True)
-    made.listen(BACKLOG)
-    return made
+    listener = listening_socket(family, address, shared=True)
+    listener.listen(BACKLOG)
+    return listener
 
 
 def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
-    """Serve each socket with a process until interrupted or terminated; the exit code is 1 when they keep dying."""
+    """Serve each socket with a process until interrupted or terminated; the exit code is 1 if they keep dying."""
     ours, theirs = os.pipe()
 
     def work(number: int, launch: int, listener: socket.socket) -> None:
@@ -63,14 +63,14 @@ def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
         app.become_worker(number, launch)
         serve(app, listener, lifeline=ours)
 
-    # The address is held by a socket that does not listen, also while no worker lives.
+    # A socket that does not listen holds the address, even while no worker lives.
     with listening_socket(listeners[0].family, listeners[0].getsockname(), shared=True):
         return Crew(listeners, work).run()
 
 
 class Crew:
-    """Processes at work, one for each of the sockets. `work` is given the number of the process, that of its start
-    (both from 1), and its socket."""
+    """Worker processes, one for each socket. `work` gets the number of the worker, the number of its launch (both from
+    1), and its socket."""
 
     def __init__(self, listeners: Sequence[socket.socket], work: Work) -> None:
         self._family, self._address = listeners[0].family, listeners[0].getsockname()
@@ -81,7 +81,7 @@ class Crew:
         self._early_deaths = 0
 
     def run(self) -> int:
-        """Keep them at work until told to stop."""
+        """Keep the workers running until told to stop; return the exit code."""
         with _signals_as_values() as ear:
             for number in tuple(self._listeners):
                 self._start(number)
@@ -102,7 +102,7 @@ class Crew:
         self._workers[pid] = _Worker(number, time.monotonic())
 
     def _be(self, number: int, listener: socket.socket) -> NoReturn:
-        """Work in a process of its own, and end with it, whatever happens."""
+        """Be a worker in a forked process, which exits at the end in any case."""
         code = 1
         try:
             for other in self._listeners.values():
@@ -116,14 +116,14 @@ class Crew:
         except BaseException:
             log.exception("worker %d has failed", number)
         finally:
-            # There may be none of them, or nobody who reads it.
+            # Either may be missing or closed.
             for output in filter(None, (sys.stdout, sys.stderr)):
                 with suppress(OSError):
                     output.flush()
             os._exit(code)
 
     def _replace_the_dead(self) -> bool:
-        """Start anew whoever has died; False when that makes no sense any more."""
+        """Restart workers that have died; return False if that has become pointless."""
         for worker, how in self._reap():
             early = time.monotonic() - worker.began < _EARLY
             self._early_deaths = self._early_deaths + 1 if early else 0
@@ -135,7 +135,7 @@ class Crew:
         return True
 
     def _reap(self) -> list[tuple[_Worker, str]]:
-        """Those that have ended, and how."""
+        """The workers that have ended, and how."""
         ended: list[tuple[_Worker, str]] = []
         while self._workers:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -148,15 +148,15 @@ class Crew:
         return ended
 
     def _stop(self, ear: Ear) -> None:
-        """Tell all to stop, and see to it that they do."""
-        self._tell(signal.SIGTERM)
+        """Stop all workers, and kill those that do not obey."""
+        self._send(signal.SIGTERM)
         deadline = time.monotonic() + _PATIENCE
         while self._workers and (left := deadline - time.monotonic()) > 0:
             ear(left)
             self._reap()
-        self._tell(signal.SIGKILL)
+        self._send(signal.SIGKILL)
 
-    def _tell(self, what: signal.Signals) -> None:
+    def _send(self, what: signal.Signals) -> None:
         for pid in self._workers:
             with suppress(ProcessLookupError):
                 os.kill(pid, what)
@@ -164,7 +164,7 @@ class Crew:
 
 @contextmanager
 def _signals_as_values() -> Iterator[Ear]:
-    """Signals as values: the ear waits for some (at the most so many seconds) and gives their numbers."""
+    """Signals as values: the result waits for signals (at most `seconds`) and returns their numbers."""
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     wanted = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
@@ -186,4 +186,4 @@ def _signals_as_values() -> Iterator[Ear]:
 
 
 def _nothing(number: int, frame: FrameType | None) -> None:
-    """The signal's number comes by the wake-up socket."""
+    """Do nothing: the signal's number arrives through the wake-up socket."""
