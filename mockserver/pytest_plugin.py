@@ -1,6 +1,6 @@
-"""The pytest plugin: a server for the session, a namespace of it for each test, and a failure that explains itself.
+"""The pytest plugin: a server for the session, a namespace of it for each test, and explanations of failures.
 
-Nothing of the server is imported before a test asks for it.
+Nothing of the server is imported before a test uses it.
 """
 
 import os
@@ -38,7 +38,7 @@ _NAMES = pytest.StashKey[dict[str, int]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options, each of them an ini key too."""
+    """Add the options, each of which is also an ini key."""
     group = parser.getgroup("mockserver", "mockserver, a simulator of LLM inference APIs")
     for name, text in _OPTIONS.items():
         group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", metavar=name.upper(), help=text)
@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Name the run and the marker, and collect the report where the tests' own reports come together."""
+    """Prepare the run and the marker, and collect the report in the process that gets all tests' reports."""
     config.addinivalue_line("markers", _MARKER)
     worker = getattr(config, "workerinput", None)
     config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
@@ -63,14 +63,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """A line with the options, where any were given."""
+    """A line with the options, if any were given."""
     options = {name: value for name in (*_OPTIONS, "strict") if (value := _option(config, name))}
     return f"mockserver: {', '.join(f'{name} {value}' for name, value in options.items())}" if options else None
 
 
 @pytest.fixture(scope="session")
 def mockserver_settings() -> "Mapping[str, Any] | Settings":
-    """Settings of the session's server, by their names; override it to change them."""
+    """Settings of the session's server, by name; override it to change them."""
     return {}
 
 
@@ -78,7 +78,7 @@ def mockserver_settings() -> "Mapping[str, Any] | Settings":
 def mockserver_server(
     pytestconfig: pytest.Config, mockserver_settings: "Mapping[str, Any] | Settings"
 ) -> "Iterator[MockServer | RemoteServer]":
-    """The session's server: one in a thread for each process that runs tests, or the one at --mockserver-url."""
+    """The session's server: one in a thread of each process that runs tests, or the one at --mockserver-url."""
     from mockserver.control.settings import ConfigError
     from mockserver.testing.server import MockServer, RemoteServer
 
@@ -102,7 +102,7 @@ def mockserver(
     mockserver_server: "MockServer | RemoteServer",
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
-    """The test's own namespace of the session's server, to which the clients' environment variables lead."""
+    """The test's own namespace of the session's server, to which the clients' environment variables point."""
     from mockserver.control.options import from_texts
     from mockserver.control.settings import ConfigError
     from mockserver.control.verify.declarations import DECLARED
@@ -132,9 +132,9 @@ def mockserver(
 
 @pytest.fixture(autouse=True)
 def _mockserver_of_the_marked(request: pytest.FixtureRequest) -> None:
-    """A marker brings the fixture, to tests that do not name it too: their clients must not reach the vendors.
+    """Activate the fixture for marked tests that do not name it, so that their clients do not reach the vendors.
 
-    The plugin's own fixtures go before those of the same scope that suites have, which may make a client.
+    The plugin's fixtures run before those of test suites with the same scope, which may create a client.
     """
     if request.node.get_closest_marker("mockserver") is not None:
         request.getfixturevalue("mockserver")
@@ -142,7 +142,7 @@ def _mockserver_of_the_marked(request: pytest.FixtureRequest) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """After a test that has passed: fail it for what went wrong behind its back."""
+    """After a test that has passed: fail it for problems that raised nothing."""
     yield
     handle = item.stash.get(_HANDLE, None)
     if handle is not None:
@@ -153,7 +153,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Tell in a failing test's report what has happened, and in every report what the verdict is."""
+    """Add to a failing test's report what has happened, and to every report the verdict."""
     report = yield
     handle = item.stash.get(_HANDLE, None)
     if handle is None or report.when == "teardown":
@@ -166,14 +166,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 class _ReportFile:
-    """Collects what the tests' reports say of their clients, and writes it when the session ends."""
+    """Collects the verdicts in the tests' reports, and writes them when the session ends."""
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._tests: list[dict[str, Any]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a report brings, wherever the test ran."""
+        """Collect the verdict in a report, in whichever process the test ran."""
         judged = getattr(report, "mockserver", None)
         if judged is not None:
             self._tests.append(judged)
@@ -188,7 +188,7 @@ class _ReportFile:
             json.dump({"clean": clean, "tests": tests}, file, indent=2)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """A line for each fault of conduct."""
+        """Write a line for each fault of conduct."""
         terminalreporter.section("mockserver report")
         for judged in self._tests:
             for finding in self._findings(judged):
@@ -202,13 +202,13 @@ class _ReportFile:
 
 
 def _option(config: pytest.Config, name: str) -> Any:
-    """What the command line says, else what the ini file says."""
+    """An option from the command line, else from the ini file."""
     given = config.getoption(f"mockserver_{name}")
     return config.getini(f"mockserver_{name}") if given is None else given
 
 
 def _config_file(config: pytest.Config) -> Path | None:
-    """The config file of the session's server: named from the working directory on, or from the ini file's folder."""
+    """The config file of the session's server, relative to the working directory, or in the ini file to its folder."""
     given, written = config.getoption("mockserver_config"), config.getini("mockserver_config")
     if given:
         return config.invocation_params.dir / str(given)
@@ -216,7 +216,7 @@ def _config_file(config: pytest.Config) -> Path | None:
 
 
 def _marked(item: pytest.Item) -> dict[str, Any]:
-    """What the markers of a test say; those nearest to it count. Raises ValueError where one has no name."""
+    """The arguments of a test's markers; the nearest take precedence. Raises ValueError for positional arguments."""
     marked: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("mockserver"))):
         if marker.args:
@@ -226,7 +226,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
 
 
 def _namespace(item: pytest.Item) -> str:
-    """The name of a test's namespace: its own in every run, worker, and repetition."""
+    """The name of a test's namespace, unique for each run, worker, and repetition."""
     from mockserver.core.seeding import fingerprint
 
     slug = re.sub(r"[^a-z0-9]+", "-", item.name.lower()).strip("-")[:_LONGEST_SLUG]
@@ -245,20 +245,20 @@ def _base_seed(config: pytest.Config) -> int:
 
 
 def _seed(item: pytest.Item) -> int:
-    """The seed of a test that names none: its node id decides, not when or where it runs."""
+    """The seed of a test that sets none: derived from its node id, not from when or where it runs."""
     from mockserver.core.seeding import derive
 
     return derive(_base_seed(item.config), "test", item.nodeid) >> 32
 
 
 def _latency(config: pytest.Config, settings: "Mapping[str, Any] | Settings") -> str:
-    """The latency of tests that name none: the command line's, the settings', the ini file's, or off."""
+    """The latency of tests that set none: from the command line, the settings, the ini file, or off."""
     latency = settings.get("latency") if isinstance(settings, Mapping) else settings.latency
     return str(config.getoption("mockserver_latency") or latency or config.getini("mockserver_latency") or "off")
 
 
 def _explained(item: pytest.Item, handle: "Handle") -> str:
-    """What has happened in a test's namespace, and how to see it again. Whatever goes wrong here is only reported."""
+    """What has happened in a test's namespace, and how to reproduce it. Errors here are only reported."""
     seed = _base_seed(item.config)
     again = f"Again, with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
     try:

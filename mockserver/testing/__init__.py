@@ -1,1 +1,1 @@
-"""What tests hold in their hands: a handle on one namespace of a server, in this process or elsewhere."""
+"""Support for tests: a handle on one namespace of a server, in this process or elsewhere."""

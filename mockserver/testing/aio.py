@@ -1,4 +1,4 @@
-"""The waiting words of a handle for asynchronous tests: they wait in a thread, while the test's own loop goes on."""
+"""The waiting methods of a handle for asynchronous tests: they wait in a thread, so the test's own loop continues."""
 
 from functools import partial
 from typing import Protocol
@@ -15,7 +15,7 @@ class _Clock(Protocol):
 
 
 class _Waiting(Protocol):
-    """What of a handle waits, for clients or for a server elsewhere."""
+    """The parts of a handle that wait for clients or for a server elsewhere."""
 
     @property
     def clock(self) -> _Clock: ...
@@ -29,7 +29,7 @@ class _Waiting(Protocol):
 
 
 class Aio:
-    """A handle whose waiting can be awaited, under asyncio and trio alike."""
+    """A handle whose waiting methods can be awaited, under asyncio and trio."""
 
     def __init__(self, handle: _Waiting) -> None:
         self._handle = handle
@@ -43,7 +43,7 @@ class Aio:
         await _in_thread(partial(self._handle.wait_idle, timeout))
 
     async def advance(self, seconds: float) -> float:
-        """Put the namespace's clock forward; the answer is how far it is ahead now."""
+        """Advance the namespace's clock, and return how far it is ahead now."""
         return await _in_thread(partial(self._handle.clock.advance, seconds))
 
     async def requests(self) -> list[View]:
@@ -55,7 +55,7 @@ class Aio:
         return await _in_thread(lambda: self._handle.last)
 
     async def reset(self) -> None:
-        """Forget all that was stubbed, armed, counted and recorded."""
+        """Forget all stubs, armed faults, counts and the journal."""
         await _in_thread(self._handle.reset)
 
 

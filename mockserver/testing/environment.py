@@ -1,4 +1,4 @@
-"""The environment variables that point clients at a server: the vendors' own, and the openai client's."""
+"""Environment variables that point clients at a server: the vendors' own, and the openai client's."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -10,16 +10,16 @@ from mockserver.core.dialects import Clients, Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
 
-# The older name of the URL is the only one that LlamaIndex reads, and the first that LangChain does.
+# LlamaIndex reads only the older name of the URL, and LangChain reads it first.
 _OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
 _OPENAI_KEY = "OPENAI_API_KEY"
-# A proxy that the environment names cannot reach this machine's loopback.
+# A proxy in the environment cannot reach this machine's loopback interface.
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
 class Destination(Protocol):
-    """Where clients are led."""
+    """Where clients are directed."""
 
     @property
     def api_key(self) -> str: ...
@@ -30,7 +30,7 @@ class Destination(Protocol):
 
 
 def clients_of(dialect: str) -> Clients:
-    """How clients are led to a dialect. Raises ValueError when there is none of that name."""
+    """How clients are directed to a dialect. Raises ValueError if there is no dialect of that name."""
     known = _dialects()
     if dialect not in known:
         raise ValueError(unknown("dialect", dialect, known))
@@ -38,7 +38,7 @@ def clients_of(dialect: str) -> Clients:
 
 
 def environment(place: Destination) -> dict[str, str]:
-    """The variables that lead every client to a place."""
+    """The variables that direct every client to a destination."""
     variables = dict.fromkeys(_OPENAI_URLS, place.openai_base_url()) | {_OPENAI_KEY: place.api_key}
     for name, dialect in _dialects().items():
         clients = dialect.clients
@@ -49,13 +49,13 @@ def environment(place: Destination) -> dict[str, str]:
 
 
 def sparing_loopback() -> dict[str, str]:
-    """The variables that keep clients from asking a proxy for loopback, beside what they spare already."""
+    """The variables that exclude loopback from proxying, in addition to what they already exclude."""
     return {name: ",".join(filter(None, (os.environ.get(name), _LOOPBACK))) for name in _NO_PROXY}
 
 
 @contextmanager
 def patched(variables: Mapping[str, str]) -> Iterator[None]:
-    """Have variables in the environment for a while, and loopback beyond all proxies."""
+    """Set variables in the environment temporarily, and exclude loopback from proxying."""
     wanted = {**sparing_loopback(), **variables}
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)

@@ -1,4 +1,4 @@
-"""The handle: one namespace of a server, as a test holds it."""
+"""The handle on one namespace of a server, for tests."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -22,13 +22,13 @@ from mockserver.testing.verifying import Verify
 if TYPE_CHECKING:
     from mockserver.testing.aio import Aio
 
-# How long a look at the journal waits for answers that are still open: a client leaves without a word, in seconds.
+# How many seconds to wait for open answers before reading the journal, since clients disconnect without notice.
 _SETTLING = 0.1
 _TIMEOUT = 5.0
 
 
 class Clock:
-    """The clock of a namespace: what is due by it, and quotas and limits, follow when it is put forward."""
+    """The clock of a namespace: advancing it makes due what waits for it, including quotas and limits."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -40,11 +40,11 @@ class Clock:
 
     @property
     def ahead(self) -> float:
-        """How far it has been put forward, in seconds."""
+        """How far it has been advanced, in seconds."""
         return self._read().ahead
 
     def advance(self, seconds: float) -> float:
-        """Put it forward; the answer is how far it is ahead now. Clients' own clocks stay as they are."""
+        """Advance it, and return how far it is ahead now. The clients' own clocks are not affected."""
         check_advance(seconds)
         return self._link.advance(seconds)
 
@@ -53,10 +53,10 @@ class Clock:
 
 
 class Handle:
-    """One namespace of a server: where clients find it, what they are answered, and what they have done.
+    """One namespace of a server: its URLs, the answers to its clients, and what these have done.
 
-    `dialect` is where `OPENAI_BASE_URL` leads; without one it leads to the bare paths, where each has its dialect.
-    Raises ValueError when no request could name the namespace.
+    `dialect` is the target of `OPENAI_BASE_URL`; without one that is the bare paths, each of which has its dialect.
+    Raises ValueError if the namespace's name is invalid.
     """
 
     def __init__(self, link: Link, dialect: str | None = None) -> None:
@@ -72,7 +72,7 @@ class Handle:
 
     @property
     def url(self) -> str:
-        """The base URL of the namespace, without a slash at the end; dialects answer below it."""
+        """The base URL of the namespace, without a trailing slash; the dialects are below it."""
         return f"{self._link.server}/ns/{quote(self.namespace, safe='')}" if self.namespace else self._link.server
 
     @property
@@ -82,50 +82,50 @@ class Handle:
 
     @property
     def api_key(self) -> str:
-        """A key that leads to the namespace wherever a request with it arrives."""
+        """A key that leads to the namespace with any request."""
         return f"mock-ns-{self.namespace}" if self.namespace else "mock-key"
 
     def base_url(self, dialect: str | None = None) -> str:
-        """The base URL that a dialect's own client wants."""
+        """The base URL for a dialect's own client."""
         name = self._named(dialect)
         return f"{self.url}/{name}{clients_of(name).native}"
 
     def openai_base_url(self, dialect: str | None = None) -> str:
-        """The base URL that the openai client wants; without any dialect that of the bare paths."""
+        """The base URL for the openai client; without any dialect that of the bare paths."""
         if dialect is None and self._dialect is None:
             return f"{self.url}/v1"
         name = self._named(dialect)
         return f"{self.url}/{name}{clients_of(name).openai}"
 
     def environment(self) -> dict[str, str]:
-        """The environment variables by which clients find the namespace of their own accord."""
+        """The environment variables with which clients find the namespace by themselves."""
         return environment(self)
 
     def environ(self) -> AbstractContextManager[None]:
-        """Have these variables in the environment of this process, within a `with` statement."""
+        """Set these variables in the environment of this process, within a `with` statement."""
         return patched(self.environment())
 
     # --- what clients are answered -----------------------------------------------------------------------------
 
     def on(self, **match: Any) -> Stubbing:
-        """A stub for the requests that match; what it answers is said next."""
+        """A stub for matching requests; its answer is defined by the methods of the result."""
         return Stubbing(self._link, match, self._unfinished)
 
     def next(self, requests: int = 1) -> Stubbing:
-        """A stub for the next so many requests, before all others."""
+        """A stub for the next requests, with precedence over all others."""
         name = f"{PASSING}{next(self._passing)}"
         return Stubbing(self._link, {}, self._unfinished, name=name, times=requests, priority=NEXT)
 
     def script(self, steps: Iterable[Any], **match: Any) -> Stubbing:
-        """Answer the requests that match with these steps, one after the other."""
+        """Answer matching requests with these steps, one after the other."""
         return self.on(**match).script(steps)
 
     def stub(self, **table: Any) -> str:
-        """Add a stub by its table, as a stub file has it; the answer is its name."""
+        """Add a stub by its table, as in a stub file, and return its name."""
         return self._link.add_stub(table)
 
     def settle(self, **settings: Any) -> None:
-        """Give the namespace settings of its own: `seed`, `latency`, `edition`, `quota`, ...; those not named stay."""
+        """Set settings of the namespace's own: `seed`, `latency`, `edition`, `quota`, ...; others are unchanged."""
         self._link.settle(settings)
 
     @property
@@ -134,7 +134,7 @@ class Handle:
         return Clock(self._link)
 
     def reset(self) -> None:
-        """Forget all that was stubbed, armed, counted and recorded; the settings and the time stay."""
+        """Forget all stubs, armed faults, counts and the journal; the settings and the clock stay."""
         self._unfinished.clear()
         self._link.reset()
 
@@ -142,17 +142,17 @@ class Handle:
 
     @property
     def exchanges(self) -> list[View]:
-        """Every exchange that the journal keeps, lists of models and the like among them, oldest first."""
+        """Every exchange in the journal, including lists of models and the like, oldest first."""
         return list(self._settled().views)
 
     @property
     def requests(self) -> list[View]:
-        """The exchanges in which a model was asked, as far as the journal keeps them, oldest first."""
+        """The exchanges in the journal in which a model was asked, oldest first."""
         return [view for view in self.exchanges if view.is_question]
 
     @property
     def last(self) -> View:
-        """The latest exchange in which a model was asked. Raises LookupError when there is none."""
+        """The latest exchange in which a model was asked. Raises LookupError if there is none."""
         view = self._link.latest()
         if view is not None and not view.is_closed:
             self._link.wait(_SETTLING)
@@ -166,7 +166,7 @@ class Handle:
 
     @property
     def unmatched(self) -> list[View]:
-        """The exchanges in which no stub matched, though there were some."""
+        """The exchanges in which no stub matched although there were some."""
         return [view for view in self.requests if view.is_unmatched]
 
     @property
@@ -175,18 +175,18 @@ class Handle:
         return Verify(self._link, self._declared)
 
     def declare(self, **declared: Any) -> None:
-        """Say what correct handling is, as to `verify.resilience`, for verdicts to come. Raises DeclarationError."""
+        """Declare what correct handling is, as in `verify.resilience`, for later verdicts. Raises DeclarationError."""
         declared_by(self._declared | declared)
         self._declared |= declared
 
     def verdict(self) -> Verdict:
-        """How the client has behaved, by what was declared; nothing is raised."""
+        """How the client has behaved, according to the declaration; raises nothing."""
         return self.verify.verdict()
 
     def problems(self, *, strict: bool = False) -> list[str]:
-        """What went wrong and raised nothing in the test: functions of its own that failed, stubs that answer nothing.
+        """Problems that raised nothing in the test: its functions that failed, and stubs without an answer.
 
-        Strictly also requests that no stub matched or that broke the vendor's contract, and stubs that were not used.
+        If `strict`, also requests that no stub matched or that broke the vendor's contract, and unused stubs.
         """
         past = self._link.past()
         problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
@@ -195,7 +195,7 @@ class Handle:
         return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
-        """What has happened, for people: a line for each exchange, and why stubs did not match."""
+        """A description of what has happened: a line for each exchange, and why stubs did not match."""
         past = self._link.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
         lines = _lines(past) or ["There was no request."]
@@ -206,11 +206,11 @@ class Handle:
 
     @property
     def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs: `name`, `match`, `used`, and `most` where they are bounded."""
+        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
         return self._link.stubs()
 
     def wait_for_requests(self, number: int, timeout: float = _TIMEOUT) -> list[View]:
-        """Wait until a model was asked so many times; the exchanges that the journal keeps. Raises TimeoutError."""
+        """Wait until a model was asked so many times; return the exchanges in the journal. Raises TimeoutError."""
         wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
         if not self._link.wait(seconds, wanted):
             raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} requests"))
@@ -222,12 +222,12 @@ class Handle:
             raise TimeoutError(self._late(f"Waited {timeout:g} s for every answer to end"))
 
     def journal(self) -> str:
-        """What has happened, one line for each exchange."""
+        """What has happened, with one line for each exchange."""
         return "\n".join(_lines(self._settled()))
 
     @property
     def aio(self) -> "Aio":
-        """The waiting words in a form that can be awaited, under asyncio and trio."""
+        """The waiting methods in a form that can be awaited, under asyncio and trio."""
         from mockserver.testing.aio import Aio
 
         return Aio(self)
@@ -242,7 +242,7 @@ class Handle:
         return "\n".join([f"{what}; there is:", *(_lines(self._link.past()) or ["   nothing yet"])])
 
     def _settled(self) -> Past:
-        """What the journal tells, once answers that end in a moment have ended."""
+        """The journal, after a short wait for open answers to end."""
         past = self._link.past()
         if all(view.is_closed for view in past.views):
             return past
@@ -254,6 +254,6 @@ class Handle:
 
 
 def _lines(past: Past) -> list[str]:
-    """A journal in words: what it has forgotten, and a line for each exchange that it keeps."""
+    """A journal as lines: what it has forgotten, and each exchange that it keeps."""
     forgotten = past.forgotten.exchanges
     return [*([loss(forgotten)] if forgotten else []), *journal_lines(past.views)]

@@ -13,13 +13,13 @@ from mockserver.serving.admin.schemas import SCHEMAS
 _HERE = Path(__file__).parent / "js"
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _PRIMITIVES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
-# What the types of the handle name.
+# The types of the arguments and of the results of the handle.
 _NAMED = ("Match", "Reply", "ReplyFault", "ReplyError", "Stub", "Latency", "OwnSettings")
 _TOLD = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict")
 
 
 def client_files() -> dict[str, str]:
-    """The files of the handle by their names."""
+    """The files of the handle, by name."""
     module, types = ((_HERE / name).read_text(encoding="utf-8") for name in ("mockserver.mjs", "handle.d.mts"))
     first = f"// mockserver {__version__}\n"
     made = [f"export type Dialect = {_words(load_dialects())};", *(_declared(name) for name in _needed())]
@@ -27,7 +27,7 @@ def client_files() -> dict[str, str]:
 
 
 def _needed() -> Iterator[str]:
-    """The names of the schemas that the types need, each after who needs it first."""
+    """The names of the schemas that the types need, each after the first that refers to it."""
     wanted, seen = [*_NAMED, *_TOLD], set[str]()
     while wanted:
         name = wanted.pop(0)
@@ -43,7 +43,7 @@ def _declared(name: str) -> str:
 
 
 def _type(schema: Mapping[str, Any], indent: str = "") -> str:
-    """A schema as a type of TypeScript."""
+    """A schema as a TypeScript type."""
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]
     if "anyOf" in schema and "properties" not in schema:

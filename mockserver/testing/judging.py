@@ -1,4 +1,4 @@
-"""The verdict of the command line: on a journal in a file, on the report of a test run, or on a running server."""
+"""The command line's verdict: on a journal file, on the report of a test run, or on a running server."""
 
 import json
 from collections import defaultdict
@@ -21,7 +21,7 @@ _KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserve
 def verdict_on(
     source: str, declared: Declaration, namespace: str = "", token: str | None = None
 ) -> tuple[bool, str, Any]:
-    """Whether the clients behaved well, in words and as JSON. Raises ConfigError when the source tells nothing.
+    """Whether the clients behaved well, as text and as JSON. Raises ConfigError if the source is unusable.
 
     `source` is a file, `-` for standard input, or a server's URL, which may end in `/ns/<name>`.
     """
@@ -63,7 +63,7 @@ def _text(source: str) -> str:
 
 
 def _report(text: str) -> dict[str, Any] | None:
-    """The report that a text is, None when it is something else."""
+    """The report in a text; None if it is something else."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -94,7 +94,7 @@ def _views(text: str, name: str) -> list[View]:
 
 
 def _missing(views: Sequence[View]) -> int:
-    """How many exchanges are not among these: each namespace counts its own from 1 on."""
+    """How many exchanges are missing: each namespace numbers its own from 1 on."""
     numbers = defaultdict[str, set[int]](set)
     for view in views:
         numbers[str(view.data.get("namespace", ""))].add(view.number)

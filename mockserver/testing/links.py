@@ -1,6 +1,6 @@
-"""How a handle reaches its namespace: directly, in a server of this process, or through the admin API of any other.
+"""How a handle accesses its namespace: directly in a server of this process, or through the admin API of any other.
 
-Both do the same. A link that goes through the admin API carries values alone, no functions.
+Both behave the same, but the admin API only accepts plain values, no functions.
 """
 
 import json
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from mockserver.control.namespaces import Namespace
     from mockserver.serving.server import ServerThread
 
-# How long the admin API may take for an answer, beside the time that it is asked to wait, in seconds.
+# How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
 _ADMIN = "/_mockserver"
 
-# A server may be asked in spite of a proxy that the environment names: it is never behind one.
+# Proxies in the environment are ignored: a mock server is never behind one.
 _open = build_opener(ProxyHandler({})).open
 
 
 class LinkError(Exception):
-    """A server that cannot be reached, or that refuses what a handle asks of it; the text says why."""
+    """A server that cannot be reached, or that refuses a handle's request; the message says why."""
 
 
 class Instant(NamedTuple):
@@ -47,7 +47,7 @@ class Instant(NamedTuple):
 
 
 class Link(Protocol):
-    """A way to one namespace of a server whose base URL is `server`."""
+    """Access to one namespace of a server whose base URL is `server`."""
 
     server: str
     namespace: str
@@ -59,35 +59,35 @@ class Link(Protocol):
         """The latest exchange in which a model was asked."""
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """Where each exchange differs from a match, by its number."""
+        """The differences of each exchange from a match, by its number."""
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or put it in the place of the one of that name; the answer is its name."""
+        """Add a stub, or replace the one of the same name, and return its name."""
 
     def remove_stub(self, name: str) -> None:
-        """Take a stub back; nothing happens when there is none of that name."""
+        """Remove a stub; nothing happens if there is none of that name."""
 
     def stubs(self) -> list[Mapping[str, Any]]:
-        """The stubs: `name`, `match`, `used`, and `most` where they are bounded."""
+        """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
-        """Wait for so many requests, or (without a number) for every answer to end; False when time was over first."""
+        """Wait for so many requests, or (without a number) for every answer to end; return False on timeout."""
 
     def clock(self) -> Instant:
-        """What the clock says."""
+        """The present state of the clock."""
 
     def advance(self, seconds: float) -> float:
-        """Put the clock forward; the answer is how far it is ahead."""
+        """Advance the clock, and return how far it is ahead."""
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own, beside those that it has."""
+        """Set settings of the namespace's own; others are unchanged."""
 
     def reset(self) -> None:
-        """Forget all that was stubbed, armed, counted and recorded."""
+        """Forget all stubs, armed faults, counts and the journal."""
 
 
 class LocalLink:
-    """The way to a namespace of a server in this process: its state is touched in the server's thread alone."""
+    """Access to a namespace of a server in this process: its state is only used in the server's thread."""
 
     def __init__(self, thread: "ServerThread", namespace: str) -> None:
         self.server, self.namespace = thread.url, namespace
@@ -112,7 +112,7 @@ class LocalLink:
         return self._thread.call(latest)
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """Where each exchange differs from a match, by its number."""
+        """The differences of each exchange from a match, by its number."""
         operations = operations_of(self._thread.simulator.dialects)
 
         def sifted() -> Mapping[int, Sequence[str]]:
@@ -122,13 +122,13 @@ class LocalLink:
         return self._thread.call(sifted)
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or put it in the place of the one of that name."""
+        """Add a stub, or replace the one of the same name."""
         stub = read_stub(table)
         check_names(stub, operations_of(self._thread.simulator.dialects))
         return self._thread.call(lambda: self._space.stubs.add(stub))
 
     def remove_stub(self, name: str) -> None:
-        """Take a stub back."""
+        """Remove a stub."""
         self._thread.call(lambda: self._space.stubs.remove(name))
 
     def stubs(self) -> list[Mapping[str, Any]]:
@@ -142,16 +142,16 @@ class LocalLink:
         return self._thread.wait(wait_until(journal, holds, seconds), seconds)
 
     def clock(self) -> Instant:
-        """What the clock says."""
+        """The present state of the clock."""
         simulator = self._thread.simulator
         return self._thread.call(lambda: Instant(simulator.clock(self._space).now(), self._space.shift))
 
     def advance(self, seconds: float) -> float:
-        """Put the clock forward."""
+        """Advance the clock."""
         return self._thread.call(lambda: self._thread.simulator.advance(self._space, seconds))
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own, beside those that it has."""
+        """Set settings of the namespace's own; others are unchanged."""
         simulator = self._thread.simulator
         own = read_namespace_settings(settings, simulator.dialects, simulator.setup.settings.traces)
 
@@ -161,7 +161,7 @@ class LocalLink:
         self._thread.call(settle)
 
     def reset(self) -> None:
-        """Forget all that was stubbed, armed, counted and recorded."""
+        """Forget all stubs, armed faults, counts and the journal."""
         self._thread.call(lambda: self._space.reset())
 
     @property
@@ -170,7 +170,7 @@ class LocalLink:
 
 
 class RemoteLink:
-    """The way to a namespace of any server, through its admin API."""
+    """Access to a namespace of any server, through its admin API."""
 
     def __init__(self, server: str, namespace: str, token: str | None = None) -> None:
         self.server, self.namespace = server.rstrip("/"), namespace
@@ -187,16 +187,16 @@ class RemoteLink:
         return View(self._ask("GET", f"/journal/{asked[-1]}")) if asked else None
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
-        """Where each exchange differs from a match, by its number."""
+        """The differences of each exchange from a match, by its number."""
         differences = self._ask("POST", "/journal/sift", {"match": match})["differences"]
         return {int(number): found for number, found in differences.items()}
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
-        """Add a stub, or put it in the place of the one of that name."""
+        """Add a stub, or replace the one of the same name."""
         return str(self._ask("POST", "/stubs", table)["added"][0])
 
     def remove_stub(self, name: str) -> None:
-        """Take a stub back."""
+        """Remove a stub."""
         with suppress(LinkError):
             self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
 
@@ -211,20 +211,20 @@ class RemoteLink:
         return bool(self._ask("GET", f"/wait?seconds={seconds}{what}", seconds=seconds)["happened"])
 
     def clock(self) -> Instant:
-        """What the clock says."""
+        """The present state of the clock."""
         clock = self._ask("GET", "/clock")
         return Instant(clock["now"], clock["ahead"])
 
     def advance(self, seconds: float) -> float:
-        """Put the clock forward."""
+        """Advance the clock."""
         return float(self._ask("POST", "/clock", {"advance": seconds})["ahead"])
 
     def settle(self, settings: Mapping[str, Any]) -> None:
-        """Give the namespace settings of its own, beside those that it has."""
+        """Set settings of the namespace's own; others are unchanged."""
         self._ask("PUT", "/settings?merge=1", settings)
 
     def reset(self) -> None:
-        """Forget all that was stubbed, armed, counted and recorded."""
+        """Forget all stubs, armed faults, counts and the journal."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:
@@ -245,7 +245,7 @@ class RemoteLink:
 
 
 def _way_out(reason: object) -> str:
-    """What to do about a certificate that is not trusted. Nor is it here, unseen: its owner would get the token."""
+    """Advice about a certificate that is not trusted. It must not be trusted blindly: its owner would get the token."""
     if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
         return ""
     return ". Trust the server's certificate: SSL_CERT_FILE=<its file, or the ca.pem of `mockserver certs`>"
@@ -259,7 +259,7 @@ def _json(value: object) -> bytes:
 
 
 def _refused(error: HTTPError) -> Exception:
-    """What the admin API has refused, as the error that a server in this process would raise, where that is known."""
+    """An error of the admin API as the exception that a server in this process would raise, if known."""
     try:
         message = str(json.loads(error.read())["error"]["message"])
     except (ValueError, KeyError, TypeError):

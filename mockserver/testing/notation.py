@@ -1,4 +1,4 @@
-"""The words of tests: small functions that make matchers and replies, as plain values that any server understands."""
+"""Functions for tests that make matchers and replies, as plain values that any server accepts."""
 
 import json
 import re
@@ -14,12 +14,12 @@ Table = dict[str, Any]
 
 
 def contains(part: str) -> Table:
-    """A matcher: a text with this part."""
+    """A matcher: a text that contains this part."""
     return {"contains": part}
 
 
 def regex(pattern: str | re.Pattern[str]) -> Table:
-    """A matcher: a text in which the regular expression finds something."""
+    """A matcher: a text in which the regular expression is found."""
     return {"regex": _pattern(pattern)}
 
 
@@ -29,17 +29,17 @@ def one_of(*values: Any) -> Table:
 
 
 def at_least(number: float) -> Table:
-    """A matcher: this number or more."""
+    """A matcher: this number or a greater one."""
     return {"at_least": number}
 
 
 def at_most(number: float) -> Table:
-    """A matcher: this number or less."""
+    """A matcher: this number or a smaller one."""
     return {"at_most": number}
 
 
 def anything() -> Table:
-    """A matcher: any value at all, but there has to be one."""
+    """A matcher: any value, which must be present."""
     return {"exists": True}
 
 
@@ -49,22 +49,22 @@ def nothing() -> Table:
 
 
 def but_not(value: Any) -> Table:
-    """A matcher: none of what this one (a value or a matcher) accepts."""
+    """A matcher: anything except what this value or matcher accepts."""
     return {"not": matcher_value(value)}
 
 
 def tool_call(name: str, text: str | None = None, /, **arguments: Any) -> Table:
-    """A reply, or a part of one: the model calls a tool. `text` stands for arguments that are no JSON."""
+    """A reply, or a part of one: the model calls a tool. `text` replaces the arguments, and need not be JSON."""
     return {"tool_calls": [{"name": name, "arguments": arguments if text is None else text}]}
 
 
 def chunk(text: str, delay: float | str = 0.0) -> Table:
-    """A part of a reply: an event of its own, so many seconds (or "200ms") after the one before."""
+    """A part of a reply: a separate event, so many seconds (or "200ms") after the previous one."""
     return {"chunks": [{"text": text, "delay": delay if isinstance(delay, str) else f"{delay * 1000:.9g}ms"}]}
 
 
 def as_json(*value: Any, **fields: Any) -> Table:
-    """A reply: the model says this as JSON: one value, None being null, or an object with these fields."""
+    """A reply: the model writes JSON: one value, None being null, or an object with these fields."""
     if len(value) > 1 or (value and fields):
         raise TypeError("Say one value, as_json([1, 2]), or the fields of an object, as_json(city='Oslo')")
     return {"json": value[0] if value else fields}
@@ -84,7 +84,7 @@ def error(kind: str, *, retry_after: float | None = None, message: str | None = 
 def raw(
     body: Any = "", *, status: int = 200, content_type: str | None = None, headers: Mapping[str, str] | None = None
 ) -> Table:
-    """A reply: a body as it goes out, in no vendor's words; bytes go out as they are."""
+    """A reply: a body as it is sent, in no vendor's format; bytes are sent unchanged."""
     reply: Table = {"status": status}
     if isinstance(body, bytes):
         from base64 import b64encode
@@ -96,12 +96,12 @@ def raw(
 
 
 def template(text: str, **settings: Any) -> Table:
-    """A reply: a text with gaps such as `{{ last_user }}`, which the request fills."""
+    """A reply: a text with gaps such as `{{ last_user }}`, which are filled from the request."""
     return {"text": text, "template": True, **settings}
 
 
 def reply_value(*parts: Any, **settings: Any) -> Any:
-    """A reply of parts: texts, tables such as `tool_call(...)`, or one function of the request."""
+    """A reply made of parts: texts, tables such as `tool_call(...)`, or a single function of the request."""
     if len(parts) == 1 and callable(parts[0]):
         if settings:
             raise TypeError(f"A function says all of its reply: put {', '.join(settings)} into what it returns")
@@ -128,12 +128,12 @@ def step_value(step: Any) -> Any:
 
 
 def match_table(match: Mapping[str, Any]) -> Table:
-    """A match as a table of values: `any_`, `all_` and `not_` are written so in Python, patterns become their text."""
+    """A match as a table of values: `any_`, `all_` and `not_` lose their underscore, patterns become strings."""
     return {_FIELDS.get(name, name): _field_value(_FIELDS.get(name, name), value) for name, value in match.items()}
 
 
 def matcher_value(value: Any) -> Any:
-    """A matcher as a value: a pattern becomes its text, everything else is one already."""
+    """A matcher as a value: a pattern becomes a string, everything else is unchanged."""
     return {"regex": _pattern(value)} if isinstance(value, re.Pattern) else value
 
 
@@ -149,7 +149,7 @@ def _field_value(name: str, value: Any) -> Any:
 
 
 def _join(reply: Table, part: Mapping[str, Any]) -> None:
-    """Add a part to a reply: lists (tool calls, chunks) grow, texts follow one another."""
+    """Add a part to a reply: lists (tool calls, chunks) are extended, texts are concatenated."""
     for name, value in part.items():
         if name in reply and isinstance(value, list):
             reply[name] = [*reply[name], *value]
@@ -162,7 +162,7 @@ def _join(reply: Table, part: Mapping[str, Any]) -> None:
 
 
 def _pattern(pattern: Any) -> str:
-    """A regular expression as text, its flags within it. Raises CriteriaError where a text cannot say it."""
+    """A regular expression as a string with its flags. Raises CriteriaError if a string cannot express it."""
     if isinstance(pattern, str):
         return pattern
     if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
@@ -182,5 +182,5 @@ _FLAGS: Mapping[str, re.RegexFlag] = {
     "s": re.DOTALL,
     "x": re.VERBOSE,
 }
-# Texts are Unicode unless they say otherwise.
+# Patterns of text are Unicode by default.
 _SAID = reduce(or_, _FLAGS.values(), re.UNICODE)

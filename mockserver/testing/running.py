@@ -1,4 +1,4 @@
-"""What `mockserver run` does: a server for as long as a command runs, to which the clients in it are led."""
+"""`mockserver run`: a server for as long as a command runs, to which the clients in it are directed."""
 
 import logging
 import os
@@ -15,17 +15,17 @@ from mockserver.testing.environment import sparing_loopback
 from mockserver.testing.handle import Handle
 from mockserver.testing.server import MockServer
 
-# What is otherwise than with `serve`, unless told: nobody waits, as in tests, and the command has the terminal.
+# Different defaults than for `serve`: no latency, as in tests, and a quiet log, since the command has the terminal.
 USUAL: Mapping[str, Any] = {"port": 0, "latency": "off", "log_level": "warning"}
 
-# What shells say of a command that is not there, and of one that cannot be executed; beyond 128 are signals.
+# Exit codes of shells for a command that does not exist, and for one that cannot be executed; signals are added to 128.
 _NOT_FOUND, _NOT_EXECUTABLE, _SIGNALLED = 127, 126, 128
 _PASSED_ON = tuple(
     signal.Signals[name]
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
     if name in signal.Signals.__members__
 )
-# Those that the keys of a terminal send, to all who are in its foreground.
+# The signals that a terminal's keys send to all processes in its foreground.
 _KEYS = ("SIGINT", "SIGQUIT")
 
 Say = Callable[[str], None]
@@ -34,10 +34,10 @@ log = logging.getLogger("mockserver")
 
 
 def run_beside(settings: Settings, command: Sequence[str], declared: Declaration | None, say: Say) -> int:
-    """Run a command beside a server; the answer is its exit code, as a shell tells it.
+    """Run a command beside a server, and return its exit code as a shell would.
 
-    With a declaration `say` is given the verdict on its clients, and faults of conduct make 1 of 0. Raises ConfigError
-    for settings that a server in a thread cannot have.
+    With a declaration, the verdict on its clients is passed to `say`, and faults of conduct turn exit code 0 into 1.
+    Raises ConfigError for settings that a server in a thread does not support.
     """
     if settings.workers != 1:
         raise ConfigError("workers: run serves with one process, so that there is one journal and one state")
@@ -53,19 +53,19 @@ def run_beside(settings: Settings, command: Sequence[str], declared: Declaration
 
 
 def _variables(server: MockServer) -> dict[str, str]:
-    """The variables by which clients, and whoever asks the admin API, find the server."""
+    """The variables with which clients, and users of the admin API, find the server."""
     settings = server.settings
     place = server.in_namespace("", settings.dialect)
     variables = place.environment()
     if not isinstance(settings.auth, str):
-        # Where only some keys are accepted, clients are given the first of them.
+        # If only some keys are accepted, clients get the first of them.
         variables = {name: settings.auth[0] if value == place.api_key else value for name, value in variables.items()}
     token = {"MOCKSERVER_ADMIN_TOKEN": settings.admin_token} if settings.admin_token else {}
     return {**sparing_loopback(), **variables, "MOCKSERVER_URL": server.url, **token}
 
 
 def _exit_code(command: Sequence[str], environment: Mapping[str, str], say: Say) -> int:
-    """Run the command to its end, and tell it what signals we get."""
+    """Run the command to its end, forwarding the signals that we receive."""
     with _passed_on() as take:
         try:
             process = subprocess.Popen(command, env=environment)
@@ -79,11 +79,11 @@ def _exit_code(command: Sequence[str], environment: Mapping[str, str], say: Say)
 
 @contextmanager
 def _passed_on() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
-    """Have signals passed on to the process that is taken, once there is one; the earlier ones then."""
+    """Forward signals to the process that the result is called with, including those that arrive before that."""
     processes: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
 
-    def hear(number: int, frame: FrameType | None) -> None:
+    def forward(number: int, frame: FrameType | None) -> None:
         if not processes:
             early.append(number)
         elif not (signal.Signals(number).name in _KEYS and _was_a_key()):
@@ -94,9 +94,9 @@ def _passed_on() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
         for number in early:
             process.send_signal(number)
 
-    # What we were told to ignore (by nohup, say) the command ignores as well.
+    # Signals that we inherited as ignored (from nohup, say) are also ignored by the command.
     wanted = [each for each in _PASSED_ON if signal.getsignal(each) is not signal.SIG_IGN]
-    before = {each: signal.signal(each, hear) for each in wanted}
+    before = {each: signal.signal(each, forward) for each in wanted}
     try:
         yield take
     finally:
@@ -105,8 +105,8 @@ def _passed_on() -> Iterator[Callable[["subprocess.Popen[bytes]"], None]]:
 
 
 def _was_a_key() -> bool:
-    """Whether we are in the foreground of a terminal: then its keys have told the command as well, and told twice many
-    break off what they do to end well."""
+    """Whether we are in the foreground of a terminal. Then its keys send their signals to the command as well, and many
+    programs abort their cleanup at a second signal."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -120,7 +120,7 @@ def _was_a_key() -> bool:
 
 
 def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
-    """Whether the clients of every namespace behaved well, and what there is to say of them."""
+    """Whether the clients of every namespace behaved well, and a description."""
     verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
     for place in handles:

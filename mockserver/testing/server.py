@@ -1,4 +1,4 @@
-"""A server for tests that need no pytest: the handle on its default namespace, and on any other."""
+"""A server for tests without pytest: the handle on its default namespace, and on any other."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,8 +18,8 @@ from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
 
 _DEFAULTS = {"port": 0, "latency": "off", "log_level": "warning"}
-# What a config file says for the servers that people start with it, and not for those of tests: where they listen, who
-# may come in, how the process runs; and latency, for which tests would have to wait.
+# Settings in a config file that are meant for servers that people start, not for those of tests: where they listen, who
+# has access, how the process runs; and latency, for which tests would have to wait.
 _NOT_FOR_TESTS = (
     *("host", "port", "tls_cert", "tls_key", "auth", "admin_token", "workers", "log_level", "log_format"),
     "latency",
@@ -29,9 +29,9 @@ _NOT_FOR_TESTS = (
 class MockServer(Handle):
     """A server in a thread of its own, to be used as a context manager; it is the handle on its default namespace.
 
-    Without settings latency is off and the port a free one. Options are settings by name: `MockServer(seed=7)`. They go
-    before what the file `config` says, of which holds how requests are answered: neither its latencies, nor where it
-    listens, who may come in, and how the process runs. Raises ConfigError.
+    Without settings latency is off and the port is a free one. Options are settings by name: `MockServer(seed=7)`. They
+    take precedence over the file `config`, of which only settings about answers are used: not its latencies, nor where
+    it listens, who has access, and how the process runs. Raises ConfigError.
     """
 
     def __init__(
@@ -71,38 +71,38 @@ class MockServer(Handle):
         return self._thread.state
 
     def start(self) -> None:
-        """Start serving; the socket listens already."""
+        """Start serving; the socket is already listening."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the server; answers that are still playing are broken off."""
+        """Stop the server; answers in progress are broken off."""
         self._thread.stop()
 
     def namespaces(self) -> list[str]:
-        """The names of the namespaces in use, the default one's being empty."""
+        """The names of the namespaces in use; the default one's is empty."""
         spaces = self._thread.simulator.namespaces
         return sorted(self._thread.call(lambda: [space.name for space in spaces.all()]))
 
     def in_namespace(self, name: str, dialect: str | None = None) -> Handle:
-        """The handle on a namespace of the server: whoever has another one is never disturbed."""
+        """The handle on a namespace of the server, which is isolated from the others."""
         return Handle(LocalLink(self._thread, name), dialect)
 
 
 def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
-    """Settings with others over them, by name."""
+    """Settings with options over them, by name."""
     traces = TraceFiles(Path(), base.traces)
     own = _read(options, traces)
     return replace(base, **own, traces=traces.traces())
 
 
 def _settled_by_file(path: Path, options: Mapping[str, Any]) -> Settings:
-    """The settings of a test's server by a config file, with others over them, by name."""
+    """The settings of a test's server from a config file, with options over them, by name."""
     return settings_by(
         path,
         lambda traces: _read(options, traces),
         usual=_DEFAULTS,
         without=_NOT_FOR_TESTS,
-        # No route of the file makes tests wait.
+        # Routes of the file must not make tests wait either.
         pinned=("latency",),
     )
 
@@ -117,7 +117,7 @@ def _read(options: Mapping[str, Any], traces: TraceFiles) -> dict[str, Any]:
 
 
 class RemoteServer(Handle):
-    """A server that runs elsewhere: the handle on its default namespace. `token` is that of its admin API."""
+    """A server that runs elsewhere: the handle on its default namespace. `token` is the token of its admin API."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self._token = token

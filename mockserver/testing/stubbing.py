@@ -1,6 +1,6 @@
-"""Stubs in Python: `server.on(...)` says for which requests, and the next words what they are answered.
+"""Stubs in Python: `server.on(...)` selects requests, and the methods that follow define their answer.
 
-Every word that completes a stub puts it into force at once; further words change it.
+The first method that defines an answer puts the stub into force; further calls change it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,16 @@ from mockserver.control.verify.subjects import PLACES, asked_for
 from mockserver.testing.links import Link
 from mockserver.testing.notation import match_table, reply_value, step_value
 
-# What goes before everything that is said without a number of uses.
+# The priority of stubs for the next requests, above all others.
 NEXT = 1_000_000_000
-# What says how far a conversation has got.
+# Fields about the progress of a conversation.
 _TURNS = ("tool_result", "last_message", "turn", "number", "any", "all", "not")
 
 
 class Stubbing:
-    """A stub in the making. It is in force from the first word on that says what it answers.
+    """A stub under construction. It comes into force with the first method that defines its answer.
 
-    Until then it is one of the `unfinished` ones.
+    Until then it is in the list `unfinished`.
     """
 
     def __init__(self, link: Link, match: Mapping[str, Any], unfinished: "list[Stubbing]", **settings: Any) -> None:
@@ -42,7 +42,7 @@ class Stubbing:
         return next((int(stub["used"]) for stub in self._link.stubs() if stub["name"] == self.name), 0)
 
     def named(self, name: str) -> Self:
-        """Give it a name, by which the journal calls it."""
+        """Give it a name, which the journal uses."""
         former, self._table["name"] = self.name, name
         if self._is_in_force:
             self._link.remove_stub(former)
@@ -50,7 +50,7 @@ class Stubbing:
         return self
 
     def times(self, count: int) -> Self:
-        """Let it answer so often, and then no more."""
+        """Let it answer so many times only."""
         return self._change(times=count)
 
     def once(self) -> Self:
@@ -58,24 +58,25 @@ class Stubbing:
         return self.times(1)
 
     def priority(self, number: int) -> Self:
-        """Of several stubs that match the one with the highest number answers; of equal ones the oldest."""
+        """Set the priority: of several matching stubs the one with the highest answers, among equal ones the oldest."""
         return self._change(priority=number)
 
     def reply(self, *parts: Any, **settings: Any) -> Self:
-        """Answer with a text, `tool_call(...)`, `chunk(...)`s, `as_json(...)`, ..., or what a function returns.
+        """Answer with a text, `tool_call(...)`, `chunk(...)`s, `as_json(...)`, ..., or the result of a function.
 
-        Without any of it the answer is generated. Settings are a reply's: `finish_reason`, `usage`, `headers`, ...
+        Without any of these the answer is generated. Settings are those of a reply: `finish_reason`, `usage`,
+        `headers`, ...
         """
         return self._put(reply=reply_value(*parts, **settings))
 
     def replies(self, *replies: Any) -> Self:
-        """Answer with these replies, one after the other; the last one stays."""
+        """Answer with these replies in turn; the last one is repeated."""
         return self._put(replies=[step_value(reply) for reply in replies])
 
     def script(self, steps: Iterable[Any]) -> Self:
-        """Answer with these steps, one after the other, each of them once."""
+        """Answer with these steps in turn, each of them once."""
         if isinstance(steps, str | Mapping):
-            # Either can be gone through: by its letters, or by its keys.
+            # Both could be iterated: over characters, or over keys.
             raise StubError(f"script: {steps!r} is no list of steps; a single one is [{steps!r}]")
         return self._put(script=[step_value(step) for step in steps])
 
@@ -84,23 +85,23 @@ class Stubbing:
         return self._put(error={"error": kind, **settings})
 
     def status(self, status: int, body: Any = "", **settings: Any) -> Self:
-        """Answer with any status and body, in no vendor's words."""
+        """Answer with any status and body, in no vendor's format."""
         return self._put(reply={"status": status, "body": body, **settings})
 
     def fault(self, kind: str, **settings: Any) -> Self:
-        """Let a fault of the catalogue strike the answer; several strike one after the other."""
+        """Let a fault of the catalogue strike the answer; several faults strike in order."""
         return self._put(faults=[*self._table.get("faults", ()), {"kind": kind, **settings}])
 
     def latency(self, latency: str) -> Self:
-        """Let the answer take its time: "realistic", a preset, or settings such as "ttft=2s, rate=50 tok/s"."""
+        """Set the latency of the answer: "realistic", a preset, or settings such as "ttft=2s, rate=50 tok/s"."""
         return self._put(latency=latency)
 
     def seed(self, seed: int) -> Self:
-        """Generate the answer from another seed."""
+        """Generate the answer with another seed."""
         return self._put(seed=seed)
 
     def headers(self, headers: Mapping[str, str]) -> Self:
-        """Send these headers with the answer, instead of others of the same names."""
+        """Send these headers with the answer, replacing others of the same names."""
         if not isinstance(headers, Mapping):
             raise StubError(f"headers: {headers!r} is no table of headers, such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
@@ -114,7 +115,7 @@ class Stubbing:
         return self
 
     def _change(self, **words: Any) -> Self:
-        """Say something that answers nothing yet: a stub that is in force is changed, one in the making goes on."""
+        """Set something that defines no answer: a stub in force is changed, one under construction stays so."""
         if self._is_in_force:
             return self._put(**words)
         self._table |= words
@@ -122,10 +123,10 @@ class Stubbing:
 
 
 def _meant(match: dict[str, Any]) -> dict[str, Any]:
-    """A match with what goes without saying.
+    """A match with its implicit criteria.
 
-    Clients ask for lists of models and the like of their own accord, by GET. And an answer to what the user said last
-    is meant for the user, not for what comes after a tool has been run: an agent would go round in circles.
+    Clients request lists of models and the like by themselves, with GET. And an answer to the last user message is for
+    the user, not for the request after a tool has been run: an agent would loop forever.
     """
     whole = dict(match)
     if not any(place in match for place in PLACES):
@@ -136,5 +137,5 @@ def _meant(match: dict[str, Any]) -> dict[str, Any]:
 
 
 def complaint_of(stubbing: Stubbing) -> str:
-    """What to say of a stub in the making, if it stays one."""
+    """The complaint about a stub that was left under construction."""
     return f"A stub for requests{asked_for(stubbing._match)} was begun, and nothing was said that it answers."

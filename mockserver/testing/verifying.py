@@ -1,4 +1,4 @@
-"""`server.verify`: checks of what came, which raise AssertionError with what was expected, found, and nearest."""
+"""`server.verify`: checks of exchanges, which raise AssertionError with what was expected, found, and nearest."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
@@ -20,14 +20,14 @@ from mockserver.control.verify.wanted import (
 from mockserver.testing.links import Link
 from mockserver.testing.notation import match_table, matcher_value
 
-# How long a check waits for answers that are still open, because clients leave without a word, in seconds.
+# How many seconds a check waits for open answers, since clients disconnect without notice.
 _SETTLING = 0.5
 
 
 class Verify:
-    """The exchanges that are checked: at first all in which a model was asked, after `calls` those that matched.
+    """The exchanges that are checked: initially all in which a model was asked, after `calls` those that matched.
 
-    Every check gives these exchanges back, so that the next one can follow it. What cannot be meant raises ValueError.
+    Every check returns these exchanges, so that checks can be chained. Invalid arguments raise ValueError.
     """
 
     def __init__(self, link: Link, declared: dict[str, Any], subject: Subject | None = None) -> None:
@@ -38,7 +38,7 @@ class Verify:
     def calls(
         self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None, **match: Any
     ) -> "Verify":
-        """So many requests that match; without a number at least one."""
+        """Expect so many matching requests; by default at least one."""
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "calls")
         found = self._subject.narrowed(match_table(match), ("at_least", "at_most"))
@@ -46,13 +46,13 @@ class Verify:
         return Verify(self._link, self._declared, found)
 
     def never(self, **match: Any) -> Self:
-        """No request that matches."""
+        """Expect no matching request."""
         __tracebackhide__ = True
         _raise(expectations.never(self._subject.narrowed(match_table(match)).sifted()))
         return self
 
     def spaced_at_least(self, seconds: float) -> Self:
-        """So many seconds from the end of each answer to the next request, by the server's clock."""
+        """Expect so many seconds from the end of each answer to the next request, by the server's clock."""
         __tracebackhide__ = True
         least = read_seconds(seconds, "spaced_at_least")
         self._link.wait(_SETTLING)
@@ -60,7 +60,7 @@ class Verify:
         return self
 
     def in_order(self, *matches: Match) -> Self:
-        """Requests that match one after the other; others may have come in between."""
+        """Expect requests that match one after the other; others may have come in between."""
         __tracebackhide__ = True
         if not matches:
             raise TypeError("In which order? Say matches, such as {'turn': 1}, {'turn': 2}")
@@ -69,46 +69,46 @@ class Verify:
         return self
 
     def concurrency(self, *, at_most: int) -> Self:
-        """No more requests than this at once."""
+        """Expect no more concurrent requests than this."""
         __tracebackhide__ = True
         _raise(expectations.concurrency(self._subject.sifted(), read_whole(at_most, "concurrency: at_most")))
         return self
 
     def tokens(self, *, at_most: int) -> Self:
-        """No more tokens than this in all prompts and answers together."""
+        """Expect no more tokens than this in all prompts and completions together."""
         __tracebackhide__ = True
         _raise(expectations.tokens(self._subject.sifted(), read_amount(at_most, "tokens: at_most")))
         return self
 
     def cost(self, *, at_most: float, prices: Mapping[str, Sequence[float]]) -> Self:
-        """No higher cost. `prices`: model (or "*") -> (of a million prompt tokens, of a million completion tokens)."""
+        """Expect at most this cost. `prices`: model (or "*") -> (of a million prompt tokens, of a million others)."""
         __tracebackhide__ = True
         most, priced = read_amount(at_most, "cost: at_most"), read_prices(prices, "cost: prices")
         _raise(expectations.cost(self._subject.sifted(), most, priced))
         return self
 
     def tool_called(self, name: str, **arguments: Any) -> Self:
-        """An answer that calls a tool with these arguments (values or matchers), and maybe others."""
+        """Expect an answer that calls a tool with these arguments (values or matchers), and possibly others."""
         __tracebackhide__ = True
         wanted = {key: matcher_value(value) for key, value in arguments.items()}
         _raise(expectations.tool_called(self._subject.sifted(), name, wanted))
         return self
 
     def tool_answered(self, name: str, result: Any = None) -> Self:
-        """A request that brings the result of a tool: any, or one that is equal or matches."""
+        """Expect a request with the result of a tool: any result, or one that equals or matches `result`."""
         __tracebackhide__ = True
         _raise(expectations.tool_answered(self._subject.sifted(), name, matcher_value(result)))
         return self
 
     def schema(self, schema: Mapping[str, Any] | None = None) -> Self:
-        """Every request keeps to a JSON Schema; without one, to the vendor's contract."""
+        """Expect every request to conform to a JSON Schema; without one, to the vendor's contract."""
         __tracebackhide__ = True
         found = self._subject.sifted()
         _raise(expectations.contract(found) if schema is None else expectations.schema(found, schema))
         return self
 
     def cancelled(self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None) -> Self:
-        """So many answers that the client left before their end; without a number at least one."""
+        """Expect so many answers that the client left before their end; by default at least one."""
         __tracebackhide__ = True
         bounds = _bounds(count, at_least, at_most, "cancelled")
         self._link.wait(_SETTLING)
@@ -116,13 +116,13 @@ class Verify:
         return self
 
     def all_used(self) -> Self:
-        """Every stub was used, and one for a number of times so often."""
+        """Expect every stub to be used, and a limited one as often as its limit."""
         __tracebackhide__ = True
         _raise(expectations.all_used(self._link.stubs()))
         return self
 
     def all_matched(self) -> Self:
-        """Every request was answered by a stub, where there are any."""
+        """Expect every request to be answered by a stub, if there are any."""
         __tracebackhide__ = True
         _raise(expectations.all_matched(self._subject.sifted()))
         return self
@@ -133,10 +133,10 @@ class Verify:
         outcome: Outcome | BaseException | None = None,
         **limits: float,
     ) -> Verdict:
-        """The client behaved well towards a server that failed; the answer is the verdict in full.
+        """Expect the client to have behaved well when the server failed, and return the full verdict.
 
-        `handles` says what correct handling is: "retry", "raise" or "fallback". `outcome` says what the application
-        made of it: an "answer", an "error" (or the exception itself), or that it was "cancelled". `patience` (seconds),
+        `handles` is the correct handling: "retry", "raise" or "fallback". `outcome` is what the application made of the
+        answer: an "answer", an "error" (or the exception itself), or that it was "cancelled". `patience` (seconds),
         `least_attempts` and `most_attempts` are limits.
         """
         __tracebackhide__ = True
@@ -152,11 +152,11 @@ class Verify:
         outcome: Outcome | BaseException | None = None,
         **limits: float,
     ) -> Verdict:
-        """The same verdict, which raises nothing."""
+        """The same verdict, without raising AssertionError."""
         outcome_word: Any = "error" if isinstance(outcome, BaseException) else outcome
         words = {name: value for name, value in (("handles", handles), ("outcome", outcome_word)) if value is not None}
         declared = declared_by(self._declared | words | limits)
-        # What was declared once holds for the report too.
+        # Declared values also apply to the report.
         self._declared |= {**words, **limits}
         self._link.wait(_SETTLING)
         found, clock = self._subject.sifted(), self._link.clock()
@@ -164,7 +164,7 @@ class Verify:
 
 
 def _bounds(count: int | None, least: int | None, most: int | None, place: str) -> Bounds:
-    """A number, or bounds; without any of them one at least."""
+    """Bounds from a number or from limits; by default at least one."""
     if count is not None:
         if least is not None or most is not None:
             raise TypeError("Say a number, or at_least and at_most, not both")
