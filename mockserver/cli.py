@@ -41,7 +41,7 @@ COMMANDS: tuple[Command, ...] = (
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code is 0, or 2 when it was told something that cannot be meant."""
+    """Run a command; the exit code is 0, or 2 for invalid arguments or settings."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     arguments, behind = _parted(arguments)
     if not arguments:
@@ -64,13 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has had enough; nothing may be written at the end either.
+        # The reader of the output has stopped reading; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
 
 
 def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The arguments, and those behind `--` that `run` has to run: whatever they say is no business of ours."""
+    """The arguments, and those after `--` that `run` executes, which are not parsed."""
     if arguments[:1] != ["run"] or "--" not in arguments:
         return arguments, ()
     end = arguments.index("--")
@@ -78,7 +78,7 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _complaint_of(word: str, command: Command) -> str:
-    """What to say of a word that a command does not take."""
+    """The complaint about an argument that a command does not take."""
     if not word.startswith("--"):
         return f"{word!r} is one argument too many: see mockserver {command.name} --help"
     settings = ("--config", *(option.flag for option in OPTIONS)) if command.takes_settings else ()
@@ -86,7 +86,7 @@ def _complaint_of(word: str, command: Command) -> str:
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
-    """What reads the arguments, with the settings of the command that they name."""
+    """The parser of the arguments, with the settings of the command in them."""
     parser = argparse.ArgumentParser(
         prog="mockserver",
         usage="mockserver [-h] [--version] COMMAND ...",
@@ -101,7 +101,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         )
         for names, how in command.arguments:
             subparser.add_argument(*names, **how)
-        # To add those of the others as well would take a fiftieth of the server's start.
+        # Adding those of all commands would take a fiftieth of the server's start.
         if command.takes_settings and command.name in arguments[:1]:
             add_settings(subparser, command.matter)
         subparser.set_defaults(command=command)

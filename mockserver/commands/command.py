@@ -1,4 +1,4 @@
-"""What a command is, and how it complains."""
+"""The definition of a command, and its output."""
 
 import argparse
 import os
@@ -7,17 +7,17 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-# How places are written that may be empty, or hold more than one word.
+# The notation of positional arguments that are optional or repeatable.
 _MANY = {"?": "[{}]", "*": "{} ...", "+": "{} ..."}
 
 Argument = tuple[tuple[str, ...], Mapping[str, Any]]
 
 
 class Command(NamedTuple):
-    """A command: what runs it, its own arguments, and whether it takes all settings too.
+    """A command: the function that runs it, its own arguments, and whether it also takes all settings.
 
-    Its help tells `about` it more than its line in the list of commands, and of the settings those that `matter`, where
-    not all of them do. `words` are those of which its first place is one.
+    `about` is the description in its help; `help` is its line in the list of commands. Its help lists the settings that
+    `matter`, or all. `words` are the possible values of its first positional argument.
     """
 
     name: str
@@ -31,40 +31,40 @@ class Command(NamedTuple):
 
     @property
     def usage(self) -> str:
-        """How it is written."""
+        """Its usage line."""
         places = (how for names, how in self.arguments if not names[0].startswith("-"))
         words = (_MANY.get(how.get("nargs", ""), "{}").format(how["metavar"]) for how in places)
         return " ".join(("mockserver", self.name, "[options]", *words))
 
     @property
     def own_flags(self) -> tuple[str, ...]:
-        """The options that it takes beside settings."""
+        """The options that it takes besides settings."""
         return tuple(name for names, _ in self.arguments for name in names if name.startswith("--"))
 
 
 def argument(*names: str, **how: Any) -> Argument:
-    """An argument, as argparse takes it."""
+    """An argument in argparse's terms."""
     return names, how
 
 
 def announce(words: str) -> None:
-    """Say on the standard output what a server has to say. It serves on where nobody reads that to its end, as in
-    `mockserver serve | head -1`, or where it cannot be said."""
+    """Write a server's message to standard output. The server continues if nobody reads it to the end, as in
+    `mockserver serve | head -1`, or if it cannot be written."""
     if sys.stdout is None:
         return
     try:
-        # In one piece: whoever reads the first line has it all.
+        # In a single write: a reader of the first line gets it all.
         sys.stdout.write(f"{words}\n")
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
             complain(f"the standard output takes nothing: {error.strerror}")
-        # What was not said is not to be said at the end either.
+        # What could not be written must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def flush_outputs() -> None:
-    """Let out what was said, as far as there is anybody to hear it."""
+    """Flush standard output and error, ignoring closed ones."""
     for output in (sys.stdout, sys.stderr):
         if output is not None:
             with suppress(OSError):
@@ -72,5 +72,5 @@ def flush_outputs() -> None:
 
 
 def complain(words: str) -> None:
-    """Say on the standard error what is wrong."""
+    """Write an error message to standard error."""
     print(f"mockserver: {words}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What shells complete the command line by: a script for bash, which zsh reads too."""
+"""Shell completion of the command line: a script for bash, which zsh can also read."""
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
 from mockserver.latency.presets import OFF, REALISTIC, presets
 
-# Words alone: where there are none, the shell completes files.
+# Completes words only: where there are none, the shell completes files.
 _SCRIPT = """\
 # Completion of mockserver for bash and zsh, made by mockserver completion.
 if [ -n "${{ZSH_VERSION-}}" ]; then autoload -Uz compinit bashcompinit && compinit -u && bashcompinit; fi
@@ -36,7 +36,7 @@ complete -o default -F _mockserver mockserver
 
 
 def completion(commands: Sequence[Command]) -> str:
-    """The script for these commands, with the dialects and presets that are installed."""
+    """The script for these commands, with the installed dialects and presets."""
     values = {flag: words for flag, words in _values().items() if words}
     flags = {each.name: (*each.own_flags, *(_settings() if each.takes_settings else ()), "--help") for each in commands}
     return _SCRIPT.format(
@@ -52,7 +52,7 @@ def _settings() -> tuple[str, ...]:
 
 
 def _values() -> Mapping[str, Iterable[str]]:
-    """The words that options may have, as far as they are known beforehand."""
+    """The possible values of options, if they are known beforehand."""
     dialects = load_dialects()
     operations = (operation.name for dialect in dialects.values() for operation in dialect.operations)
     of_options = {option.flag: _words_of(option) for option in OPTIONS}

@@ -1,4 +1,4 @@
-"""Commands about what has been or is going on: verdict, drift, health."""
+"""Commands about clients, recordings and a running server: verdict, drift, health."""
 
 import argparse
 import os
@@ -35,7 +35,7 @@ def _verdict(options: argparse.Namespace) -> int:
 
 
 def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
-    """The declaration that the options of a command make."""
+    """The declaration from a command's options."""
     from mockserver.control.verify.declarations import Declaration, DeclarationError
 
     try:
@@ -53,7 +53,7 @@ def _drift(options: argparse.Namespace) -> int:
     from mockserver.serving.inputs import bytes_of
     from mockserver.serving.recordings import complaints, drift_from
 
-    # What is prepared, quotas and faults are no part of a vendor's wire.
+    # Stubs, quotas and faults are not part of a vendor's API.
     settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=())
     checked_names(settings)
     dialects = load_dialects()

@@ -1,4 +1,4 @@
-"""Commands that look at what would be: routes, check, plan, presets, schema."""
+"""Commands that show what a server would do: routes, check, plan, presets, schema."""
 
 import argparse
 from dataclasses import replace

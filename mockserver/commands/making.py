@@ -15,7 +15,7 @@ def _stubs(options: argparse.Namespace) -> int:
     from mockserver.serving.inputs import bytes_of
     from mockserver.serving.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
 
-    # The stubs that there are, or are to be, have no say in how a request is understood.
+    # Existing stubs must not influence how a request is read.
     settings = replace(settings_of(options), stubs=None, stub=())
     checked_names(settings)
     source = str(options.recording)

@@ -38,7 +38,8 @@ def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda u
 
 
 def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
-    # What is made now stays: to look for garbage in it would take a tenth of the start, and hold up answers later.
+    # Objects made now are permanent: collecting garbage among them would take a tenth of the start, and delay answers
+    # later.
     gc.disable()
     from mockserver.serving.addresses import url_of
     from mockserver.serving.app import create_app
@@ -59,7 +60,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     announce(greeting.json() if settings.log_format == "json" else greeting.text())
     beside(url)
     gc.freeze()
-    # Answers leave no cycles behind: what the collector looks through so often is the journal, in vain.
+    # Answers leave no cycles behind: frequent collections would mostly search the journal, in vain.
     gc.set_threshold(20_000, 50, 100)
     gc.enable()
     if len(listeners) > 1:
@@ -84,7 +85,7 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _begin_to_log(settings: Settings) -> None:
-    """Log as the settings say, first of all the variables of the environment that mean nothing."""
+    """Set up logging, and warn first of environment variables that are unknown."""
     from mockserver.serving.logs import log, set_up_logs
 
     set_up_logs(settings.log_level, settings.log_format)
@@ -93,10 +94,10 @@ def _begin_to_log(settings: Settings) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """What a signal means before anything is served, and once all is over: the end, at once, and a good one.
+    """The signal handler before serving and after it: exit at once, successfully.
 
-    Nobody else would see to it where this is the first process, as in a container: the system shields that one from
-    signals that it does not expect.
+    Without a handler nothing would happen if this is the first process, as in a container: the system does not deliver
+    signals to that one unless it handles them.
     """
     flush_outputs()
     os._exit(0)

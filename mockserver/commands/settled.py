@@ -1,4 +1,4 @@
-"""The settings of a command: by options, environment and config file."""
+"""The settings of a command: from options, environment and config file."""
 
 import argparse
 import os
@@ -14,7 +14,7 @@ from mockserver.control.stubs.book import Stub
 from mockserver.serving.config_files import settings_by
 from mockserver.serving.sources import Sources
 
-# The settings as help tells them.
+# The settings in groups, for help.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "what it answers": (
         *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
@@ -29,7 +29,7 @@ _OTHERS = f"{_SETTINGS} All other settings of mockserver serve are taken as well
 
 
 def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -> None:
-    """Let a command take all settings as options; its help tells those that `matter`, or all."""
+    """Let a command take all settings as options; its help lists those that `matter`, or all."""
     settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
     settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
     for title, names in GROUPS.items():
@@ -46,7 +46,7 @@ def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -
 def settings_of(
     options: argparse.Namespace, sources: Sources | None = None, usual: Mapping[str, Any] = MappingProxyType({})
 ) -> Settings:
-    """Settings from the command line, over the environment, over the config file, over the defaults; `usual` are a
+    """Settings from the command line, over the environment, over the config file, over the defaults; `usual` are the
     command's own defaults.
 
     The files that they are read from are noted in the `sources`.
@@ -62,13 +62,13 @@ def settings_of(
 
 
 def config_path(options: argparse.Namespace) -> Path | None:
-    """The config file that an option or the environment names."""
+    """The config file named by an option or the environment."""
     named = os.environ.get("MOCKSERVER_CONFIG")
     return options.config or (Path(named) if named else None)
 
 
 def checked_names(settings: Settings) -> tuple[Stub, ...]:
-    """Check the names that settings say; the answer is the stubs that they lead to."""
+    """Check the names in settings; return the stubs of the settings."""
     from mockserver.core.installed import load_dialects
     from mockserver.serving.stub_files import standing_stubs
 
