@@ -89,10 +89,10 @@ def mockserver_server(
     given = mockserver_settings
     options: dict[str, Any] = dict(given) if isinstance(given, Mapping) else {"settings": given}
     try:
-        made = MockServer(**{"config": _config_file(pytestconfig), **options})
+        own_server = MockServer(**{"config": _config_file(pytestconfig), **options})
     except ConfigError as error:
         raise pytest.fail.Exception(f"mockserver, by its settings: {error}", pytrace=False) from None
-    with made as server:
+    with own_server as server:
         yield server
 
 

@@ -98,12 +98,12 @@ class RequestFacts:
 
     @property
     def last_user(self) -> str | None:
-        """What the user said last; of a completion the prompt."""
+        """The last user message; for a completion the prompt."""
         return _first(self.values("last_user", ()))
 
     @property
     def last_message(self) -> str | None:
-        """The last message, whoever said it; of a completion the prompt."""
+        """The last message of any role; for a completion the prompt."""
         return _first(self.values("last_message", ()))
 
     @property

@@ -1,7 +1,7 @@
 """Which faults strike a request, and how they change its plan.
 
 Each namespace counts what its rules have seen. If a rule strikes only a share of the requests, the draw is derived from
-the request and its attempt, so that the same requests are struck in whatever order they come, and retries can succeed.
+the request and its attempt, so that the same requests are struck in any order of arrival, and retries can succeed.
 """
 
 from collections.abc import Iterator, Sequence

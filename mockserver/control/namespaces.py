@@ -57,7 +57,7 @@ class Namespace:
     def is_quiet(self) -> bool:
         """Whether nothing was added at run time that could change an answer: no armed fault, and no stub.
 
-        Quotas and engines of the settings may still have a say.
+        Quotas and engines of the settings may still affect answers.
         """
         return not (self.faults.has_rules or self.stubs.has_own)
 
@@ -97,8 +97,8 @@ class Namespaces:
             return known
         if len(self._known) >= _MOST_NAMESPACES:
             self._known.popitem(last=False)[1].reset()
-        made = self._known[name] = Namespace(name, journal=Journal(self._most_exchanges, self._budget))
-        return made
+        namespace = self._known[name] = Namespace(name, journal=Journal(self._most_exchanges, self._budget))
+        return namespace
 
     def all(self) -> list[Namespace]:
         """The namespaces in use, the most recently used last."""

@@ -240,7 +240,7 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
 
 
 def settle(*layers: Mapping[str, Any]) -> Settings:
-    """Settings from layers of values, of which later ones take precedence."""
+    """Settings from layers of values; later layers take precedence."""
     settings = Settings()
     for layer in layers:
         settings = replace(settings, **layer)

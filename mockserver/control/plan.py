@@ -3,7 +3,7 @@
     hear:   call -> visit -> credentials -> read -> question (or the plan of a refusal)
     answer: question -> generate -> pace -> write -> assemble -> plan
 
-Nothing here waits, reads a clock or writes: the plan says what goes out and when, and the player performs it.
+Nothing here waits, reads a clock or writes: the plan says what is sent and when, and the player performs it.
 """
 
 from collections.abc import Sequence

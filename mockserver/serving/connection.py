@@ -121,9 +121,9 @@ def _split_target(url: bytes) -> tuple[str, str]:
     """The unquoted path of a request target, and its query unchanged."""
     if url.startswith(b"/") and b"#" not in url:
         # The usual form; only requests to proxies have more than path and query.
-        raw, _, asked = url.partition(b"?")
+        raw, _, query = url.partition(b"?")
     else:
         parsed = httptools.parse_url(url)
-        raw, asked = parsed.path, parsed.query or b""
+        raw, query = parsed.path, parsed.query or b""
     path = raw.decode("ascii")
-    return unquote(path) if "%" in path else path, asked.decode("latin-1")
+    return unquote(path) if "%" in path else path, query.decode("latin-1")

@@ -55,7 +55,7 @@ class Clock:
 class Handle:
     """One namespace of a server: its URLs, the answers to its clients, and what these have done.
 
-    `dialect` is the target of `OPENAI_BASE_URL`; without one that is the bare paths, each of which has its dialect.
+    `dialect` is the target of `OPENAI_BASE_URL`; without one, it points to the bare paths, each with its own dialect.
     Raises ValueError if the namespace's name is invalid.
     """
 

@@ -13,22 +13,22 @@ from mockserver.serving.admin.schemas import SCHEMAS
 _HERE = Path(__file__).parent / "js"
 _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _PRIMITIVES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
-# The types of the arguments and of the results of the handle.
-_NAMED = ("Match", "Reply", "ReplyFault", "ReplyError", "Stub", "Latency", "OwnSettings")
-_TOLD = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict")
+# The types that the handle names: for preparing answers, and for checking what clients have done.
+_FOR_ANSWERS = ("Match", "Reply", "ReplyFault", "ReplyError", "Stub", "Latency", "OwnSettings")
+_FOR_CHECKS = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict")
 
 
 def client_files() -> dict[str, str]:
     """The files of the handle, by name."""
     module, types = ((_HERE / name).read_text(encoding="utf-8") for name in ("mockserver.mjs", "handle.d.mts"))
     first = f"// mockserver {__version__}\n"
-    made = [f"export type Dialect = {_words(load_dialects())};", *(_declared(name) for name in _needed())]
-    return {"mockserver.mjs": first + module, "mockserver.d.mts": "\n".join([first + types, *made])}
+    declarations = [f"export type Dialect = {_words(load_dialects())};", *(_declared(name) for name in _needed())]
+    return {"mockserver.mjs": first + module, "mockserver.d.mts": "\n".join([first + types, *declarations])}
 
 
 def _needed() -> Iterator[str]:
     """The names of the schemas that the types need, each after the first that refers to it."""
-    wanted, seen = [*_NAMED, *_TOLD], set[str]()
+    wanted, seen = [*_FOR_ANSWERS, *_FOR_CHECKS], set[str]()
     while wanted:
         name = wanted.pop(0)
         if name not in seen:

@@ -106,8 +106,8 @@ class LocalLink:
         """The latest exchange in which a model was asked."""
 
         def latest() -> View | None:
-            asked = (each for each in reversed(self._space.journal.exchanges()) if each.is_question)
-            return next((View(transcript_of(each)) for each in asked), None)
+            questions = (each for each in reversed(self._space.journal.exchanges()) if each.is_question)
+            return next((View(transcript_of(each)) for each in questions), None)
 
         return self._thread.call(latest)
 
@@ -183,8 +183,8 @@ class RemoteLink:
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
-        asked = [each["number"] for each in self._ask("GET", "/journal?limit=1000000")["exchanges"] if each["question"]]
-        return View(self._ask("GET", f"/journal/{asked[-1]}")) if asked else None
+        found = [each["number"] for each in self._ask("GET", "/journal?limit=1000000")["exchanges"] if each["question"]]
+        return View(self._ask("GET", f"/journal/{found[-1]}")) if found else None
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""

@@ -167,10 +167,10 @@ def _pattern(pattern: Any) -> str:
         return pattern
     if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
         raise CriteriaError(f"{pattern!r} is no regular expression for texts: say r'...', or re.compile(r'...')")
-    unsaid = re.RegexFlag(pattern.flags & ~_SAID)
-    if unsaid:
+    unsupported = re.RegexFlag(pattern.flags & ~_SUPPORTED)
+    if unsupported:
         known = ", ".join(flag.name or "" for flag in _FLAGS.values())
-        raise CriteriaError(f"{pattern!r}: {unsaid!r} cannot be said in a pattern's text. Known: {known}")
+        raise CriteriaError(f"{pattern!r}: {unsupported!r} cannot be said in a pattern's text. Known: {known}")
     flags = "".join(letter for letter, flag in _FLAGS.items() if pattern.flags & flag)
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 
@@ -183,4 +183,4 @@ _FLAGS: Mapping[str, re.RegexFlag] = {
     "x": re.VERBOSE,
 }
 # Patterns of text are Unicode by default.
-_SAID = reduce(or_, _FLAGS.values(), re.UNICODE)
+_SUPPORTED = reduce(or_, _FLAGS.values(), re.UNICODE)

@@ -1,7 +1,7 @@
 """The journal of a namespace: every exchange from the moment its answer is decided, bounded in count and bytes.
 
 An exchange keeps its plan: details of an answer (its events, when they were due, its tokens) are computed only on
-request. Forgotten exchanges are counted, so that nobody takes the rest for the whole.
+request. Forgotten exchanges are counted, so that the rest is not mistaken for everything.
 """
 
 from collections import deque

@@ -24,13 +24,13 @@ def sift(
     complaint = unknown_name_in(criteria, operations)
     if complaint is not None:
         raise CriteriaError(complaint)
-    asked = before
+    questions = before
     found: dict[int, Sequence[str]] = {}
     for exchange in exchanges:
-        asked += exchange.is_question
+        questions += exchange.is_question
         if exchange.plan is not None:
             renew_patience()
-            facts = RequestFacts(exchange.plan, asked, exchange.plan.attempt)
+            facts = RequestFacts(exchange.plan, questions, exchange.plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:
             found[exchange.number] = ("nothing is served there",) if match else ()

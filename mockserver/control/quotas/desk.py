@@ -93,8 +93,8 @@ def charge_of(request: GenerationRequest, model: Model | None, policy: QuotaPoli
         return Charge(prompt)
     answers = max(request.n, request.best_of) * len(request.prompts)
     if request.limits.max_tokens is not None:
-        asked = request.limits.max_tokens * answers
-        return Charge(prompt + asked, answer=asked)
+        longest = request.limits.max_tokens * answers
+        return Charge(prompt + longest, answer=longest)
     longest = max((each.token_count for each in request.prompts), default=0)
     room = max(request.limits.context - longest, 0)
     most = model.max_output if model is not None else None

@@ -81,8 +81,8 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
     for quota in quotas:
         if quota.dialect is not None and quota.dialect not in dialects:
             raise QuotaError(f"dialect: {unknown('name', quota.dialect, dialects)}")
-        meant = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
-        policies = [dialect.quotas for dialect in meant if dialect.quotas is not None]
+        candidates = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
+        policies = [dialect.quotas for dialect in candidates if dialect.quotas is not None]
         if quota.tier == OFF:
             continue
         if not policies:

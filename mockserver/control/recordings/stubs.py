@@ -90,13 +90,13 @@ def stubs_of(
         if isinstance(match, str):
             lost += [Lost(each.recorded.place, match) for each in group]
             continue
-        called = f"{name}-{len(stubs) + 1}"
-        replies = [answers.reply(each.recorded, called, asks_model=each.asks_model) for each in group]
+        stub_name = f"{name}-{len(stubs) + 1}"
+        replies = [answers.reply(each.recorded, stub_name, asks_model=each.asks_model) for each in group]
         several = any(essence(reply) != essence(replies[0]) for reply in replies)
         # A batch might also match the stub of each of its prompts.
         before = {"priority": 1} if group[0].has_several_prompts else {}
         answer = {"replies": replies} if several else {"reply": replies[0]}
-        stubs.append({"name": called, **before, "match": match, **answer})
+        stubs.append({"name": stub_name, **before, "match": match, **answer})
     return Made(stubs, answers.files, lost)
 
 

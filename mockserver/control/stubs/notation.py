@@ -107,11 +107,11 @@ def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str 
 
     `operations` are the names of each dialect's operations; `place` replaces the stub's name in error messages.
     """
-    called = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
+    prefix = f"stub {stub.name!r}: " if stub.name and not place else f"{place or 'stub'}."
     for criteria in (stub.criteria, *(step.criteria for step in stub.steps)):
         complaint = unknown_name_in(criteria, operations)
         if complaint is not None:
-            raise StubError(f"{called}{complaint}")
+            raise StubError(f"{prefix}{complaint}")
 
 
 def _steps(table: Table, place: str, files: Files | None) -> tuple[Step, ...]:

@@ -34,8 +34,8 @@ from mockserver.generation.prepared import Counts, Speech
 from mockserver.latency.notation import NotationError, read_latency
 
 SHARED = ("error", "faults", "latency", "seed", "headers")
-_SAID = ("text", "chunks", "json", "refusal")
-_SPEECH = (*_SAID, "tool_calls", "reasoning", "finish_reason", "usage")
+_CONTENTS = ("text", "chunks", "json", "refusal")
+_SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
 REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
 _CALL = ("name", "arguments")
 _CHUNK = ("text", "delay")
@@ -160,11 +160,11 @@ def _content(table: Table, place: str) -> Speech | Raw | None:
 
 
 def _speech(table: Table, place: str) -> Speech:
-    given = [key for key in _SAID if key in table]
+    given = [key for key in _CONTENTS if key in table]
     if len(given) > 1:
-        raise StubError(f"{place}: says one of {', '.join(_SAID)}; {' and '.join(given)} are too many")
+        raise StubError(f"{place}: says one of {', '.join(_CONTENTS)}; {' and '.join(given)} are too many")
     if not given and "tool_calls" not in table:
-        raise StubError(f"{place}: says nothing; say one of {', '.join((*_SAID, 'tool_calls'))}")
+        raise StubError(f"{place}: says nothing; say one of {', '.join((*_CONTENTS, 'tool_calls'))}")
     if "refusal" in table and "tool_calls" in table:
         raise StubError(f"{place}: who refuses calls no tools")
     chunks = [

@@ -64,10 +64,10 @@ def _retry_after(case: Case) -> Iterator[Finding]:
     """The client came back before the time that the server had requested."""
     for call in case.calls:
         for before, after, waited in zip(call.views, call.views[1:], call.waits, strict=False):
-            asked = asked_to_wait(before)
-            if asked is not None and waited < asked * (1 - _SLACK) - _TICK:
-                how = "ignored" if waited < asked / 2 else "cut_short"
-                message = f"asked to stay away for {asked:.3g} s, it was back after {waited:.3g} s (#{after.number})"
+            delay = asked_to_wait(before)
+            if delay is not None and waited < delay * (1 - _SLACK) - _TICK:
+                how = "ignored" if waited < delay / 2 else "cut_short"
+                message = f"asked to stay away for {delay:.3g} s, it was back after {waited:.3g} s (#{after.number})"
                 yield Finding(f"retry_after_{how}", message, (before.number, after.number))
 
 

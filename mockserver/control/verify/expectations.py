@@ -123,12 +123,12 @@ def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> 
 def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str | None:
     """Check that an answer calls a tool with these arguments; it may have others besides."""
     matchers = {key: _argument_matcher(value) for key, value in arguments.items()}
-    made = [(view, call) for view in sifted.matching for call in view.tool_calls]
-    if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in made):
+    called = [(view, call) for view in sifted.matching for call in view.tool_calls]
+    if any(call["name"] == name and _are_met(matchers, call["arguments"]) for _, call in called):
         return None
-    asked = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
-    listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in made[:_LISTED]]
-    return _of_some([f"Expected an answer that calls {asked}, found {len(made)} calls:", *listed], sifted.forgotten)
+    wanted = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
+    listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in called[:_LISTED]]
+    return _of_some([f"Expected an answer that calls {wanted}, found {len(called)} calls:", *listed], sifted.forgotten)
 
 
 def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
@@ -219,12 +219,12 @@ def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
 def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
     """Whether the arguments of a call are as wanted."""
     try:
-        made = orjson.loads(arguments or "{}")
+        parsed = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
-        made = None
-    if not isinstance(made, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         return not matchers
-    return all(name in made and is_met(matcher, (made[name],)) for name, matcher in matchers.items())
+    return all(name in parsed and is_met(matcher, (parsed[name],)) for name, matcher in matchers.items())
 
 
 def _argument_matcher(value: Any) -> Matcher:

@@ -72,7 +72,7 @@ class Subject:
 
     def sifted(self) -> Sifted:
         """The exchanges that match, and the others. Raises CriteriaError."""
-        requests = [asked for match in self.matches if (asked := _of_request(match))]
+        requests = [criteria for match in self.matches if (criteria := _of_request(match))]
         answers = [
             (name, _answer_matcher(name, value))
             for match in self.matches

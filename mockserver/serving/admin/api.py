@@ -42,7 +42,7 @@ _CLOSED = (
 _FOREIGN = "The admin API does not serve pages of another origin, unless they have the admin token (--admin-token)."
 
 
-async def _document(asked: AdminRequest) -> Response:
+async def _document(request: AdminRequest) -> Response:
     return Response(orjson.dumps(admin_document(SUBJECTS)), media_type="application/json")
 
 
@@ -135,5 +135,5 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
 async def _not_found(request: Request, error: Exception) -> Response:
     paths = (endpoint.paths[0].removeprefix(f"{ADMIN}/") for endpoint in ENDPOINTS)
     known = ", ".join(dict.fromkeys(path for path in paths if "{" not in path))
-    asked = f"{request.method} {request.url.path}"
-    return admin_error(404, f"The admin API has no {asked}. It has, under /_mockserver/: {known}.")
+    target = f"{request.method} {request.url.path}"
+    return admin_error(404, f"The admin API has no {target}. It has, under /_mockserver/: {known}.")
