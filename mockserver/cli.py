@@ -1,4 +1,6 @@
-"""The command line: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, health,
+"""The command line.
+
+Its commands: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, drift, health,
 completion.
 """
 

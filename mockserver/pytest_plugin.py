@@ -208,7 +208,7 @@ def _option(config: pytest.Config, name: str) -> Any:
 
 
 def _config_file(config: pytest.Config) -> Path | None:
-    """The config file of the session's server, relative to the working directory, or in the ini file to its folder."""
+    """The session server's config file: relative to the working directory, or to the ini file's folder if set there."""
     given, written = config.getoption("mockserver_config"), config.getini("mockserver_config")
     if given:
         return config.invocation_params.dir / str(given)

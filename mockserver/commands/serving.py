@@ -38,8 +38,7 @@ def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda u
 
 
 def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
-    # Objects made now are permanent: collecting garbage among them would take a tenth of the start, and delay answers
-    # later.
+    # Objects made now are permanent: looking for garbage among them would take a tenth of the start, and delay answers.
     gc.disable()
     from mockserver.serving.addresses import url_of
     from mockserver.serving.app import create_app

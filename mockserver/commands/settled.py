@@ -46,10 +46,9 @@ def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -
 def settings_of(
     options: argparse.Namespace, sources: Sources | None = None, usual: Mapping[str, Any] = MappingProxyType({})
 ) -> Settings:
-    """Settings from the command line, over the environment, over the config file, over the defaults; `usual` are the
-    command's own defaults.
+    """Settings from the command line, over the environment, over the config file, over the defaults.
 
-    The files that they are read from are noted in the `sources`.
+    `usual` are the command's own defaults. The files that they are read from are noted in the `sources`.
     """
     given = {option.name: getattr(options, option.name) for option in OPTIONS}
     command_line = {name: value for name, value in given.items() if value is not None}

@@ -131,8 +131,7 @@ class App:
 
 
 def create_app(settings: Settings | None = None, reader: Reader | None = None) -> App:
-    """The application with every installed dialect. Raises ConfigError if the settings name something that does not
-    exist.
+    """The application with every installed dialect. Raises ConfigError if the settings name what does not exist.
 
     With a `reader` of the settings, all source files of settings and stubs are watched while the application runs.
     """

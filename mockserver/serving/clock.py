@@ -26,7 +26,7 @@ from weakref import WeakKeyDictionary, finalize, proxy
 Wake = Callable[[float], float | None]
 
 # Waking the process costs more than what is then called. So the timer rests for so many seconds before it rings again,
-# longer for each alarm that has just rung: the denser the alarms, the more of them share a wake-up. A single stream is
+# longer for each alarm that has just rung: the denser the alarms, the more of them share a wake-up. One stream alone is
 # not affected.
 _REST = 0.000_15
 _MORE_REST = 0.000_01

@@ -72,8 +72,7 @@ class DirectProtocol(WireProtocol):
         super().connection_lost(exc)
         self.pipeline.clear()
         current, self._current = self._current, None
-        # Answer and connection refer to each other: break that cycle, so that they are freed without garbage
-        # collection.
+        # Answer and connection refer to each other: without that cycle they are freed without garbage collection.
         self.cycle = None
         if current is not None and not current.response_complete:
             current.leave()

@@ -1,7 +1,7 @@
 """Crowds of new connections: all that wait at the listener are accepted at once.
 
 asyncio accepts every connection that waits. uvloop accepts one per iteration of its loop: of a hundred clients that
-connect together, the last would wait until those before it have been served many times. So for each connection that
+connect together, the last would wait until those before it have been served a dozen times. So for each connection that
 uvloop accepts, those queued behind it are accepted here.
 """
 

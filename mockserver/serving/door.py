@@ -42,8 +42,7 @@ def listening_socket(family: int, address: tuple[str | int, ...], *, shared: boo
 
 
 class Door:
-    """A listening socket, which is not served before it is opened; `listen` makes a server of a socket, which the
-    server then owns."""
+    """A listening socket, not served before it is opened; `listen` makes a server, which then owns the socket."""
 
     def __init__(self, listener: socket.socket, listen: Listen) -> None:
         self._family, self._address = listener.family, listener.getsockname()
@@ -130,8 +129,7 @@ class Door:
     async def _dismiss(self, server: asyncio.AbstractServer) -> None:
         """Stop accepting connections, while the socket keeps listening."""
         # asyncio loses connections that it has just accepted when its server is closed: stop accepting, and give it a
-        # few iterations for those. Other loops do not register the socket as a file descriptor, and have no such
-        # problem.
+        # few iterations for those. Other loops do not know the socket as a file descriptor, and have no such problem.
         with contextlib.suppress(NotImplementedError, ValueError):
             asyncio.get_running_loop().remove_reader(self._listener)
         for _ in range(3):

@@ -1,7 +1,6 @@
 """The live feed of a journal: server-sent events for exchanges that begin and end.
 
-Each exchange is serialised once for all listeners. A listener that reads too slowly misses events, and receives their
-number.
+Each exchange is serialised once for all listeners. A listener that reads too slowly misses events, and gets a count.
 """
 
 import asyncio

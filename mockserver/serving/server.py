@@ -140,7 +140,7 @@ class _Server(uvicorn.Server):
             listener.close()
         for connection in list(self.server_state.connections):
             connection.shutdown()
-        # The module was loaded with the first live page, or is loaded now.
+        # Imported by the first listener to a live feed, or now.
         from mockserver.serving.feed import end_feeds
 
         end_feeds()

@@ -122,8 +122,7 @@ def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
 
 
 class WireProtocol(IdleProtocol):
-    """uvicorn's HTTP protocol with a wire; an application that is called over ASGI finds the server's door in the
-    scope.
+    """uvicorn's HTTP protocol with a wire; the ASGI scope contains the server's door.
 
     A client that offers to upgrade to another protocol, as some do with HTTP/2, is answered in this one (RFC 9110, 7.8:
     "a server MAY ignore a received Upgrade header field"). The parser stops at the head of such a request, since what

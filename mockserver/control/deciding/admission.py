@@ -23,8 +23,7 @@ def standings_of(call: Call, landing: Landing, settings: Settings, desk: QuotaDe
 
 
 def admit(question: Question, desk: QuotaDesk, now: float) -> tuple[Heard, Ticket | None]:
-    """Admit a question: return it with its standings, and a ticket that must leave later; or the vendor's refusal as a
-    plan.
+    """Admit a question: return it with its standings and a ticket that must leave later; or refuse it with a plan.
 
     There is no ticket if nothing is counted, because quotas are off or the request is refused.
     """

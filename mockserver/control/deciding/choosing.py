@@ -19,8 +19,7 @@ _LONG_TEXT = 20_000
 
 
 class Chosen(NamedTuple):
-    """The prepared answer of a request, from the stub named `rule` or from the request's header; `prepared` may be
-    None.
+    """The prepared answer of a request, if any, from the stub named `rule` or from the request's own header.
 
     `nearest` are the nearest stubs if there are stubs but none has matched. `trouble` describes the exception that a
     user's function has raised while matching.

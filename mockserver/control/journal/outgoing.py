@@ -21,8 +21,8 @@ _LAST_EVENTS = 8
 
 
 def sent_and_planned(plan: Plan, generation: Generation, record: Record) -> dict[str, Any]:
-    """The usage, finish reasons and tool calls that have been sent, so far if the answer is still open; and in the same
-    format as `planned` those that the model has decided on, whether they are sent or not."""
+    """The usage, finish reasons and tool calls that have been sent so far; and under `planned`, in the same format,
+    those that the model has decided on, whether they are sent or not."""
     planned = _output(generation, generation.usage.completion_tokens, generation.choices, lambda call, step: True)
     return {**(planned if _is_whole(plan, record) else _gone_out(plan, generation, record)), "planned": planned}
 

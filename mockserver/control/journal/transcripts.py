@@ -124,7 +124,7 @@ _PARTS: Mapping[str, Callable[[Exchange], dict[str, Any]]] = {"request": _reques
 
 def _planned(plan: Plan, record: Record) -> dict[str, Any]:
     """The parts of a summary that come from the plan: dialect, operation, what was asked, and what the model generates,
-    both as sent so far and as planned; the latter only if a fault leaves anything of the answer."""
+    both as sent so far and as planned. The generation is left out if a fault leaves nothing of the answer."""
     landing, site, request = plan.visit.landing, plan.visit.site, plan.request
     line: dict[str, Any] = {
         "dialect": landing.dialect.name,

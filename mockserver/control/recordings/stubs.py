@@ -1,8 +1,8 @@
 """Recorded traffic as stubs: each stub matches one recorded request and gives its recorded answers.
 
-Equal requests make one stub, which gives their answers in turn. The match of a stub has only what distinguishes it from
-the others: the last user message, if necessary also the conversation before it and other fields of the body. Secrets
-and request headers are never written.
+Equal requests make one stub, which gives their answers in turn. The match of a stub has no more than is needed to
+distinguish it from the others: the last user message, else also the conversation around it and other fields of the
+body. Secrets and request headers are never written.
 """
 
 import re

@@ -132,7 +132,7 @@ class StubBook:
         self._added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
-        # The settings' stubs of the latest order, and that order; None if it is out of date.
+        # The settings' stubs, and the order of all stubs with them; None if that is out of date.
         self._ordered: tuple[Sequence[Stub], tuple[Stub, ...]] | None = None
 
     def add(self, stub: Stub) -> str:
@@ -215,7 +215,7 @@ class StubBook:
             if step is None or close < most:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
                 far = stub.asks_nothing, _distance(stub, step, facts)
-                # Any other stub differs in at least one place: once enough differ in no more, no further one is nearer.
+                # Any other stub differs in at least one place: once enough differ in just one, no other is nearer.
                 close += far <= (False, 1)
                 yield far, stub
 
@@ -278,7 +278,7 @@ def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
 
 
 def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
-    """The differences of a request, or a predicate's error, which happens if other criteria were to protect it."""
+    """The differences of a request; or the error of a predicate, which another criterion may be meant to prevent."""
     try:
         return differences(criteria, facts)
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Declarations: what a test knows about its client and no server can see, but is needed to judge some conduct."""
+"""Declarations: facts that a test knows about its client, that no server can see, and that some judgements need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields

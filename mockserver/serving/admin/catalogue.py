@@ -119,8 +119,7 @@ def _setting(name: str, setting: Setting) -> dict[str, Any]:
 
 
 def _picture(text: str, dialect: Dialect, traces: Traces) -> Mapping[str, Any]:
-    """First-token times and gaps in seconds, each as evenly spaced quantiles of sampled generations, without the
-    setting `speed`."""
+    """First-token times and gaps in seconds as evenly spaced quantiles of samples, without the setting `speed`."""
     profile = _profile(text, dialect, traces)
     paces = [pace(profile, _TOKENS, _PROMPT, derive(0, "picture", number)) for number in range(_SAMPLES)]
     schedules = [each.schedule or (0.0,) * _TOKENS for each in paces]

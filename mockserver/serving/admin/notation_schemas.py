@@ -175,8 +175,7 @@ def api_fault() -> Schema:
 
 
 def _fault(known: Callable[[Kind], bool] = lambda kind: True, *, chosen: bool) -> Schema:
-    """A fault in a file, with the keys that its kind has; if it selects the requests (`chosen`), it may also be a
-    scenario."""
+    """A fault in a file, with the keys of its kind; if it selects requests (`chosen`), it may also be a scenario."""
     kinds = {name: kind for name, kind in FAULTS.items() if known(kind)}
     rules = [_only("kind", name, _keys_of(kind, chosen=chosen), kind.settings) for name, kind in kinds.items()]
     keys = _fault_keys(kinds)
