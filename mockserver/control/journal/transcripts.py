@@ -28,7 +28,7 @@ _SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$"
 _MANY_DIGITS = re.compile(rb"[0-9]{16}")
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
 # The maximum number of events in a transcript.
-_MOST_EVENTS = 20_000
+MOST_EVENTS = 20_000
 
 
 def summary_of(exchange: Exchange) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _outcome(record: Record) -> dict[str, Any]:
 
 def _events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
     """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
-    planned = islice(_flat(timeline.runs), _MOST_EVENTS)
+    planned = islice(_flat(timeline.runs), MOST_EVENTS)
     sent = chain(record.event_instants(), repeat(None))
     return [
         {"due": due, "sent": instant, "tokens": tokens, **_body("data", data)}

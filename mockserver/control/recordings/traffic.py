@@ -14,14 +14,13 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from mockserver.control.journal.transcripts import MOST_EVENTS
 from mockserver.control.recordings.cassettes import of_cassette
 from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
 
 _WANTED = "wanted is a journal (journal.jsonl of the admin API), an HTTP Archive (HAR), or a cassette of vcrpy"
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
-# A journal's limit of events per answer.
-_MOST_EVENTS = 20_000
 
 
 def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorded | Lost]:
@@ -78,7 +77,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if outcome["closed_by"] != "server":
         raise LostError("its answer was left, or still open, before its end")
     events = answer["events"]
-    if len(events) >= _MOST_EVENTS:
+    if len(events) >= MOST_EVENTS:
         raise LostError("its answer has more events than a journal tells")
     streamed = exchange["streamed"]
     times = [event["sent"] for event in events if event["sent"] is not None]
