@@ -118,7 +118,7 @@ mount --bind "$HOSTS_FILE" /etc/hosts
 export MOCKSERVER_TLS_CERT="$1/server.pem" MOCKSERVER_TLS_KEY="$1/server-key.pem" MOCKSERVER_PORT=443
 "$PYTHON" -m mockserver serve --latency off --log-level warning > /dev/null &
 server=$!
-until "$PYTHON" -m mockserver health > /dev/null 2>&1; do sleep 0.02; done
+until "$PYTHON" -m mockserver health > /dev/null 2>&1; do kill -0 "$server"; sleep 0.02; done
 SSL_CERT_FILE="$1/ca.pem" "$PYTHON" "$2"
 kill "$server"
 """
