@@ -47,6 +47,7 @@ def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
 def _drift(options: argparse.Namespace) -> int:
     import json
 
+    from mockserver.control.recordings.drift import Compared
     from mockserver.control.recordings.recorded import Lost
     from mockserver.control.recordings.reports import report_of, table_of
     from mockserver.core.installed import load_dialects
@@ -72,7 +73,7 @@ def _drift(options: argparse.Namespace) -> int:
     if len(lost) == len(found):
         complain("nothing was compared")
         return 1
-    return 0 if table_of(found)["alike"] else 1
+    return 1 if any(isinstance(each, Compared) and each.differences for each in found) else 0
 
 
 def _health(options: argparse.Namespace) -> int:

@@ -17,7 +17,7 @@ from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
 from mockserver.dialects.friendli.controls import number_or, read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.messages import REFUSALS, media, read_prompt
@@ -42,15 +42,10 @@ def chat_reader(place: Place) -> Read:
 def _read(call: Call, site: Site, contract: Contract, place: Place) -> GenerationRequest | Rejection:
     body = _valid(call, site, contract)
     if isinstance(body, Rejection):
-        return _worded(body, site)
+        return worded(body, site.edition)
     asked = place(body.get("model"), site)
     made = _fitting(body, site.edition, asked)
-    return _worded(made, site) if isinstance(made, Rejection) else made
-
-
-def _worded(rejection: Rejection, site: Site) -> Rejection:
-    """The refusal as its edition words it."""
-    return in_one_message(rejection) if site.edition == "observed" and rejection.violations else rejection
+    return worded(made, site.edition) if isinstance(made, Rejection) else made
 
 
 def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:

@@ -107,7 +107,12 @@ def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INV
     return Rejection(kind, violations=tuple(violations))
 
 
-def in_one_message(rejection: Rejection) -> Rejection:
+def worded(rejection: Rejection, edition: Edition) -> Rejection:
+    """The refusal as chats, responses and token ids word it: today's engine tells its violations in one message."""
+    return _in_one_message(rejection) if edition == "observed" and rejection.violations else rejection
+
+
+def _in_one_message(rejection: Rejection) -> Rejection:
     """A refusal as today's engine words it: one message, of the first violation."""
     first = rejection.violations[0]
     if first.field in ("reasoning_effort", "reasoning.effort") and isinstance(first.found, str):

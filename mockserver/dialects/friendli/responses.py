@@ -16,7 +16,7 @@ from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import conflicts
 from mockserver.dialects.friendli.controls import number_or
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.json_schemas import as_obeyed, fault_of_schema, opens_with_an_optional_property
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
 from mockserver.dialects.friendli.models import sees
@@ -49,10 +49,10 @@ def responses_reader(place: Place) -> Read:
     def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         body = json_body(call.body)
         if isinstance(body, Rejection):
-            return in_one_message(body)
+            return worded(body, site.edition)
         violations = contract.violations(body) or conflicts(body, (_tools, _form))
         result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
-        return in_one_message(result) if isinstance(result, Rejection) and result.violations else result
+        return worded(result, site.edition) if isinstance(result, Rejection) else result
 
     return read
 

@@ -15,7 +15,7 @@ from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.controls import ints
 from mockserver.dialects.friendli.endpoints import Place, container
-from mockserver.dialects.friendli.errors import in_one_message, invalid, unknown_model
+from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.schemas import (
     DETOKENIZATION_REQUEST,
     HOSTED_DETOKENIZATION_REQUEST,
@@ -57,9 +57,10 @@ def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
 def _valid(call: Call, site: Site, contract: Contract, place: Place) -> Body | Rejection:
     """The body, if it keeps to the contract and there is such a model; else the refusal."""
     body = json_body(call.body)
-    violations = [] if isinstance(body, Rejection) else contract.violations(body)
-    if isinstance(body, Rejection) or violations:
-        refused = body if isinstance(body, Rejection) else invalid(violations)
-        return refused if site.edition == "documented" else in_one_message(refused)
+    if isinstance(body, Rejection):
+        return worded(body, site.edition)
+    violations = contract.violations(body)
+    if violations:
+        return worded(invalid(violations), site.edition)
     asked = place(body.get("model"), site)
     return unknown_model(asked.name, site.edition) if asked.model is None else body
