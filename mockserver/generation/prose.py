@@ -135,14 +135,14 @@ class _Writer:
     def close(self) -> Iterator[Phrase]:
         """A closing sentence, or none."""
         if self._draws.below(2) == 0:
-            yield from self._sentence("closers")
+            yield self._sentence("closers")
 
     def _plain(self) -> Iterator[Phrase]:
         yield from self.paragraph(2 + self._draws.below(4), opened=True)
         if self._draws.below(3) == 0:
             yield phrase("\n\n")
             yield from self.paragraph(2 + self._draws.below(2), opened=False)
-        yield from self._sentence("closers")
+        yield self._sentence("closers")
 
     def _greeting(self) -> Iterator[Phrase]:
         yield phrase(self._entry("greetings"))
@@ -169,7 +169,7 @@ class _Writer:
             comma = "" if stripped[-1] in ",;:-—–" or lead == "" else ","
             yield phrase(comma + (self._space if comma else lead) + first[0].lower() + first[1:])
         for _ in range(2 + self._draws.below(6)):
-            yield from self._sentence("continuations")
+            yield self._sentence("continuations")
 
     def paragraph(self, sentences: int, *, opened: bool) -> Iterator[Phrase]:
         """A paragraph: an opener or another first sentence, and `sentences` more."""
@@ -184,7 +184,7 @@ class _Writer:
             elif turn == 1 and self._sections.get("links"):
                 yield from self._linked()
             else:
-                yield phrase(self._space + self._entry("body"))
+                yield self._sentence("body")
 
     def _counted(self, words: int) -> Iterator[Phrase]:
         """Paragraphs of about as many words as the prompt asks for."""
@@ -210,7 +210,7 @@ class _Writer:
         name = next((code for word, code in _CODE_NAMES.items() if word in wanted), "python")
         snippet = self._draws.pick(corpus.code()[name])
         yield from self._with_subject(self._entry("openers"), "")
-        yield from self._sentence("code_intro")
+        yield self._sentence("code_intro")
         yield fresh_phrase(f"\n\n```{name}\n{snippet.replace('{name}', _identifier(self._about.subject))}\n```\n\n")
         yield from self.paragraph(1 + self._draws.below(2), opened=False)
 
@@ -237,22 +237,19 @@ class _Writer:
         yield phrase("\n\n")
         yield phrase(self._entry("closers"))
 
-    def _linked(self) -> Iterator[Phrase]:
+    def _linked(self) -> tuple[Phrase, ...]:
         sentence = self._entry("body")
-        yield phrase(self._space + self._entry("links"))
-        yield phrase(self._space + sentence[0].lower() + sentence[1:])
+        return phrase(self._space + self._entry("links")), phrase(self._space + sentence[0].lower() + sentence[1:])
 
-    def _sentence(self, section: str) -> Iterator[Phrase]:
-        yield phrase(self._space + self._entry(section))
+    def _sentence(self, section: str) -> Phrase:
+        return phrase(self._space + self._entry(section))
 
-    def _with_subject(self, sentence: str, lead: str) -> Iterator[Phrase]:
+    def _with_subject(self, sentence: str, lead: str) -> tuple[Phrase, ...]:
         """A sentence with the subject in its slot. The space before a slot belongs to the subject, as in its tokens."""
         before, _, after = sentence.partition("{subject}")
         blank = " " if before.endswith(" ") else ""
-        yield phrase(lead + before.removesuffix(" "))
-        yield _own_phrase(blank + self._about.subject)
-        if after:
-            yield phrase(after)
+        phrases = phrase(lead + before.removesuffix(" ")), _own_phrase(blank + self._about.subject)
+        return (*phrases, phrase(after)) if after else phrases
 
     def _entry(self, section: str) -> str:
         """An entry of the section, if possible one that has not been used."""
