@@ -19,7 +19,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "what it answers": (
         *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
     ),
-    "how fast": ("latency", "speed", "writes"),
+    "how fast": ("latency", "speed", "prompt_cache", "writes"),
     "what goes wrong": ("fault", "quota"),
     "where it listens": ("host", "port", "tls_cert", "tls_key", "admin_token", "workers"),
     "what it tells": ("journal", "log_level", "log_format"),

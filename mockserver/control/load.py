@@ -1,4 +1,5 @@
-"""The engines of a namespace, one for each model: a request takes a slot, waits for one, or is refused.
+"""The engines of a namespace, one for each model: a request takes a slot, waits for one, or is refused, and may find
+the beginning of its prompt cached.
 
 The pace that an engine gives is both kept on the wire and stated in the answer.
 """
@@ -7,6 +8,8 @@ from collections import OrderedDict
 from threading import Lock
 from typing import NamedTuple
 
+from mockserver.control.prompt_cache import CachedPrompts, PromptCache
+from mockserver.core.dialects import PromptCaching
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.timeline import Pace
@@ -49,26 +52,54 @@ class Slots(NamedTuple):
             return loaded, Slot(self.engine, turn, span)
 
 
+class EngineState(NamedTuple):
+    """What a request meets at its engine: `slots`, None if they are unlimited, and the cached `prompts`, None if the
+    engine caches none."""
+
+    slots: Slots | None = None
+    prompts: CachedPrompts | None = None
+
+
+class _Known(NamedTuple):
+    engine: Engine
+    prompts: PromptCache
+
+
 class Engines:
     """The engines of a namespace; beyond some hundred models, the least recently used is forgotten."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[str, str], Engine] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], _Known] = OrderedDict()
 
-    def slots(self, dialect: str, request: GenerationRequest, profile: Profile | None, now: float) -> Slots | None:
-        """The slots of a request's engine; None if their number is unlimited."""
-        if profile is None or profile.slots is None:
+    def state(
+        self,
+        dialect: str,
+        request: GenerationRequest,
+        profile: Profile | None,
+        caching: PromptCaching | None,
+        now: float,
+    ) -> EngineState | None:
+        """The state of a request's engine; None if it has neither limited slots nor a prompt cache."""
+        limited = profile is not None and profile.slots is not None
+        cached = caching is not None and request.speaks
+        if not (limited or cached):
             return None
-        key = (dialect, request.model)
-        engine = self._known.setdefault(key, Engine())
+        engine, prompts = self._get((dialect, request.model))
+        return EngineState(
+            Slots(engine, profile, now, request.patience) if profile is not None and limited else None,
+            CachedPrompts(prompts, caching, now) if caching is not None and cached else None,
+        )
+
+    def _get(self, key: tuple[str, str]) -> _Known:
+        known = self._known.setdefault(key, _Known(Engine(), PromptCache()))
         self._known.move_to_end(key)
         if len(self._known) > _MOST_ENGINES:
             self._known.popitem(last=False)
-        return Slots(engine, profile, now, request.patience)
+        return known
 
     def describe(self, now: float) -> list[dict[str, object]]:
         """For each engine, how many requests it serves and how many wait."""
-        rows = ((key, engine.busy(now)) for key, engine in self._known.items())
+        rows = ((key, known.engine.busy(now)) for key, known in self._known.items())
         return [{"dialect": name, "model": model, "busy": b, "waiting": w} for (name, model), (b, w) in rows]
 
     def reset(self) -> None:

@@ -147,6 +147,13 @@ OPTIONS: tuple[Option, ...] = (
     ),
     Option("speed", _speed, "so many times as fast: divides the times of every latency", "FACTOR"),
     Option(
+        "prompt_cache",
+        _switch,
+        "cache prompts as the vendor does: usage counts the cached tokens, and the first token comes sooner",
+        "BOOL",
+        switch=True,
+    ),
+    Option(
         "fault",
         _faults,
         "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
@@ -205,10 +212,10 @@ BY_NAME = {option.name: option for option in OPTIONS}
 # Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are
 # easier to write in a file); and those that each namespace can have of its own.
 FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
-LIVE = ("seed", "edition", "latency", "speed", "cors", "strict", "created", "ids", "writes", "quota")
+LIVE = ("seed", "edition", "latency", "speed", "prompt_cache", "cors", "strict", "created", "ids", "writes", "quota")
 OWN = (
-    *("seed", "latency", "speed", "edition", "fault", "quota", "auth", "strict", "created", "ids", "writes"),
-    "unmatched",
+    *("seed", "latency", "speed", "prompt_cache", "edition", "fault", "quota", "auth", "strict", "created", "ids"),
+    *("writes", "unmatched"),
 )
 # Container platforms describe a service named `mockserver` in variables that look like ours, such as
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.

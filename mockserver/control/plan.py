@@ -13,7 +13,8 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.control import memory
-from mockserver.control.load import Slot, Slots
+from mockserver.control.load import EngineState, Slot
+from mockserver.control.prompt_cache import Reuse
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
@@ -49,7 +50,8 @@ class Plan(NamedTuple):
     """What will be answered, and why: the timeline, the facts that explain it, and the faults that have `struck` it.
 
     `rule` is the stub that decided the answer; `nearest` are the closest stubs if none matched; `attempt` counts the
-    tries of the same request; `trouble` is what a function of the user's has raised.
+    tries of the same request; `trouble` is what a function of the user's has raised; `slot` and `reuse` are what it has
+    got from its engine.
     """
 
     timeline: Timeline
@@ -59,6 +61,7 @@ class Plan(NamedTuple):
     generation: Generation | None = None
     rejection: Rejection | None = None
     slot: Slot | None = None
+    reuse: Reuse | None = None
     struck: tuple[Strike, ...] = ()
     rule: str | None = None
     nearest: tuple[Near, ...] | None = None
@@ -167,19 +170,22 @@ def _hear(visit: Visit) -> Heard:
 
 
 def answer(
-    question: Question, strikes: Sequence[Strike] = (), slots: Slots | None = None, speech: Speech | None = None
+    question: Question, strikes: Sequence[Strike] = (), engine: EngineState | None = None, speech: Speech | None = None
 ) -> Plan:
     """The plan of an answer: generate, pace, write. Only faults of the model itself are applied here.
 
-    If the engine has limited `slots`, one of them is taken. The model says the `speech` if there is one.
+    If the `engine` has limited slots, one of them is taken. The model says the `speech` if there is one.
     """
     visit, request = question.visit, question.request
     generation = _generation(question, speech)
     generation, struck = _struck(generation, strikes) if strikes else (generation, ())
-    generation = word_refusals(generation)
-    timing, slot = _timing(question, generation, speech), None
-    if slots is not None:
-        taken = slots.take(timing)
+    generation, reuse, slot = word_refusals(generation), None, None
+    if engine is not None and engine.prompts is not None:
+        reuse = engine.prompts.look_up(request)
+        generation = _with_reuse(generation, reuse, speech)
+    timing = _timing(question, generation, speech)
+    if engine is not None and engine.slots is not None:
+        taken = engine.slots.take(timing)
         if isinstance(taken, Rejection):
             return refuse(taken, visit, request)
         timing, slot = taken
@@ -188,7 +194,8 @@ def answer(
     written = operation.write(generation, timing, visit.site)
     if isinstance(written, Rejection):
         return refuse(written, visit, request)
-    return Plan(assemble(_headed(written, visit), timing), visit, request, timing, generation, slot=slot, struck=struck)
+    timeline = assemble(_headed(written, visit), timing)
+    return Plan(timeline, visit, request, timing, generation, slot=slot, reuse=reuse, struck=struck)
 
 
 def _generation(question: Question, speech: Speech | None) -> Generation:
@@ -199,6 +206,14 @@ def _generation(question: Question, speech: Speech | None) -> Generation:
     return memory.generated(request, seed) if question.kept else generate(request, seed)
 
 
+def _with_reuse(generation: Generation, reuse: Reuse, speech: Speech | None) -> Generation:
+    """The generation with the usage of a prompt that is partly cached, unless a speech states it."""
+    if speech is not None and speech.counts.cached_tokens is not None:
+        return generation
+    usage = generation.usage._replace(cached_tokens=reuse.cached, written_tokens=reuse.written)
+    return generation._replace(usage=usage)
+
+
 def _timing(question: Question, generation: Generation, speech: Speech | None) -> Pace:
     """The pace of the engine, with the delays that a speech prescribes."""
     visit, request, unseen = question.visit, question.request, generation.usage.unseen
@@ -206,7 +221,8 @@ def _timing(question: Question, generation: Generation, speech: Speech | None) -
     shown = max((len(choice.thoughts) for choice in generation.choices), default=0) if request.output.reasoning else 0
     hidden = unseen.reasoning if unseen is not None and not shown else 0
     key = derive(visit.site.seed, "pace", generation.fingerprint)
-    timing = pace(visit.profile, generation.steps, request.prompt_tokens, key, hidden)
+    prompt_tokens = max(request.prompt_tokens - generation.usage.cached_tokens, 0)
+    timing = pace(visit.profile, generation.steps, prompt_tokens, key, hidden)
     if speech is None:
         return timing
     delays = (*[None] * shown, *speech.delays)

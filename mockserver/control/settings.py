@@ -34,6 +34,7 @@ class Settings:
     """Everything that can be configured of a server; `options` explains each to its users.
 
     - `speed` divides the times of every latency, wherever it is set.
+    - `prompt_cache`: engines cache prompts, as the vendor's do.
     - `auth`: "any" key, "off", or the accepted keys.
     - `dialect`: the one that has the root, None for none.
     - `cors`: "on" (pages of any origin may read the answers) or "vendor".
@@ -55,6 +56,7 @@ class Settings:
     seed: int = 42
     latency: str = REALISTIC
     speed: float = 1
+    prompt_cache: bool = False
     edition: Edition = "documented"
     auth: str | tuple[str, ...] = "any"
     dialect: str | None = None

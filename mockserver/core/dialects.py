@@ -209,6 +209,14 @@ class Preset(NamedTuple):
     summary: str
 
 
+class PromptCaching(NamedTuple):
+    """How an engine reuses the beginnings of prompts: whole blocks of so many tokens, for so many seconds after their
+    last use."""
+
+    block: int
+    lifetime: float
+
+
 class Dialect(NamedTuple):
     """A vendor's API.
 
@@ -228,6 +236,7 @@ class Dialect(NamedTuple):
     - `clients`: how the vendor's client and the openai client are pointed at the dialect.
     - `presets`: the latencies that the dialect brings, by name; `realistic` names its default, and `preset_of` that of
       a model, if models differ.
+    - `prompt_caching`: how the vendor's engines cache prompts, None if they do not.
     - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
     - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
       several dialects claim one, the first by name gets it.
@@ -252,6 +261,7 @@ class Dialect(NamedTuple):
     presets: Mapping[str, Preset] = MappingProxyType({})
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None
+    prompt_caching: PromptCaching | None = None
     unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None
     bare: tuple[str, ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER

@@ -281,13 +281,15 @@ class Usage(NamedTuple):
     """The tokens of a request and its answer, as a vendor bills them.
 
     `completion_tokens` includes reasoning and rejected prediction tokens; `unseen` breaks these down, and is None if
-    the request asks for neither.
+    the request asks for neither. Of the prompt, `cached_tokens` are read from the engine's prompt cache, and
+    `written_tokens` are added to it.
     """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
     unseen: Unseen | None = None
+    written_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:

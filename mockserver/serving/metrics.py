@@ -35,6 +35,7 @@ class Tally:
     requests: int = 0
     left: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     completion_tokens: int = 0
     seconds: Histogram = field(default_factory=_times)
 
@@ -84,6 +85,7 @@ class Metrics:
         if visible is not None:
             usage = visible.usage
             tally.prompt_tokens += usage.prompt_tokens
+            tally.cached_tokens += usage.cached_tokens
             tally.completion_tokens += usage.completion_tokens
         if plan.rejection is not None:
             self.failures[dialect, plan.rejection.kind] += 1

@@ -80,8 +80,15 @@ class Verify:
         _raise(expectations.tokens(self._subject.sifted(), read_amount(at_most, "tokens: at_most")))
         return self
 
+    def cached_tokens(self, *, at_least: int) -> Self:
+        """Expect at least this many tokens of the prompts to have come from the engine's prompt cache."""
+        __tracebackhide__ = True
+        _raise(expectations.cached_tokens(self._subject.sifted(), read_amount(at_least, "cached_tokens: at_least")))
+        return self
+
     def cost(self, *, at_most: float, prices: Mapping[str, Sequence[float]]) -> Self:
-        """Expect at most this cost. `prices`: model (or "*") -> (of a million prompt tokens, of a million others)."""
+        """Expect at most this cost. `prices`: model (or "*") -> what a million tokens cost: of prompts, of completions,
+        and of cached prompts if they are cheaper."""
         __tracebackhide__ = True
         most, priced = read_amount(at_most, "cost: at_most"), read_prices(prices, "cost: prices")
         _raise(expectations.cost(self._subject.sifted(), most, priced))

@@ -2,7 +2,7 @@
 
 recall:  call, namespace -> plan                  (of an equal call, if the result cannot differ)
 decide:  question, namespace, now -> decision     (counts, draws and charges)
-respond: question, decision -> plan               (pure, except for the slot it may take at an engine)
+respond: question, decision -> plan               (pure, except for the slot it may take and the prompt it may cache)
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overridden_by, wished_reply
 from mockserver.control.deciding.fulfilling import fulfil
 from mockserver.control.faults import wished
-from mockserver.control.load import Slots
+from mockserver.control.load import EngineState
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Heard, Plan, Question
@@ -28,6 +28,8 @@ from mockserver.core.timeline import Lazy
 
 # An answer of so many tokens takes some milliseconds to generate.
 _LONG_ANSWER = 2_048
+# A prompt of so many tokens takes some milliseconds to look up in a cache.
+_LONG_PROMPT = 8_192
 
 
 class Decision(NamedTuple):
@@ -35,14 +37,14 @@ class Decision(NamedTuple):
 
     - `heard`: the question as admitted by its quotas, or the plan of a refusal.
     - `strikes`: the faults intended for it; those that do not strike must be taken back.
-    - `slots`: the slots of the engine that it waits for; None if they are unlimited.
+    - `engine`: the slots and the cached prompts of its engine; None if the engine has no such limits and no cache.
     - `ticket`: its quota ticket, which must leave when the answer has ended.
     - `chosen`: its prepared answer, or why there is none; None if the quotas refuse the request.
     """
 
     heard: Heard
     strikes: tuple[Strike, ...] = ()
-    slots: Slots | None = None
+    engine: EngineState | None = None
     ticket: Ticket | None = None
     chosen: Chosen | None = None
 
@@ -52,7 +54,7 @@ class Decision(NamedTuple):
         chosen = self.chosen
         return (
             not self.strikes
-            and self.slots is None
+            and self.engine is None
             and self.ticket is None
             and chosen is not None
             and chosen.is_reusable
@@ -61,8 +63,11 @@ class Decision(NamedTuple):
     @property
     def takes_long(self) -> bool:
         """Whether answering may take more than some milliseconds."""
-        if isinstance(self.heard, Question) and self.heard.weight >= _LONG_ANSWER:
-            return True
+        if isinstance(self.heard, Question):
+            if self.heard.weight >= _LONG_ANSWER:
+                return True
+            if self.engine is not None and self.engine.prompts and self.heard.request.prompt_tokens >= _LONG_PROMPT:
+                return True
         return self.chosen is not None and self.chosen.takes_long
 
 
@@ -93,8 +98,10 @@ def decide(heard: Heard, namespace: Namespace, now: float, since: float = 0.0, s
     if chosen.is_body:
         return Decision(question, strikes, None, ticket, chosen)
     visit = question.visit
-    slots = namespace.engines.slots(visit.landing.dialect.name, question.request, visit.profile, now)
-    return Decision(question, strikes, slots, ticket, chosen)
+    dialect = visit.landing.dialect
+    caching = dialect.prompt_caching if visit.settings.prompt_cache else None
+    engine = namespace.engines.state(dialect.name, question.request, visit.profile, caching, now)
+    return Decision(question, strikes, engine, ticket, chosen)
 
 
 def respond(decision: Decision) -> Plan:
@@ -103,7 +110,9 @@ def respond(decision: Decision) -> Plan:
     if chosen is None:
         assert isinstance(heard, Plan), "for every question something is chosen"
         return heard
-    plan = fulfil(heard, chosen, decision.strikes, decision.slots)
+    plan = fulfil(heard, chosen, decision.strikes, decision.engine)
+    if plan.reuse is not None and plan.visible_generation is not None:
+        plan.reuse.keep()
     if decision.is_reusable:
         _remember(plan)
     return plan

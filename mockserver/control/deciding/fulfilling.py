@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.faults import strike
-from mockserver.control.load import Slots
+from mockserver.control.load import EngineState
 from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
@@ -21,7 +21,7 @@ _NOTHING = Prepared()
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slots | None) -> Plan:
+def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], engine: EngineState | None) -> Plan:
     """The plan for what was chosen: prepared or not, struck by the prepared answer's own faults and then by the others.
 
     If a function fails, the answer is the vendor's server error, and the plan has what the function raised. Raises
@@ -36,12 +36,12 @@ def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], slots: Slo
     check_faults(prepared, heard, chosen.by)
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
-    plan = _with_headers(_before_faults(heard, chosen, prepared, strikes, slots), prepared.headers)
+    plan = _with_headers(_before_faults(heard, chosen, prepared, strikes, engine), prepared.headers)
     return _with_explanation(strike(plan, strikes) if strikes else plan, chosen)
 
 
 def _before_faults(
-    heard: Heard, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], slots: Slots | None
+    heard: Heard, chosen: Chosen, prepared: Prepared, strikes: Sequence[Strike], engine: EngineState | None
 ) -> Plan:
     """The plan before any faults strike it, except those of the model itself."""
     content = prepared.content
@@ -53,7 +53,7 @@ def _before_faults(
         return unmatched(heard, chosen.nearest)
     speech = content if isinstance(content, Speech) else None
     _check_calls(speech, heard, chosen.by)
-    return answer(heard, strikes, slots, speech)
+    return answer(heard, strikes, engine, speech)
 
 
 def _failed(heard: Heard, trouble: str) -> Plan:

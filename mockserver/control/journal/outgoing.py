@@ -55,8 +55,11 @@ def _output(
     generation: Generation, tokens: int, ended: tuple[Choice, ...], is_out: Callable[[ToolCall, int], bool]
 ) -> dict[str, Any]:
     calls = [call for call, step in _calls(generation) if is_out(call, step)]
+    usage = {"prompt_tokens": generation.usage.prompt_tokens, "completion_tokens": tokens}
+    if generation.usage.cached_tokens:
+        usage["cached_tokens"] = generation.usage.cached_tokens
     return {
-        "usage": {"prompt_tokens": generation.usage.prompt_tokens, "completion_tokens": tokens},
+        "usage": usage,
         "finish_reasons": [choice.finish_reason for choice in ended],
         "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in calls],
     }

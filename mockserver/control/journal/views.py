@@ -200,7 +200,8 @@ class View:
 
     @property
     def usage(self) -> Mapping[str, int]:
-        """`prompt_tokens`, and the `completion_tokens` that were sent; empty if nothing was generated."""
+        """`prompt_tokens`, and the `completion_tokens` that were sent; empty if nothing was generated. `cached_tokens`
+        are those of the prompt that came from the engine's cache, if any did."""
         usage: Mapping[str, int] = self.data.get("usage", {})
         return usage
 
@@ -208,6 +209,11 @@ class View:
     def tokens(self) -> int:
         """Prompt and completion tokens together."""
         return sum(self.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
+
+    @property
+    def cached_tokens(self) -> int:
+        """How many tokens of the prompt came from the engine's prompt cache."""
+        return self.usage.get("cached_tokens", 0)
 
     @property
     def finish_reasons(self) -> Sequence[str]:

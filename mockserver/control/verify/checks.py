@@ -2,7 +2,7 @@
 
     [ { "calls": 3, "match": { "dialect": "cerebras", "status": 429 } },      # or { "at_least": 1, "at_most": 3 }
       { "never": true, "match": { "model": "gpt-4" } },
-      { "spaced_at_least": 0.2 }, { "concurrency": 4 }, { "tokens": 5000 },
+      { "spaced_at_least": 0.2 }, { "concurrency": 4 }, { "tokens": 5000 }, { "cached_tokens": 512 },
       { "cost": 0.01, "prices": { "*": [0.1, 0.4] } },
       { "in_order": [ { "turn": 1 }, { "turn": 2 } ] },
       { "tool_called": "get_weather", "arguments": { "city": "Oslo" } },
@@ -27,6 +27,7 @@ from mockserver.control.verify.subjects import Match, Sift, Subject
 from mockserver.control.verify.verdict import judge
 from mockserver.control.verify.wanted import (
     CheckError,
+    Price,
     read_amount,
     read_bounds,
     read_keys,
@@ -115,7 +116,7 @@ def _flag(value: object, table: Table, place: str) -> tuple[()]:
     return ()
 
 
-def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Sequence[float]]]:
+def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Price]]:
     most = read_amount(value, place)
     if "prices" not in table:
         raise CheckError(f'{place}: {value!r} is not what it takes alone: say prices beside it, {{"*": [0.1, 0.4]}}')
@@ -169,6 +170,7 @@ CHECKS: Mapping[str, Check] = {
     "in_order": Check(_alone(read_matches), _in_order),
     "concurrency": Check(_alone(read_whole), _about(expectations.concurrency)),
     "tokens": Check(_alone(read_amount), _about(expectations.tokens)),
+    "cached_tokens": Check(_alone(read_amount), _about(expectations.cached_tokens)),
     "cost": Check(_priced, _about(expectations.cost), beside=("prices",)),
     "tool_called": Check(_tool_call, _about(expectations.tool_called), beside=("arguments",)),
     "tool_answered": Check(_tool_result, _about(expectations.tool_answered), beside=("result",)),

@@ -18,7 +18,7 @@ from mockserver.control.journal.views import View
 from mockserver.control.verify.schemas import SchemaError, read_schema
 from mockserver.control.verify.subjects import Sifted, is_met, matcher_text
 from mockserver.control.verify.toolwork import tool_results
-from mockserver.control.verify.wanted import Bounds
+from mockserver.control.verify.wanted import Bounds, Price
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.criteria_notation import read_matcher
 from mockserver.core.matchers import Matcher
@@ -104,8 +104,19 @@ def tokens(sifted: Sifted, most: float) -> str | None:
     return _of_all(lines, sifted.forgotten)
 
 
-def cost(sifted: Sifted, most: float, prices: Mapping[str, Sequence[float]]) -> str | None:
-    """Check that all cost at most `most`. `prices`: model -> (for a million prompt tokens, for a million others)."""
+def cached_tokens(sifted: Sifted, least: float) -> str | None:
+    """Check that at least `least` tokens of the prompts came from the engine's prompt cache."""
+    views = [view for view in sifted.matching if view.usage]
+    total = sum(view.cached_tokens for view in views)
+    if total >= least:
+        return None
+    listed = [f"  {line(view)}: {view.cached_tokens} of {view.usage['prompt_tokens']}" for view in views[:_LISTED]]
+    expected = f"Expected at least {least} cached tokens in prompts, found {total}. The first prompts:"
+    return _of_some([expected, *listed], sifted.forgotten)
+
+
+def cost(sifted: Sifted, most: float, prices: Mapping[str, Price]) -> str | None:
+    """Check that all cost at most `most`, by the prices of their models."""
     views = sifted.matching
     unpriced = sorted(
         {str(view.model) for view in views if view.usage and view.model not in prices and "*" not in prices}
@@ -235,10 +246,9 @@ def _argument_matcher(value: Any) -> Matcher:
         return read_matcher({"equals": value}, "argument")
 
 
-def _cost(view: View, prices: Mapping[str, Sequence[float]]) -> float:
-    prompt, completion = prices.get(str(view.model), prices.get("*", (0.0, 0.0)))
-    usage = view.usage
-    return (usage.get("prompt_tokens", 0) * prompt + usage.get("completion_tokens", 0) * completion) / 1e6
+def _cost(view: View, prices: Mapping[str, Price]) -> float:
+    price, usage = prices.get(str(view.model), prices.get("*", Price(0, 0))), view.usage
+    return price.of(usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0), view.cached_tokens)
 
 
 def _after(gap: float) -> str:

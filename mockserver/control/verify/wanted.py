@@ -16,6 +16,19 @@ class CheckError(ValueError):
     """A check that is invalid; the message says what would have been valid."""
 
 
+class Price(NamedTuple):
+    """What a million tokens cost: of prompts, of completions, and of cached prompts, None for no price of their own."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+
+    def of(self, prompt: int, completion: int, cached: int) -> float:
+        """The cost of so many tokens; the cached ones are part of the prompt."""
+        rate = self.prompt if self.cached is None else self.cached
+        return ((prompt - cached) * self.prompt + cached * rate + completion * self.completion) / 1e6
+
+
 class Bounds(NamedTuple):
     """From `least` to `most`, both inclusive; None means unlimited."""
 
@@ -65,10 +78,10 @@ def read_seconds(value: object, place: str) -> float:
     return value
 
 
-def read_prices(value: object, place: str) -> Mapping[str, tuple[float, float]]:
-    """The prices of a million tokens by model, '*' being all others: of prompts, and of completions."""
+def read_prices(value: object, place: str) -> Mapping[str, Price]:
+    """The prices by model, '*' being all others: lists of two or three numbers."""
     if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
-        return {str(model): (prompt, completion) for model, (prompt, completion) in value.items()}
+        return {str(model): Price(*price) for model, price in value.items()}
     raise _strange(value, place, 'by model what a million tokens of prompt and of answer cost, {"*": [0.1, 0.4]}')
 
 
@@ -112,7 +125,7 @@ def _is_amount(value: object) -> TypeGuard[float]:
 
 
 def _is_price(value: object) -> bool:
-    return isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_amount, value))
+    return isinstance(value, list | tuple) and len(value) in (2, 3) and all(map(_is_amount, value))
 
 
 def _strange(value: object, place: str, valid: str) -> CheckError:

@@ -1,6 +1,6 @@
 """How fast the vendor's engine is, by the published and recorded speeds (vendor note, part A)."""
 
-from mockserver.core.dialects import Preset
+from mockserver.core.dialects import Preset, PromptCaching
 
 PRESETS = {
     "cerebras": Preset(
@@ -22,6 +22,9 @@ PRESETS = {
         "cerebras, itl=lognormal(0.68ms, 0.3, max=10ms)", "Cerebras, a mixture of 235B: about 1,400 tokens/s"
     ),
 }
+
+# "128-token blocks"; "We guarantee a Time-To-Live (TTL) of 5 minutes" (its page on prompt caching).
+PROMPT_CACHING = PromptCaching(block=128, lifetime=300)
 
 # The classes of models whose speed is known, by a part of their names.
 _CLASSES = {

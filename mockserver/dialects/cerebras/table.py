@@ -4,7 +4,7 @@ from mockserver.core.dialects import Clients, Dialect, Model, Operation, Parts, 
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
-from mockserver.dialects.cerebras.latency import PRESETS, preset_of
+from mockserver.dialects.cerebras.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
 from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.schemas import CONTRACT
@@ -79,6 +79,7 @@ CEREBRAS = Dialect(
     presets=PRESETS,
     realistic="cerebras",
     preset_of=preset_of,
+    prompt_caching=PROMPT_CACHING,
     clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",)),
     quotas=QUOTAS,
     unpacked=sent_object,

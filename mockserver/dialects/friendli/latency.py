@@ -1,6 +1,6 @@
 """How fast the vendor's serverless engine is (vendor note, part B)."""
 
-from mockserver.core.dialects import Preset
+from mockserver.core.dialects import Preset, PromptCaching
 
 PRESETS = {
     "friendli": Preset(
@@ -9,3 +9,6 @@ PRESETS = {
         "serverless GPU: first token after about 0.25 s, 95 tokens/s",
     ),
 }
+
+# Its answers have `cached_tokens`, but nothing states these figures: they are usual for such an engine.
+PROMPT_CACHING = PromptCaching(block=16, lifetime=300)

@@ -9,7 +9,7 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
 from mockserver.dialects.friendli.errors import ERRORS
 from mockserver.dialects.friendli.headers import every_answer
-from mockserver.dialects.friendli.latency import PRESETS
+from mockserver.dialects.friendli.latency import PRESETS, PROMPT_CACHING
 from mockserver.dialects.friendli.models import MODELS, health, list_models
 from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.schemas import CONTRACT
@@ -236,6 +236,7 @@ FRIENDLI = Dialect(
     credentials=bearer,
     presets=PRESETS,
     realistic="friendli",
+    prompt_caching=PROMPT_CACHING,
     clients=Clients(keys=("FRIENDLI_TOKEN",)),
     quotas=QUOTAS,
     bare=("/v1/tokenize",),

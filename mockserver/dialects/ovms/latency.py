@@ -1,6 +1,8 @@
 """How fast the server is on the devices whose figures are known (vendor note)."""
 
-from mockserver.core.dialects import Preset
+from math import inf
+
+from mockserver.core.dialects import Preset, PromptCaching
 from mockserver.dialects.ovms.graphs import kind_of
 
 _GPU = Preset(
@@ -27,6 +29,9 @@ PRESETS = {
         "embeddings and ranks on two Xeons: 14 ms, then 29,000 tokens/s",
     ),
 }
+
+# `enable_prefix_caching` is true by default. On a GPU a block has 16 tokens; it stays until it has to give way.
+PROMPT_CACHING = PromptCaching(block=16, lifetime=inf)
 
 
 def preset_of(model: str) -> str:

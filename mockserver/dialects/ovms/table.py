@@ -6,7 +6,7 @@ from mockserver.core.dialects import EDITIONS, Broken, Clients, Dialect, Edition
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import every_answer
-from mockserver.dialects.ovms.latency import PRESETS, preset_of
+from mockserver.dialects.ovms.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.ovms.models import (
     MODELS,
     config_status,
@@ -226,6 +226,7 @@ OVMS = Dialect(
     presets=PRESETS,
     realistic="ovms",
     preset_of=preset_of,
+    prompt_caching=PROMPT_CACHING,
     clients=Clients(native="/v3", openai="/v3"),
     finish_reasons=("stop", "length", "tool_calls"),
 )

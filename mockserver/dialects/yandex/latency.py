@@ -1,6 +1,6 @@
 """How fast the two engines are (vendor note, part A)."""
 
-from mockserver.core.dialects import Preset
+from mockserver.core.dialects import Preset, PromptCaching
 from mockserver.dialects.yandex.backends import backend_of
 from mockserver.dialects.yandex.uri import parse_uri
 
@@ -18,6 +18,9 @@ PRESETS = {
     # "Embedding ~130 ms".
     "yandex-embeddings": Preset("yandex, prefill=lognormal(110ms, 0.3, max=2s)", "an embedding after about 0.13 s"),
 }
+
+# The page has `cached_tokens`, but nothing states these figures: they are usual for an engine with such models.
+PROMPT_CACHING = PromptCaching(block=16, lifetime=300)
 
 
 def preset_of(model: str) -> str:

@@ -3,7 +3,7 @@
 from mockserver.core.dialects import BEARER, Broken, Clients, Dialect, Operation, Parts, Schemas, on_demand
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
-from mockserver.dialects.yandex.latency import PRESETS, preset_of
+from mockserver.dialects.yandex.latency import PRESETS, PROMPT_CACHING, preset_of
 from mockserver.dialects.yandex.models import MODELS, list_models
 from mockserver.dialects.yandex.quotas import QUOTAS
 from mockserver.dialects.yandex.schemas import CONTRACT
@@ -92,6 +92,7 @@ YANDEX = Dialect(
     presets=PRESETS,
     realistic="yandex",
     preset_of=preset_of,
+    prompt_caching=PROMPT_CACHING,
     clients=Clients(native="/v1", keys=("YC_API_KEY",), more={"YC_FOLDER_ID": "mock-folder"}),
     quotas=QUOTAS,
 )

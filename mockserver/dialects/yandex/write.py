@@ -67,13 +67,17 @@ def _thoughts(choice: Choice) -> dict[str, str]:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
-    """Token counts in the recorded order: prompt, total, completion; and the details, if the request calls for any."""
+    """Token counts in the recorded order: prompt, total, completion; and the details, if there are any."""
     counts: dict[str, Any] = {
         "prompt_tokens": usage.prompt_tokens,
         "total_tokens": usage.total_tokens,
         "completion_tokens": usage.completion_tokens,
     }
-    return counts if usage.unseen is None else counts | {"completion_tokens_details": _details(usage.unseen)}
+    if usage.unseen is not None:
+        counts["completion_tokens_details"] = _details(usage.unseen)
+    if usage.cached_tokens:
+        counts["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
+    return counts
 
 
 def _details(unseen: Unseen) -> dict[str, int]:

@@ -96,7 +96,7 @@ def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
     yield Family(
         "mockserver_faults_total", "counter", "Faults that have struck an answer, by kind.", _by_kind(metrics.faults)
     )
-    used = "Tokens of prompts and of answers, as in their usage."
+    used = "Tokens of prompts and of answers, as in their usage; those of prompts that were cached also by themselves."
     yield Family("mockserver_tokens_total", "counter", used, _by_kind(_tokens(tallies)))
 
 
@@ -107,6 +107,8 @@ def _tokens(tallies: Iterable[Tally]) -> Counter[tuple[str, str]]:
         if tally.prompt_tokens or tally.completion_tokens:
             tokens[tally.dialect, "prompt"] += tally.prompt_tokens
             tokens[tally.dialect, "completion"] += tally.completion_tokens
+        if tally.cached_tokens:
+            tokens[tally.dialect, "cached"] += tally.cached_tokens
     return tokens
 
 

@@ -90,7 +90,10 @@ _OUTCOME = table(
         "seconds": NUMBER,
     }
 )
-_USAGE = table({"prompt_tokens": WHOLE, "completion_tokens": WHOLE})
+_USAGE = table(
+    {"prompt_tokens": WHOLE, "completion_tokens": WHOLE},
+    {"cached_tokens": described(WHOLE, "those of the prompt that came from the prompt cache, if any did")},
+)
 _TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
 _EXCHANGE_KEYS: Mapping[str, Schema] = {
     "number": described(WHOLE, "its number within the namespace, from 1 on"),
@@ -252,6 +255,7 @@ _WANTED: Mapping[str, Schema] = {
     "in_order": described(rows(reference("CheckMatch")), "requests that match came one after the other"),
     "concurrency": described(WHOLE, "no more were open at once"),
     "tokens": described(NUMBER, "prompts and answers have no more tokens"),
+    "cached_tokens": described(WHOLE, "at least so many tokens of their prompts came from the prompt cache"),
     "cost": described(NUMBER, "nor cost more, by the prices"),
     "tool_called": described(TEXT, "an answer called this tool, with the arguments"),
     "tool_answered": described(TEXT, "a request brought this tool's result"),
@@ -267,7 +271,11 @@ _CHECK: Schema = described(
         {
             **{name: _WANTED[name] for name in CHECKS},
             "match": described(reference("CheckMatch"), "whom it is about; without it all that ask a model"),
-            "prices": by_name(rows(NUMBER), "for a million tokens of prompt and completion, by model; * is any"),
+            "prices": by_name(
+                rows(NUMBER),
+                "for a million tokens of prompt and completion, or of prompt, completion and cached prompt, by model; "
+                "* is any",
+            ),
             "arguments": by_name(ANY, "of a tool's call"),
             "result": described(ANY, "of a tool"),
         }
