@@ -50,7 +50,9 @@ class AccessLine:
     def _course(self) -> list[str]:
         """How the answer went, in parts."""
         facts = self.facts
-        parts = [f"{facts['prompt_tokens']}+{facts['completion_tokens']} tokens"] * (facts["prompt_tokens"] is not None)
+        cached = f" ({facts['cached_tokens']} cached)" if facts["cached_tokens"] else ""
+        tokens = f"{facts['prompt_tokens']}{cached}+{facts['completion_tokens']} tokens"
+        parts = [tokens] * (facts["prompt_tokens"] is not None)
         if facts["streamed"] and facts["ttft"] is not None:
             parts.append(f"first after {_duration(facts['ttft'])}")
         parts.append(f"in {_duration(facts['seconds'])}")
@@ -108,6 +110,7 @@ def _planned(plan: Plan) -> dict[str, Any]:
         "faults": plan.faults,
         "prompt_tokens": usage.prompt_tokens if usage is not None else None,
         "completion_tokens": usage.completion_tokens if usage is not None else None,
+        "cached_tokens": usage.cached_tokens if usage is not None else None,
     }
 
 
@@ -120,8 +123,8 @@ def _hints(plan: Plan | None) -> list[str]:
 def _denied(exchange: Exchange) -> dict[str, Any]:
     denial = exchange.denial
     assert denial is not None, "an exchange without a plan has been denied"
-    nothing = dict.fromkeys(("dialect", "operation", "model", "rule", "prompt_tokens", "completion_tokens"))
-    return {**nothing, "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
+    nothing = ("dialect", "operation", "model", "rule", "prompt_tokens", "completion_tokens", "cached_tokens")
+    return {**dict.fromkeys(nothing), "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
 
 
 def _duration(seconds: float) -> str:

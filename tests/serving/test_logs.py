@@ -17,8 +17,8 @@ PATH = "/cerebras/v1/completions"
 QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8, "min_tokens": 8}
 FACTS = {
     *("namespace", "number", "method", "path", "dialect", "operation", "model", "status", "streamed", "failure"),
-    *("rule", "faults", "prompt_tokens", "completion_tokens", "ttft", "events_sent", "tokens_sent", "seconds"),
-    "closed_by",
+    *("rule", "faults", "prompt_tokens", "completion_tokens", "cached_tokens", "tokens_sent", "events_sent", "ttft"),
+    *("seconds", "closed_by"),
 }
 
 
@@ -42,6 +42,14 @@ def facts(caplog: pytest.LogCaptureFixture) -> dict[str, object]:
 def test_nothing_is_said_in_tests(server: MockServer, capfd: pytest.CaptureFixture[str]) -> None:
     exchange(server.url, "POST", PATH, QUESTION)
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_line_says_how_much_of_a_prompt_was_cached(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    with MockServer(Settings(port=0, latency="off", prompt_cache=True)) as server:
+        for _ in range(2):
+            exchange(server.url, "POST", PATH, {**QUESTION, "prompt": [7] * 200})
+    assert [line.split(", ")[1] for line in lines(caplog)] == ["200+8 tokens", "200 (128 cached)+8 tokens"]
 
 
 def test_an_exchange_is_one_line(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
@@ -94,8 +102,8 @@ def test_a_line_in_json_has_the_same_keys_for_every_exchange(
     wanted = {
         "level": "info", "namespace": "team", "number": 1, "method": "POST", "path": PATH, "dialect": "cerebras",
         "operation": "completions", "model": "llama3.1-8b", "status": 200, "streamed": True, "failure": None,
-        "rule": None, "faults": ["no_finish"], "prompt_tokens": 1, "completion_tokens": 8, "tokens_sent": 8,
-        "closed_by": "server",
+        "rule": None, "faults": ["no_finish"], "prompt_tokens": 1, "completion_tokens": 8, "cached_tokens": 0,
+        "tokens_sent": 8, "closed_by": "server",
     }  # fmt: skip
     assert {key: told[key] for key in wanted} == wanted
     caplog.clear()

@@ -168,7 +168,7 @@ function facts(exchange) {
     ["Model", exchange.model], ["Rule", decision.rule], ["At", clockTime(exchange.at)],
     ["TTFT planned", timing.ttft_due !== undefined && duration(timing.ttft_due)],
     ["Queue, prefill, decode", timing.queue !== undefined && [timing.queue, timing.prefill, timing.decode].map(duration).join(" · ")],
-    ["Tokens, prompt + answer", usage && `${usage.prompt_tokens} + ${tokensOf(usage, planned)}`],
+    ["Tokens, prompt + answer", usage && `${usage.prompt_tokens} + ${tokensOf(usage, planned)}`], ["Tokens cached", usage?.cached_tokens],
     ["Finish", (exchange.finish_reasons ?? []).join(", ")],
     ["Tools called", (exchange.tool_calls ?? []).map((call) => call.name).join(", ")],
     ["Namespace", exchange.namespace],
