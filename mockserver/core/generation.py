@@ -79,6 +79,9 @@ class Sampling(NamedTuple):
     bad_tokens: tuple[tuple[int, ...], ...] = ()
 
 
+Form = Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections"]
+
+
 class Constraint(NamedTuple):
     """The format that an answer must have. Depending on `kind`, `schema` is a JSON Schema, a regular expression or the
     root rule of a grammar.
@@ -88,7 +91,7 @@ class Constraint(NamedTuple):
     each under its name.
     """
 
-    kind: Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections"]
+    kind: Form
     schema: object = None
 
 

@@ -91,7 +91,7 @@ def _taking(
 
 def _text(value: Mapping[str, Any], schema: Schema) -> str:
     """The arguments as JSON, with properties in the order of the schema."""
-    return json.dumps(in_order(value, schema, schema), ensure_ascii=False)
+    return json.dumps(in_order(value, schema), ensure_ascii=False)
 
 
 def _code(tool: Tool, prompt: Prompt, key: int) -> str:

@@ -7,7 +7,7 @@ can take, filled from the text between that name and the next.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -24,12 +24,44 @@ _LONGEST_NUMBER = 15
 _DEEPEST = 3
 _MOST_ROWS = 8
 _MOST_STEPS = 4
+_NUMERIC = ("integer", "number")
+
+
+class _Part(NamedTuple):
+    """A property of an object, with its own schema. A `vague` one does not tell what it means."""
+
+    name: str
+    own: Schema
+    vague: bool
+
+
+class _Shape:
+    """The properties of an object as its schema has them; `root` is the whole schema."""
+
+    def __init__(self, schema: Schema, root: Schema) -> None:
+        self._root = root
+        self.parts = [_Part(name, own, _is_vague(name, own)) for name, own in properties(schema, root)]
+        self.clear_first = sorted(self.parts, key=lambda part: part.vague)
+        self.keys = {part.name.lower() for part in self.parts}
+        self.numeric = [part.name for part in self.parts if _is_number(part.own)]
+        self._shapes: dict[str, _Shape] = {}
+
+    def of(self, name: str, schema: Schema) -> "_Shape":
+        """The shape of the object that a property holds, or of those in its list."""
+        found = self._shapes.get(name)
+        if found is None:
+            found = self._shapes[name] = _Shape(_plain(schema, self._root), self._root)
+        return found
+
+    def ordered(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        """An object with its properties in the order of the schema."""
+        order = dict.fromkeys([*(part.name for part in self.parts if part.name in value), *value])
+        return {name: value[name] for name in order}
 
 
 class _Filling(NamedTuple):
-    """The source of values: the root schema, the prompt's topic, and the terms that are no names (`about`)."""
+    """The source of values: the prompt's topic, and the terms that are no names (`about`)."""
 
-    root: Schema
     topic: str
     about: frozenset[str]
     guessing: bool
@@ -43,8 +75,8 @@ def filled(
 
     With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
     """
-    filling = _Filling(schema, topic, about, guessing)
-    return _filled(base, _plain(schema, schema), filling, accepting(schema), 0)
+    known = _known(schema)
+    return _filled(base, known.shape, _Filling(topic, about, guessing), known.accepts, 0)
 
 
 def is_told(schema: Schema, topic: str) -> bool:
@@ -53,7 +85,7 @@ def is_told(schema: Schema, topic: str) -> bool:
     parts, required = dict(properties(schema, schema)), schema.get("required")
     if not isinstance(required, list) or len(required) < 2 or topic.rstrip().endswith(("?", "？")):
         return False
-    filling = _Filling(schema, topic, frozenset(), guessing=False)
+    filling = _Filling(topic, frozenset(), guessing=False)
     named = {found.text for found in names(topic)}
 
     def states(name: str) -> bool:
@@ -62,7 +94,7 @@ def is_told(schema: Schema, topic: str) -> bool:
         if not offers:
             return False
         values = offers[0] if isinstance(offers[0], list) else [offers[0]]
-        return type_of(own) in ("integer", "number") or "enum" in own or all(value in named for value in values)
+        return type_of(own) in _NUMERIC or "enum" in own or all(value in named for value in values)
 
     return all(map(states, required))
 
@@ -91,30 +123,25 @@ def type_of(own: Schema) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def in_order(value: Mapping[str, Any], schema: Schema, root: Schema) -> dict[str, Any]:
-    """An object with its properties in the order of the schema."""
-    order = [name for name, _ in properties(schema, root) if name in value]
-    return {name: value[name] for name in (*order, *(name for name in value if name not in order))}
+def in_order(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """An object with its properties in the order of its schema."""
+    return _known(schema).shape.ordered(value)
 
 
 def accepting(schema: Schema) -> Callable[[object], bool]:
     """A function that tells whether the schema accepts a value, including its formats."""
-    document = _document(orjson.dumps(schema))
-    return lambda value: document.accepts(value) and document.accepts_formats(value)
+    return _known(schema).accepts
 
 
 def _filled(
-    base: Mapping[str, Any], schema: Schema, filling: _Filling, accepts: Callable[[object], bool], depth: int
+    base: Mapping[str, Any], shape: _Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
 ) -> dict[str, Any]:
-    parts = list(properties(schema, filling.root))
-    keys = {name.lower() for name, _ in parts}
-    instance = _counted(base, parts, filling.topic, accepts)
+    instance = _counted(base, shape, filling.topic, accepts)
     taken: list[Any] = []
-    for name, own in sorted(parts, key=lambda each: _is_vague(*each)):
-        vague = _is_vague(name, own)
+    for name, own, vague in shape.clear_first:
         for offer in _offers(name, own, filling) if filling.guessing or not vague else ():
             # A prompt may list the keys of an object, which are no values.
-            key = isinstance(offer, str) and offer.lower() in keys and "enum" not in own
+            key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own
             changed = {**instance, name: offer}
             if not key and not (vague and offer in taken) and accepts(changed):
                 instance = changed
@@ -123,36 +150,37 @@ def _filled(
     if depth < _DEEPEST:
         above = {offer for offer in taken if isinstance(offer, str)}
         filling = filling._replace(guessing=False, taken=filling.taken | above)
-        for name, own in parts:
-            if name in instance:
-                instance = {**instance, name: _within(name, instance, own, filling, accepts, depth)}
-    return in_order(instance, schema, filling.root)
+        for part in shape.parts:
+            if isinstance(instance.get(part.name), dict | list):
+                instance = {**instance, part.name: _within(part, instance, shape, filling, accepts, depth)}
+    return shape.ordered(instance)
 
 
 def _within(
-    name: str,
+    part: _Part,
     instance: Mapping[str, Any],
-    own: Schema,
+    shape: _Shape,
     filling: _Filling,
     accepts: Callable[[object], bool],
     depth: int,
 ) -> Any:
     """The value of a property, filled if it is an object or a list of objects."""
+    name, own, _ = part
 
     def stands(value: object) -> bool:
         return accepts({**instance, name: value})
 
     value = instance[name]
     if isinstance(value, dict):
-        return _filled(value, own, filling, stands, depth + 1)
+        return _filled(value, shape.of(name, own), filling, stands, depth + 1)
     items = own.get("items")
     if not (isinstance(value, list) and isinstance(items, Mapping) and value and isinstance(value[0], dict)):
         return value
-    rows = _rows(value, _plain(items, filling.root), filling, depth)
+    rows = _rows(value, shape.of(name, items), filling, depth)
     return rows if rows and stands(rows) else value
 
 
-def _rows(base: Sequence[dict[str, Any]], item: Schema, filling: _Filling, depth: int) -> list[Any]:
+def _rows(base: Sequence[dict[str, Any]], item: _Shape, filling: _Filling, depth: int) -> list[Any]:
     """An object for each name that one can take; the other objects stay if there is only one name and nothing else."""
     found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
     rows = []
@@ -181,14 +209,18 @@ def _described(own: Schema) -> str:
     return own["description"] if isinstance(own.get("description"), str) else ""
 
 
-def _counted(
-    base: Mapping[str, Any], parts: Sequence[tuple[str, Schema]], topic: str, accepts: Callable[[object], bool]
-) -> dict[str, Any]:
+def _is_number(own: Schema) -> bool:
+    return type_of(own) in _NUMERIC and "enum" not in own
+
+
+def _counted(base: Mapping[str, Any], shape: _Shape, topic: str, accepts: Callable[[object], bool]) -> dict[str, Any]:
     """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two."""
-    wanted = [name for name, own in parts if type_of(own) in ("integer", "number") and "enum" not in own]
+    wanted = shape.numeric
+    if len(wanted) < 2:
+        return dict(base)
     found = [_number(text) for text in numbers(topic) if len(text) <= _LONGEST_NUMBER]
     counted = {**base, **dict(zip(wanted, found, strict=False))}
-    return counted if len(found) == len(wanted) > 1 and accepts(counted) else dict(base)
+    return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
 
 
 def _number(text: str) -> float:
@@ -242,7 +274,7 @@ def _plain(own: Schema, root: Schema) -> Schema:
     """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
     for _ in range(_MOST_STEPS):
         if isinstance(own.get("$ref"), str):
-            document = _document(orjson.dumps(root))
+            document = _known(root).document
             found = document.resolve(own["$ref"], document.base)
             own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
             continue
@@ -256,6 +288,30 @@ def _plain(own: Schema, root: Schema) -> Schema:
     return own
 
 
-@lru_cache(maxsize=64)
-def _document(schema: bytes) -> Document:
-    return Document(orjson.loads(schema))
+class _Known:
+    """A schema that was read: its document, and what filling needs of it."""
+
+    def __init__(self, dump: bytes) -> None:
+        self.document = Document(orjson.loads(dump))
+        self._has_formats = b'"format"' in dump
+
+    @cached_property
+    def shape(self) -> _Shape:
+        """The shape of the object that the schema describes."""
+        schema = self.document.schema
+        return _Shape(_plain(schema, schema), schema)
+
+    @property
+    def accepts(self) -> Callable[[object], bool]:
+        """Whether the schema accepts a value, including its formats."""
+        document = self.document
+        if not self._has_formats:
+            return document.accepts
+        return lambda value: document.accepts(value) and document.accepts_formats(value)
+
+
+def _known(schema: Schema) -> _Known:
+    return _read(orjson.dumps(schema))
+
+
+_read = lru_cache(maxsize=64)(_Known)

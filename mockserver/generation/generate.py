@@ -8,11 +8,16 @@ again.
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
+
+import orjson
 
 from mockserver.core.generation import (
     Choice,
+    Constraint,
     FinishReason,
+    Form,
     Generation,
     GenerationRequest,
     Position,
@@ -63,8 +68,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     if not request.speaks:
         return silent(request, seed)
     names = [name_of(prompt.text) for prompt in request.prompts]
-    # A schema may be long, so it is serialized only once.
-    form = repr(request.constraint)
+    form = _form_of(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
     occurrences: Counter[str] = Counter()
@@ -77,6 +81,23 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
     own_seeds = (str(number) for number in request.sampling.seeds)
     return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *own_seeds))
+
+
+def _form_of(constraint: Constraint | None) -> str:
+    """A text for a constraint, from which seeds are derived."""
+    if constraint is None or type(constraint.schema) is not dict:
+        return repr(constraint)
+    try:
+        return _schema_form(constraint.kind, orjson.dumps(constraint.schema))
+    except TypeError:
+        # Integers of more than 64 bits.
+        return repr(constraint)
+
+
+@lru_cache(maxsize=128)
+def _schema_form(kind: Form, schema: bytes) -> str:
+    """The text for a schema: `repr` takes ten times as long as it takes to find this."""
+    return repr(Constraint(kind, orjson.loads(schema)))
 
 
 def silent(request: GenerationRequest, seed: int) -> Generation:

@@ -151,7 +151,7 @@ def number_for(parameter: str, topic: str) -> Iterator[str]:
 
     An only number with another unit suits a parameter without a unit of its own: an amount, a price, an id.
     """
-    found = list(_NUMBER.finditer(topic[:_STRETCH]))
+    found = _numbers(topic[:_STRETCH])
     words = set(map(stem, words_in(parameter)))
     for match in found:
         if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
@@ -162,7 +162,12 @@ def number_for(parameter: str, topic: str) -> Iterator[str]:
 
 def numbers(topic: str) -> tuple[str, ...]:
     """All numbers of the prompt, in order."""
-    return tuple(_digits(match) for match in _NUMBER.finditer(topic[:_STRETCH]))
+    return tuple(map(_digits, _numbers(topic[:_STRETCH])))
+
+
+@lru_cache(maxsize=64)
+def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
+    return tuple(_NUMBER.finditer(stretch))
 
 
 def _digits(match: re.Match[str]) -> str:
