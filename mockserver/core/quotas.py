@@ -1,7 +1,8 @@
 """Quotas as values: limits, how much of them is left, and how a vendor counts and enforces them.
 
 A limit is a token bucket: full, it holds its amount; it is refilled continuously, at the rate of its amount per window.
-A request takes all that it costs, or is refused and takes nothing.
+If its windows are fixed, it is refilled at once instead, at the end of a window that began with the first request. A
+request takes all that it costs, or is refused and takes nothing.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,11 +21,15 @@ _GRACE = 1e-6
 
 
 class Limit(NamedTuple):
-    """At most `amount` requests or tokens in a window of so many seconds, which is one of PERIODS."""
+    """At most `amount` requests or tokens in a window of so many seconds, which is one of PERIODS.
+
+    A window that is `fixed` begins with the first request after the one before has ended.
+    """
 
     measure: Measure
     window: int
     amount: int
+    fixed: bool = False
 
     @property
     def period(self) -> str:
@@ -33,8 +38,14 @@ class Limit(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """How much is refilled per second."""
+        """How much is refilled per second, if windows are not fixed."""
         return self.amount / self.window
+
+    def still_spent(self, spent: float, seconds: float) -> float:
+        """How much of what was spent is not refilled after so many seconds, counted from a fixed window's beginning."""
+        if self.fixed:
+            return spent if seconds < self.window - _GRACE else 0.0
+        return max(spent - seconds * self.rate, 0.0)
 
 
 class Allowance(NamedTuple):
@@ -53,11 +64,13 @@ class Standing(NamedTuple):
 
     `spent` is what has been taken and is not yet refilled: more than the limit's amount if a long answer has overdrawn
     it. `wait` is how many seconds the request that it has just refused has to wait, infinite if it can never fit.
+    `left` is how many seconds are left of a fixed window.
     """
 
     limit: Limit
     spent: float = 0.0
     wait: float = 0.0
+    left: float = 0.0
 
     @property
     def remaining(self) -> int:
@@ -67,7 +80,7 @@ class Standing(NamedTuple):
     @property
     def reset(self) -> float:
         """How many seconds it takes until the bucket is full again, if nothing more is taken."""
-        return self.spent / self.limit.rate
+        return self.left if self.limit.fixed else self.spent / self.limit.rate
 
     def full_at(self, now: float = 0.0) -> int:
         """The whole second in which the bucket is full again, on the clock that `now` was read from."""
@@ -78,8 +91,9 @@ class Standing(NamedTuple):
         limit = self.limit
         short = self.spent + cost - limit.amount
         if short <= limit.rate * _GRACE:
-            return Standing(limit, self.spent)
-        return Standing(limit, self.spent, inf if cost > limit.amount else short / limit.rate)
+            return self._replace(wait=0.0)
+        wait = self.left if limit.fixed else short / limit.rate
+        return self._replace(wait=inf if cost > limit.amount else wait)
 
 
 def exceeded(standings: tuple[Standing, ...]) -> Standing | None:
@@ -115,9 +129,10 @@ class QuotaPolicy(NamedTuple):
 
     `refuse` takes the reason and the time of the answer in Unix seconds. A vendor that charges `up_front` takes the
     prompt and the longest possible answer when the request arrives, and refunds nothing; others take the prompt then,
-    and the answer once its length is known.
+    and the answer once its length is known. With `fixed_windows`, all limits have them.
     """
 
     tiers: Mapping[str, Allowance]
     refuse: Callable[[Refused, float], Rejection]
     up_front: bool = False
+    fixed_windows: bool = False

@@ -44,8 +44,10 @@ def refused(desk: QuotaDesk, tokens: int = 0, now: float = 0.0, asker: Asker = M
 
 AMOUNTS = st.sampled_from([1, 2, 3, 7, 30, 60, 600, 14_400])
 LIMITS = st.dictionaries(
-    st.tuples(st.sampled_from(["requests", "tokens"]), st.sampled_from([1, 60, 3_600, 86_400])), AMOUNTS, min_size=1
-).map(lambda table: tuple(Limit(measure, window, amount) for (measure, window), amount in table.items()))  # type: ignore[arg-type]
+    st.tuples(st.sampled_from(["requests", "tokens"]), st.sampled_from([1, 60, 3_600, 86_400])),
+    st.tuples(AMOUNTS, st.booleans()),
+    min_size=1,
+).map(lambda table: tuple(Limit(*place, *amount) for place, amount in table.items()))  # type: ignore[arg-type]
 # Instants are multiples of an eighth, which floats hold exactly.
 STEPS = st.lists(st.tuples(st.integers(0, 800).map(lambda n: n / 8), st.integers(0, 40)), max_size=60)
 
@@ -381,7 +383,7 @@ def test_the_first_rule_that_is_for_a_request_counts() -> None:
     assert allowance("cerebras", key="boss") is None
     assert allowance("cerebras", model="big") == Allowance(changed)
     assert allowance("cerebras") == allowance("yandex") == Allowance(concurrent=4)
-    assert allowance("friendli") == Allowance((Limit("requests", 60, 1_000),))
+    assert allowance("friendli") == Allowance((Limit("requests", 60, 1_000, fixed=True),))
     assert allowance("ovms") is None
     assert allowance_of((), DIALECTS["cerebras"], "small", "me") is None
 

@@ -306,12 +306,33 @@ def test_a_team_may_be_named() -> None:
     assert with_team.body == ask("friendli", fields).body
 
 
-def test_the_pages_rate_limit_headers_are_gone_today() -> None:
+def test_the_page_states_its_rate_limits_in_every_answer() -> None:
     names = [f"x-ratelimit-{word}-{of}" for word in ("limit", "remaining", "reset") for of in ("requests", "tokens")]
     for answer in (legacy(max_tokens=1), legacy(n=0)):
+        assert [name for name in answer.headers if "ratelimit" in name] == names
         assert all(answer.headers[name].isdigit() for name in names)
-    assert not any(name in current(max_tokens=1).headers for name in names)
-    assert "date" in current(max_tokens=1).headers
+
+
+@pytest.mark.parametrize(
+    "path, fields, headers, limited",
+    [
+        ("/serverless/v1/completions", {"prompt": PROMPT, "max_tokens": 1}, {}, True),
+        ("/serverless/v1/completions", {"prompt": PROMPT, "n": 0}, {}, True),
+        ("/serverless/v1/completions", {"prompt": PROMPT}, {"authorization": ""}, False),
+        ("/dedicated/v1/completions", {"prompt": PROMPT, "max_tokens": 1}, {}, False),
+        ("/v1/completions", {"prompt": PROMPT, "max_tokens": 1}, {}, False),
+        ("/serverless/v1/models", None, {}, False),
+    ],
+)
+def test_todays_gateway_states_the_requests_that_are_left_of_a_minute_at_its_shared_endpoints(
+    path: str, fields: dict[str, Any] | None, headers: dict[str, str], limited: bool
+) -> None:
+    body = None if fields is None else {"model": "meta-llama/Llama-3.1-8B-Instruct", **fields}
+    answer = ask("friendli", body, path=path, method="POST" if body else "GET", headers=headers, edition="observed")
+    stated = {name: value for name, value in answer.headers.items() if "ratelimit" in name}
+    names = [f"x-ratelimit-{word}-requests" for word in ("limit", "remaining", "reset")]
+    assert stated == (dict(zip(names, ("100", "99", "60"), strict=True)) if limited else {})
+    assert "date" in answer.headers
 
 
 # --- prompts, limits and stops -----------------------------------------------------------------------------------

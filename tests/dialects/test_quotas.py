@@ -359,13 +359,29 @@ def test_a_crowd_is_refused_in_each_vendors_words(dialect: str, body: object, st
     assert error in said.body.decode()
 
 
-def test_friendlis_page_has_headers_and_its_service_of_today_has_none() -> None:
-    client, today = Client("friendli", "tier1"), Client("friendli", "requests=1/min", "observed")
-    assert client.ask(legacy()).headers["x-ratelimit-remaining-requests"] == "99"
-    assert [today.ask(legacy()).status for _ in range(2)] == [200, 429]
-    said = today.ask(legacy())
-    assert said.json() == {"message": "Too many requests", "error": {}}
-    assert not [name for name in said.headers if "ratelimit" in name]
+def test_friendlis_page_states_requests_and_tokens_and_its_service_of_today_requests_alone() -> None:
+    quota = "requests=1/min, tokens=900/min"
+    stated = {edition: Client("friendli", quota, edition).ask(legacy()).headers for edition in EDITIONS}
+    names = {edition: {name for name in headers if "ratelimit" in name} for edition, headers in stated.items()}
+    words = ("limit", "remaining", "reset")
+    assert names["observed"] == {f"x-ratelimit-{word}-requests" for word in words}
+    assert names["documented"] == names["observed"] | {f"x-ratelimit-{word}-tokens" for word in words}
+
+
+def test_friendlis_minute_begins_with_its_first_request_and_counts_down_as_recorded() -> None:
+    client = Client("friendli", "tier1", "observed")
+    stated = [client.ask(legacy(), now).headers for now in (0.0, 19.5, 20.25, 60.0)]
+    figures = [[said[f"x-ratelimit-{word}-requests"] for word in ("limit", "remaining", "reset")] for said in stated]
+    assert figures == [["100", "99", "60"], ["100", "98", "41"], ["100", "97", "40"], ["100", "99", "60"]]
+
+
+def test_friendlis_refused_client_is_let_in_when_the_minute_is_over() -> None:
+    client = Client("friendli", "requests=2/min", "observed")
+    said = [client.ask(legacy(), now) for now in (5.0, 6.0, 7.0, 64.875, 65.0)]
+    assert [each.status for each in said] == [200, 200, 429, 429, 200]
+    assert said[2].json() == {"message": "Too many requests", "error": {}}
+    assert said[2].headers["x-ratelimit-remaining-requests"] == "0"
+    assert said[2].headers["x-ratelimit-reset-requests"] == "58"
 
 
 def test_ovms_has_no_quotas_whatever_is_asked_for_all() -> None:

@@ -1,4 +1,4 @@
-"""A token bucket to hold others against: exact arithmetic, a tank that is filled as time goes by."""
+"""Token buckets to hold others against: exact arithmetic, tanks that are filled as time goes by, or all at once."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,12 +10,14 @@ from mockserver.core.quotas import Limit
 
 @dataclass
 class Tank:
-    """A bucket of so much, refilled wholly in a window."""
+    """A bucket of so much, refilled in a window: bit by bit, or if it is `fixed` wholly at the end of the window."""
 
     amount: int
     window: int
+    fixed: bool = False
     level: Fraction = field(init=False)
     seen: Fraction = Fraction(0)
+    ends: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         self.level = Fraction(self.amount)
@@ -23,13 +25,24 @@ class Tank:
     def at(self, now: float) -> Fraction:
         """What it holds at an instant."""
         passed = Fraction(now) - self.seen
-        self.level = min(self.level + passed * self.amount / self.window, Fraction(self.amount))
         self.seen = Fraction(now)
+        if self.fixed:
+            self.level = Fraction(self.amount) if self.seen >= self.ends else self.level
+        else:
+            self.level = min(self.level + passed * self.amount / self.window, Fraction(self.amount))
         return self.level
+
+    def spend(self, cost: int, now: float) -> None:
+        """Take so much at an instant, be it there or not: out of a full tank, that begins a fixed window."""
+        if self.at(now) == self.amount and cost:
+            self.ends = self.seen + self.window
+        self.level -= cost
 
     @property
     def reset(self) -> Fraction:
         """Seconds from the last instant until it is full."""
+        if self.fixed:
+            return max(self.ends - self.seen, Fraction(0))
         return (self.amount - self.level) * self.window / self.amount
 
 
@@ -37,7 +50,7 @@ class Tanks:
     """The tanks of one asker: all of them give, or none."""
 
     def __init__(self, limits: Iterable[Limit]) -> None:
-        self.tanks = {(each.measure, each.period): Tank(each.amount, each.window) for each in limits}
+        self.tanks = {(each.measure, each.period): Tank(each.amount, each.window, each.fixed) for each in limits}
 
     def take(self, tokens: int, now: float) -> bool:
         """One request of so many tokens, if every tank has enough."""
@@ -50,8 +63,7 @@ class Tanks:
     def spend(self, tokens: int, now: float, requests: int = 0) -> None:
         """Take so much, be it there or not."""
         for (measure, _), tank in self.tanks.items():
-            tank.at(now)
-            tank.level -= tokens if measure == "tokens" else requests
+            tank.spend(tokens if measure == "tokens" else requests, now)
 
     def short_of(self, tokens: int, now: float) -> set[tuple[str, str]]:
         """The tanks that do not hold what a request of so many tokens needs."""

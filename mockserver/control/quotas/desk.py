@@ -69,14 +69,26 @@ class Admitted(NamedTuple):
 
 
 class _Taken(NamedTuple):
-    """How much had been taken from a bucket and not been refilled at an instant."""
+    """How much had been taken from a bucket and not been refilled at an instant; of a fixed window, since it began."""
 
     spent: float
     at: float
 
     def still(self, limit: Limit, now: float) -> float:
         """How much is not refilled yet."""
-        return max(self.spent - max(now - self.at, 0.0) * limit.rate, 0.0)
+        return limit.still_spent(self.spent, max(now - self.at, 0.0))
+
+    def more(self, limit: Limit, amount: int, now: float) -> "_Taken":
+        """The same after taking more."""
+        still = self.still(limit, now)
+        goes_on = limit.fixed and still > 0
+        return _Taken(still + amount, self.at if goes_on else max(self.at, now))
+
+    def standing(self, limit: Limit, now: float) -> Standing:
+        """How the limit stands."""
+        still = self.still(limit, now)
+        left = limit.window - max(now - self.at, 0.0) if limit.fixed and still else 0.0
+        return Standing(limit, still, left=left)
 
 
 _FULL = _Taken(0.0, 0.0)
@@ -154,7 +166,10 @@ class QuotaDesk:
         taken = self._taken.get(asker[:2], {})
         models = {asker.model} if asker.model else {model for model, _ in taken} | {""}
         return tuple(
-            Standing(limit, max(taken.get((model, limit), _FULL).still(limit, now) for model in models))
+            max(
+                (taken.get((model, limit), _FULL).standing(limit, now) for model in models),
+                key=lambda standing: standing.spent,
+            )
             for limit in allowance.limits
         )
 
@@ -162,7 +177,7 @@ class QuotaDesk:
         """What is used and what is running, for display: JSON with masked keys, resets in seconds."""
         self._sweep(now)
         return {
-            "limits": [_described(asker, Standing(limit, spent)) for asker, limit, spent in self._all(now)],
+            "limits": [_described(asker, standing) for asker, standing in self._all(now)],
             "running": [
                 {"dialect": dialect, "key": masked_key(key), "running": len(tickets)}
                 for (dialect, key), tickets in self._running.items()
@@ -182,16 +197,16 @@ class QuotaDesk:
     def _take(self, asker: Asker, limit: Limit, amount: int, now: float) -> None:
         account = self._taken.setdefault(asker[:2], {})
         before = account.get((asker.model, limit), _FULL)
-        account[asker.model, limit] = _Taken(before.still(limit, now) + amount, max(before.at, now))
+        account[asker.model, limit] = before.more(limit, amount, now)
         self._buckets += before is _FULL
         if self._buckets >= self._sweep_at:
             self._sweep(now)
             self._sweep_at = max(_FEW, 2 * self._buckets)
 
-    def _all(self, now: float) -> Iterator[tuple[Asker, Limit, float]]:
+    def _all(self, now: float) -> Iterator[tuple[Asker, Standing]]:
         for (dialect, key), buckets in self._taken.items():
             for (model, limit), taken in buckets.items():
-                yield Asker(dialect, key, model), limit, taken.still(limit, now)
+                yield Asker(dialect, key, model), taken.standing(limit, now)
 
     def _sweep(self, now: float) -> None:
         """Forget the buckets that are full again."""

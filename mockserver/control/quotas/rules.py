@@ -65,7 +65,8 @@ def allowance_of(quotas: Iterable[Quota], dialect: Dialect, model: str, key: str
     if rule is None or rule.tier == OFF or dialect.quotas is None:
         return None
     base = _tier(rule.tier, dialect.quotas)
-    limits = {(limit.measure, limit.window): limit for limit in (*base.limits, *rule.limits)}
+    own = (limit._replace(fixed=True) for limit in rule.limits) if dialect.quotas.fixed_windows else rule.limits
+    limits = {(limit.measure, limit.window): limit for limit in (*base.limits, *own)}
     concurrent = base.concurrent if rule.concurrent is None else rule.concurrent
     return Allowance(tuple(limits.values()), concurrent, base.answer)
 

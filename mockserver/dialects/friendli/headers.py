@@ -1,31 +1,45 @@
-"""The headers of every answer: rate limits as the old pages promise them, nothing but the date today (vendor note B1).
+"""The headers of every answer: the date, and rate limits in the vendor's names (vendor note B1).
 
-Where no quota is configured the figures are those of a first tier with one request taken.
+The old pages promise limits on requests and on tokens in all answers. Today's gateway was recorded in September 2026 to
+state those on requests, in answers of the shared endpoints, successful or not. If no quota is configured, the figures
+are those of the first tier after one request.
 """
 
+from functools import cache
+
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.quotas import PERIODS, Limit, Standing
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.friendli.quotas import limits_left
 from mockserver.dialects.openai_style.bodies import date_header
+from mockserver.dialects.openai_style.fields import bearer
 
-_REQUESTS_PER_MINUTE = 100
-_TOKENS_PER_MINUTE = 100_000
-
-_LIMITS: RawHeaders = (
-    (b"x-ratelimit-limit-requests", b"%d" % _REQUESTS_PER_MINUTE),
-    (b"x-ratelimit-limit-tokens", b"%d" % _TOKENS_PER_MINUTE),
-    (b"x-ratelimit-remaining-requests", b"%d" % (_REQUESTS_PER_MINUTE - 1)),
-    (b"x-ratelimit-remaining-tokens", b"%d" % _TOKENS_PER_MINUTE),
-)
+_MINUTE = PERIODS["minute"]
+_REQUESTS = Limit("requests", _MINUTE, 100, fixed=True)
+_TOKENS = Limit("tokens", _MINUTE, 100_000, fixed=True)
+_SHARED = "/serverless/"
 
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
-    """The headers that each answer carries, errors included; resets are in whole seconds, until the minute is over."""
-    date = date_header(site.now)
-    if site.edition == "observed":
-        return (date,)
-    if site.standings:
-        return (date, *limits_left(site.standings))
-    reset = b"%d" % (60 - int(site.now) % 60)
-    return (date, *_LIMITS, (b"x-ratelimit-reset-requests", reset), (b"x-ratelimit-reset-tokens", reset))
+    """The headers that each answer carries, errors included; resets are in whole seconds."""
+    limits = limits_left(site.standings, site.edition) if site.standings else _assumed(call, site)
+    return (date_header(site.now), *limits)
+
+
+def _assumed(call: Call, site: Site) -> RawHeaders:
+    """The limits if no quota is configured.
+
+    By the page the minute of the clock counts. Today the window has just begun; containers and endpoints of one's own
+    are not limited, nor is what needs no key.
+    """
+    if site.edition == "documented":
+        return _first_request("documented", _MINUTE - int(site.now) % _MINUTE)
+    limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
+    return _first_request("observed", _MINUTE) if limited else ()
+
+
+@cache
+def _first_request(edition: Edition, left: int) -> RawHeaders:
+    """The limits after the first request in a window that has so many seconds left."""
+    return limits_left((Standing(_REQUESTS, 1, left=left), Standing(_TOKENS, left=left)), edition)

@@ -1,14 +1,19 @@
-"""FriendliAI's quotas: tiers by what a team has spent so far, and the headers of the old pages (vendor notes B1, B5).
+"""FriendliAI's quotas: tiers by what a team has spent so far, and the headers that state them (vendor notes B1, B5).
 
-Today's pages name no headers, so the observed edition has none.
+The old pages name headers for requests and for tokens. Today's answers were recorded with those for requests alone
+(three requests of a first-tier key within 20 seconds of September 2026): 99, 98 and 97 remained of 100, and the reset
+was 60, 41 and 40 seconds away, so a window is a minute that begins with its first request.
 """
 
+from collections.abc import Mapping
+
+from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy, Refused, Standing, tightest
 from mockserver.core.timeline import RawHeaders
 
 _PER_MINUTE = {"tier1": 100, "tier2": 1_000, "tier3": 5_000, "tier4": 10_000}
-_MEASURES: tuple[Measure, ...] = ("requests", "tokens")
+_MEASURES: Mapping[Edition, tuple[Measure, ...]] = {"documented": ("requests", "tokens"), "observed": ("requests",)}
 
 
 def refuse(refused: Refused, now: float) -> Rejection:
@@ -16,9 +21,9 @@ def refuse(refused: Refused, now: float) -> Rejection:
     return Rejection(FailureKind.RATE_LIMIT)
 
 
-def limits_left(standings: tuple[Standing, ...]) -> RawHeaders:
-    """The tightest limits on requests and on tokens, if any; resets are in whole seconds until they are full."""
-    found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in _MEASURES)
+def limits_left(standings: tuple[Standing, ...], edition: Edition) -> RawHeaders:
+    """The tightest limits on requests, and by the old pages on tokens, if any; resets are in whole seconds."""
+    found = ((measure.encode(), tightest(standings, measure, tuple(PERIODS))) for measure in _MEASURES[edition])
     named = [(measure, standing) for measure, standing in found if standing is not None]
     return (
         *((b"x-ratelimit-limit-" + name, b"%d" % standing.limit.amount) for name, standing in named),
@@ -28,6 +33,10 @@ def limits_left(standings: tuple[Standing, ...]) -> RawHeaders:
 
 
 QUOTAS = QuotaPolicy(
-    {name: Allowance((Limit("requests", PERIODS["minute"], amount),)) for name, amount in _PER_MINUTE.items()},
+    {
+        name: Allowance((Limit("requests", PERIODS["minute"], amount, fixed=True),))
+        for name, amount in _PER_MINUTE.items()
+    },
     refuse=refuse,
+    fixed_windows=True,
 )
