@@ -722,13 +722,24 @@ def test_every_kind_of_failure_of_the_page_has_a_body_of_one_of_the_two_shapes()
         (FailureKind.UNKNOWN_MODEL, 404, {"detail": "Model not found."}),
         (FailureKind.INVALID_REQUEST, 422, {"message": "The request is not valid"}),
         (FailureKind.RATE_LIMIT, 429, {"message": "Too many requests", "error": {}}),
+        (FailureKind.SERVER_ERROR, 500, b"Service Error: Max retries reached for status 500\n"),
     ],
 )
-def test_todays_gateway_says_detail_and_its_engine_says_message(
-    kind: FailureKind, status: int, body: dict[str, Any]
-) -> None:
+def test_todays_gateway_says_detail_and_its_engine_says_message(kind: FailureKind, status: int, body: object) -> None:
     row = FRIENDLI.errors["observed"][kind]
     assert (row.status, row.body(Rejection(kind), row.message)) == (status, body)
+
+
+def test_what_the_gateway_says_in_plain_text_is_an_object_in_a_stream_that_has_begun() -> None:
+    fault = {"x-mockserver-fault": '{ kind = "error_event", after_event = 1, error = "server_error" }'}
+    answer = ask(
+        "friendli",
+        {"model": "meta-llama/Llama-3.1-8B-Instruct", "prompt": PROMPT, "stream": True, "max_tokens": 3},
+        path="/serverless/v1/completions",
+        method="POST",
+        headers=fault,
+    )
+    assert answer.events()[-1] == {"message": "Internal server error", "error": {}}
 
 
 def test_a_team_without_credits_is_refused_otherwise_on_the_page() -> None:

@@ -350,6 +350,15 @@ def test_what_a_vendor_refuses_is_refused_in_its_words(
     assert said in answer.body.decode()
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_friendlis_gateway_gives_up_in_plain_text_as_recorded(stream: bool) -> None:
+    answer = FRIENDLI.ask(tools=[SQL], tool_choice="required", stream=stream)
+    assert (answer.status, answer.body) == (500, b"Service Error: Max retries reached for status 500\n")
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["x-ratelimit-remaining-requests"] == "99"
+
+
 @pytest.mark.parametrize("path", ["/v3/responses", "/v3/v1/responses"])
 def test_the_older_model_server_knows_no_responses(path: str) -> None:
     place = OVMS._replace(edition="documented", path=path)

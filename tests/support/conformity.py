@@ -18,11 +18,14 @@ def contract(dialect: str, edition: Edition, name: str) -> Contract:
 
 
 def faults(plan: Plan, body: bytes) -> list[str]:
-    """How the answer of a plan breaks its dialect's contract, a line for each fault; none when it keeps to it."""
+    """How the answer of a plan breaks its dialect's contract, a line for each fault; none when it keeps to it.
+
+    Contracts know no refusals in plain text.
+    """
     landing, edition = plan.visit.landing, plan.visit.site.edition
     dialect, operation = landing.dialect, landing.operation
     if plan.rejection is not None:
-        if not body:
+        if dict(plan.timeline.headers)[b"content-type"].startswith(b"text/plain"):
             return []
         return _faults(dialect.name, edition, dialect.error_schema, json.loads(body))
     if operation is None or (plan.request is not None and plan.generation is None):

@@ -1,15 +1,16 @@
 """FriendliAI's errors: those of today as recorded, the others guessed, since neither page nor service documents any.
 
 Recorded today: the gateway in front of everything says `{"detail": "..."}` (no key, no such model, no credits), the
-engine behind it `{"message": "..."}` with 422. Guessed: by the page, and in completions to this day, what breaks the
-contract gets 422 and FastAPI's `{"detail": [...]}`, which is the HTTPValidationError of the vendor's management API;
-everything else the `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
+engine behind it `{"message": "..."}` with 422. If the engine fails, the gateway retries and then says so in plain text,
+with 500. Guessed: by the page, and in completions to this day, what breaks the contract gets 422 and FastAPI's
+`{"detail": [...]}`, which is the HTTPValidationError of the vendor's management API; everything else the
+`{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
 """
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mockserver.core.dialects import Edition, ErrorTable, Refusal
+from mockserver.core.dialects import Edition, ErrorTable, Refusal, error_event
 from mockserver.core.failures import FailureKind, Rejection, Violation
 
 # Pydantic's prefix of the messages of custom checks.
@@ -54,6 +55,10 @@ def _gateway(rejection: Rejection, message: str) -> dict[str, Any]:
     return {"detail": message}
 
 
+def _text(rejection: Rejection, message: str) -> bytes:
+    return f"{message}\n".encode()
+
+
 def _detail_of(kind: FailureKind) -> Refusal:
     code, wording = _DETAILS[kind]
 
@@ -80,6 +85,15 @@ def _place(param: str | None) -> list[str]:
 
 # Recorded of a wrong key; a missing one is assumed to be refused the same way.
 _UNAUTHORIZED = Refusal(401, "Unauthorized. Please provide a valid credential.", _gateway)
+# Recorded in September 2026, headers and line end included.
+_FAILED = Refusal(
+    500,
+    "Service Error: Max retries reached for status 500",
+    _text,
+    headers=((b"x-content-type-options", b"nosniff"),),
+    content_type=b"text/plain; charset=utf-8",
+    midstream_message=_MESSAGES[FailureKind.SERVER_ERROR][1],
+)
 _DOCUMENTED: ErrorTable = {
     **{kind: Refusal(status, wording, _message) for kind, (status, wording) in _MESSAGES.items()},
     **{kind: _detail_of(kind) for kind in _DETAILS},
@@ -96,10 +110,16 @@ ERRORS: dict[Edition, ErrorTable] = {
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
         FailureKind.UNAUTHORIZED: _UNAUTHORIZED,
         FailureKind.UNKNOWN_MODEL: Refusal(404, "Model not found.", _gateway),
+        FailureKind.SERVER_ERROR: _FAILED,
         # Recorded as far as the full stop.
         FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _gateway),
     },
 }
+
+
+def stream_error(status: int, body: object) -> bytes:
+    """The event that ends a stream which fails half-way: an object even if the same refusal is plain text otherwise."""
+    return error_event(status, {"message": body.decode().rstrip(), "error": {}} if isinstance(body, bytes) else body)
 
 
 def invalid(violations: Iterable[Violation], kind: FailureKind = FailureKind.INVALID_REQUEST) -> Rejection:

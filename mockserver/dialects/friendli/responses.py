@@ -29,8 +29,6 @@ from mockserver.dialects.openai_style.tools import function_tools, parameters_fa
 Body = Mapping[str, Any]
 
 _SCHEMA = ("text", "format", "schema")
-# Recorded of a request that requires a call while all tools on offer are custom ones.
-_NO_TOOL = "Service Error: Max retries reached for status 500"
 
 
 class Wanted(NamedTuple):
@@ -106,7 +104,8 @@ def _fitting(body: Body, asked: AskedModel) -> GenerationRequest | Rejection:
         return invalid(unseen)
     functions = _functions(body)
     if body.get("tool_choice") == "required" and not functions:
-        return Rejection(FailureKind.SERVER_ERROR, _NO_TOOL) if body.get("tools") else invalid((_nothing_to_call(),))
+        # Recorded: the engine fails if all tools on offer are custom ones.
+        return Rejection(FailureKind.SERVER_ERROR) if body.get("tools") else invalid((_nothing_to_call(),))
     request = _request(body, asked, messages, functions)
     too_long = tuple(_too_long(body, request, asked.model))
     return invalid(too_long, FailureKind.CONTEXT_LENGTH) if too_long else request

@@ -7,7 +7,7 @@ from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Op
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.friendli.endpoints import Place, container, dedicated, serverless
-from mockserver.dialects.friendli.errors import ERRORS
+from mockserver.dialects.friendli.errors import ERRORS, stream_error
 from mockserver.dialects.friendli.headers import every_answer
 from mockserver.dialects.friendli.latency import PRESETS, PROMPT_CACHING
 from mockserver.dialects.friendli.models import MODELS, health, list_models
@@ -230,6 +230,7 @@ FRIENDLI = Dialect(
         HEALTH,
     ),
     errors=ERRORS,
+    stream_error=stream_error,
     contract=CONTRACT,
     models=MODELS,
     headers=every_answer,
