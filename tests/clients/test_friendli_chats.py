@@ -16,7 +16,7 @@ from .environments import friendli_client
 from .friendli_sdk import connected
 from .questions import EDITION, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of
 
-MODEL, GLM = "meta-llama/Llama-3.1-8B-Instruct", "zai-org/GLM-5.3"
+MODEL, GLM, FLASH = "meta-llama/Llama-3.1-8B-Instruct", "zai-org/GLM-5.3", "zai-org/GLM-5.3-Flash"
 HARBOUR = "Write a few sentences about the harbour of a small town in autumn."
 WEATHER = "What's the weather and the time in Oslo?"
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -99,6 +99,40 @@ def test_the_sdk_reads_calls_of_tools_plain_and_in_fragments(vendor: SyncFriendl
             found[piece.index] = name + (piece.function.name or ""), arguments + (piece.function.arguments or "")
     assert list(found.values()) == told
     assert [name for name, _ in told] == ["get_weather", "get_time"]
+
+
+def test_the_sdk_reads_a_model_that_vllm_serves(vendor: SyncFriendli) -> None:
+    fields: dict[str, Any] = {"model": FLASH, "messages": user(WEATHER), "tools": TOOLS, "reasoning_budget": 9}
+    answer = whole(vendor.serverless.chat.complete(**fields))
+    (choice,) = answer.choices
+    assert choice.message.tool_calls
+    told = [(call.id, call.function.name, call.function.arguments) for call in choice.message.tool_calls]
+    *chunks, last = events_of(
+        vendor.serverless.chat.complete(**fields, stream=True, stream_options=models.StreamOptions(include_usage=True))
+    )
+    pieces = [piece for chunk in chunks for piece in chunk.choices[0].delta.tool_calls or ()]
+    assert [piece.function.name for piece in pieces if piece.id] == [name for _, name, _ in told]
+    assert [
+        "".join(piece.function.arguments or "" for piece in pieces if piece.index == index) for index in (0, 1)
+    ] == [arguments for _, _, arguments in told]
+    assert (chunks[-1].choices[0].finish_reason, last.choices, last.usage) == ("tool_calls", [], answer.usage)
+
+
+def test_the_openai_client_reads_thoughts_and_tokens_of_a_model_that_vllm_serves(client: OpenAI) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
+    content: Any = [{"type": "text", "text": "What is this?"}, image]
+    answer = client.chat.completions.create(
+        model=FLASH, messages=[{"role": "user", "content": content}], extra_body={"reasoning_budget": 9}
+    )
+    message = answer.choices[0].message
+    assert message.model_extra is not None
+    assert message.model_extra["reasoning"] == message.model_extra["reasoning_content"] != ""
+    assert answer.usage is not None
+    assert answer.usage.prompt_tokens_details is not None
+    assert answer.usage.prompt_tokens_details.model_extra == {
+        "created_cache_tokens": 0,
+        "multimodal_tokens": {"image": 256},
+    }
 
 
 def test_the_sdk_reads_log_probabilities(vendor: SyncFriendli) -> None:

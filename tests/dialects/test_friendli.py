@@ -287,6 +287,16 @@ def test_the_list_of_models_tells_by_what_each_models_thinking_is_controlled() -
     assert models[0]["pricing"]["input_cache_read"] == "0.00000026"
 
 
+def test_the_list_of_models_tells_what_each_of_them_reads_and_names_it_by_its_id() -> None:
+    models = ask("friendli", path="/serverless/v1/models").json()["data"]
+    read = {model["name"]: model["input_modalities"] for model in models if model["input_modalities"] != ["text"]}
+    assert read == {
+        "zai-org/GLM-5.3-Flash": ["text", "image", "video"],
+        "google/gemma-4-31B-it": ["text", "image"],
+    }
+    assert [model["name"] for model in models] == [model["id"] for model in models]
+
+
 def test_the_list_of_models_follows_the_settings() -> None:
     closed = replace(QUIET, models={"friendli": ("mine", "meta-llama-3.1-8b-instruct")})
     body = ask("friendli", path="/serverless/v1/models", settings=closed).json()

@@ -1,7 +1,8 @@
 """Chats on the wire: one body, or a stream of chunks; by the page with fewer members around the choices than today.
 
 The first client (`friendli-client` 1.x) reads `choices`, `usage` and `created`, and ends its stream at `[DONE]`.
-Today's answers have an id, an object and, unless a container is asked without one, a model besides (vendor note B3).
+Today's answers have an id, an object and, unless a container is asked without one, a model besides (vendor note B3);
+those of a model that vLLM serves have a form of their own.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,9 @@ from mockserver.core.seeding import hex_digits
 from mockserver.core.timeline import Lazy, Pace, Reply
 from mockserver.dialects.friendli.chat_calls import whole_call
 from mockserver.dialects.friendli.chat_chunks import Form, chat_events, chat_usage
+from mockserver.dialects.friendli.models import is_by_vllm
 from mockserver.dialects.friendli.reasoning import stretches
+from mockserver.dialects.friendli.vllm_chats import write_vllm_chat
 from mockserver.dialects.friendli.wires import WIRES
 from mockserver.dialects.friendli.wishes import Thoughts, wishes_of
 from mockserver.dialects.friendli.write import is_late
@@ -28,6 +31,8 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply | Reject
     """The generation as an answer to a conversation, or a refusal if it takes too long."""
     if is_late(generation, pace):
         return Rejection(FailureKind.TIMEOUT)
+    if site.edition == "observed" and is_by_vllm(generation.request.model):
+        return write_vllm_chat(generation, site)
     wire, where = WIRES[site.edition], wishes_of(generation.request).thoughts
     if generation.request.output.stream:
         form = Form(wire, _around(generation, site, "chat.completion.chunk"), where, site.edition, site.identity)

@@ -20,8 +20,8 @@ from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.messages import REFUSALS, media, read_prompt
-from mockserver.dialects.friendli.models import sees
+from mockserver.dialects.friendli.messages import REFUSALS, media, media_tokens, medium_of, read_prompt
+from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHAT_REQUEST, HOSTED_CHAT_REQUEST, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
@@ -55,13 +55,19 @@ def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
         return sent
     known = known_fields(site.edition, "ChatFields")
     strangers = [] if site.edition == "documented" else [name for name in sent if name not in known]
-    body = {name: value for name, value in sent.items() if name in known}
+    body = {name: value for name, value in sent.items() if name in known and not _is_vllms(name, value, sent)}
     violations = (
         [Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers]
         or contract.violations(body)
         or conflicts(body, CHAT_CHECKS[site.edition])
     )
     return invalid(violations) if violations else _by_one_name(body)
+
+
+def _is_vllms(name: str, value: object, sent: Body) -> bool:
+    """Whether a field has a value that only vLLM accepts: recorded of an effort, which its model's template ignores."""
+    model = sent.get("model")
+    return name == "reasoning_effort" and value == "none" and isinstance(model, str) and is_by_vllm(model)
 
 
 def _by_one_name(body: Body) -> Body:
@@ -82,8 +88,9 @@ def _fitting(body: Body, edition: Edition, asked: AskedModel) -> GenerationReque
 
 
 def _beyond_senses(body: Body, name: str) -> Iterator[Violation]:
-    for place, number, kind, _ in () if sees(name) else media(body["messages"]):
-        yield Violation(("messages", place, "content", number), "conflict", REFUSALS[kind])
+    for place, number, kind, _ in media(body["messages"]):
+        if not perceives(name, medium_of(kind)):
+            yield Violation(("messages", place, "content", number), "conflict", REFUSALS[kind])
 
 
 def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationRequest:
@@ -103,7 +110,7 @@ def _request(body: Body, edition: Edition, asked: AskedModel) -> GenerationReque
         n=int(number_or(body.get("n"), 1)),
         effort=thought.effort,
         budget=thought.budget,
-        wishes=Wishes(timeout=read_timeout(body), thoughts=thought.thoughts),
+        wishes=Wishes(timeout=read_timeout(body), thoughts=thought.thoughts, media=media_tokens(body["messages"])),
     )
 
 

@@ -23,6 +23,19 @@ def read_prompt(messages: Sequence[Mapping[str, Any]], tools: object) -> Prompt:
     return with_media(chat_prompt(messages, tools), found)
 
 
+def medium_of(kind: str) -> str:
+    """The medium of a kind of part: `image`, `video` or `audio`."""
+    return kind.removesuffix("_url")
+
+
+def media_tokens(messages: Sequence[Mapping[str, Any]]) -> Mapping[str, int]:
+    """How many tokens of the prompt each medium counts, if there is any of it."""
+    counts: dict[str, int] = {}
+    for _, _, kind, _ in media(messages):
+        counts[medium_of(kind)] = counts.get(medium_of(kind), 0) + _TOKENS[kind]
+    return counts
+
+
 def media(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int, str, Mapping[str, Any]]]:
     """The parts that are not text: the places of the message and of the part, its kind, and the part."""
     for place, message in enumerate(messages):

@@ -1,7 +1,7 @@
 """The models of the hosted endpoints, `GET /serverless/v1/models`, and a container's `GET /health`.
 
-Context windows, prices and controls of reasoning are those that the vendor published from this very call in 2026; those
-of other models, and all vocabularies, are usual ones.
+Context windows, prices, modalities and controls of reasoning are those that the vendor published from this very call in
+2026; those of other models, and all vocabularies, are usual ones.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,8 @@ def _budget(most: int) -> Mapping[str, object]:
 class _Row(NamedTuple):
     """A model: context window and longest answer in tokens, prices in US dollars per million tokens.
 
-    `controls` are those of its reasoning, if it has any.
+    `controls` are those of its reasoning, if it has any; `senses` are the modalities of what it reads; `by_vllm` is
+    whether vLLM serves it instead of the vendor's own engine.
     """
 
     id: str
@@ -40,12 +41,18 @@ class _Row(NamedTuple):
     served_since: int = 1_740_000_000
     cache_price: float | None = None
     controls: tuple[Mapping[str, object], ...] = (_TOGGLE,)
+    senses: tuple[str, ...] = ("text",)
+    by_vllm: bool = False
 
 
 _CATALOGUE = (
     _Row(
         "zai-org/GLM-5.3", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_783_000_000, 0.26,
         (_efforts("low", "high", "max"), _TOGGLE, _budget(1_048_576)),
+    ),
+    _Row(
+        "zai-org/GLM-5.3-Flash", 1_048_576, 1_048_576, 154_880, 0.15, 0.5, True, 1_787_700_000, 0.03,
+        (_efforts("low", "high", "max"), _budget(1_048_576)), ("text", "image", "video"), True,
     ),
     _Row(
         "zai-org/GLM-5.2", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_778_000_000, 0.26,
@@ -57,6 +64,10 @@ _CATALOGUE = (
         "MiniMaxAI/MiniMax-M2.5", 196_608, 196_608, 200_064, 0.3, 1.2, True, 1_770_900_000, 0.06, (_budget(196_608),)
     ),
     _Row("MiniMaxAI/MiniMax-M2.1", 196_608, 65_536, 200_064, 0.3, 1.2, True, 1_766_500_000),
+    _Row(
+        "google/gemma-4-31B-it", 262_144, 262_144, 262_144, 0.14, 0.4, True, 1_775_000_000, None,
+        (_TOGGLE,), ("text", "image"),
+    ),
     _Row("LGAI-EXAONE/K-EXAONE-236B-A23B", 262_144, 262_144, 153_600, 0.2, 0.8, True, 1_767_200_000, 0.1),
     _Row(
         "deepseek-ai/DeepSeek-V3.2", 163_840, 163_840, 129_280, 0.5, 1.5, True, 1_764_600_000, 0.25,
@@ -82,6 +93,14 @@ def vocabulary_size(name: str) -> int:
     return _ROWS.get(name, _USUAL).vocabulary
 
 
+def is_by_vllm(name: str) -> bool:
+    """Whether vLLM serves a model, which then answers chats in another form.
+
+    Recorded of GLM-5.3-Flash, which also accepts an effort that the vendor's own engine refuses for every other model.
+    """
+    return _ROWS.get(name, _USUAL).by_vllm
+
+
 # Whether a model reasons: always, unless switched off, or never; `unknown` if it is not listed.
 Mind = Literal["always", "toggle", "plain", "unknown"]
 
@@ -92,12 +111,13 @@ def mind_of(name: str) -> Mind:
     if row is None:
         return "unknown"
     # The guide's two kinds: "Always Reasoning Models [...] (e.g., MiniMax-M2.5)", "Controllable [...] (e.g., GLM-5.2)".
-    return ("always" if name.startswith("MiniMaxAI/") else "toggle") if row.reasoning else "plain"
+    always = name.startswith("MiniMaxAI/") or _TOGGLE not in row.controls
+    return ("always" if always else "toggle") if row.reasoning else "plain"
 
 
-def sees(name: str) -> bool:
-    """Whether a model accepts images, videos and audio: those that are listed only read text."""
-    return name not in _ROWS
+def perceives(name: str, medium: str) -> bool:
+    """Whether a model accepts a medium: `image`, `video` or `audio`. One that is not listed accepts all."""
+    return name not in _ROWS or medium in _ROWS[name].senses
 
 
 def list_models(call: Call, site: Site) -> Reply:
@@ -115,7 +135,7 @@ def _item(model: Model) -> dict[str, object]:
     row = _ROWS.get(model.id, _USUAL)
     return {
         "id": model.id,
-        "name": model.id.rpartition("/")[2],
+        "name": model.id,
         "created": row.served_since,
         "context_length": model.context,
         "max_completion_tokens": model.max_output or model.context,
@@ -131,7 +151,7 @@ def _item(model: Model) -> dict[str, object]:
         "deprecation_date": None,
         "reasoning": row.reasoning,
         "reasoning_options": row.controls if row.reasoning else None,
-        "input_modalities": ["text"],
+        "input_modalities": row.senses,
         "output_modalities": ["text"],
         "interleaved": "reasoning_content" if row.reasoning else False,
         "base_model": None,

@@ -19,7 +19,7 @@ from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.json_schemas import as_obeyed, fault_of_schema, opens_with_an_optional_property
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
-from mockserver.dialects.friendli.models import sees
+from mockserver.dialects.friendli.models import perceives
 from mockserver.dialects.friendli.reasoning import read_reasoning
 from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
 from mockserver.dialects.openai_style.fields import whole
@@ -116,7 +116,7 @@ def _nothing_to_call() -> Violation:
 
 
 def _unsupported_images(body: Body, name: str) -> Iterator[Violation]:
-    items = body["input"] if isinstance(body["input"], list) and not sees(name) else ()
+    items = body["input"] if isinstance(body["input"], list) and not perceives(name, "image") else ()
     for place, item in enumerate(items):
         content = item.get("content")
         for number, part in enumerate(content if isinstance(content, list) else ()):

@@ -1,5 +1,7 @@
 """What only this vendor's requests ask of its writers."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from mockserver.core.generation import GenerationRequest
@@ -13,7 +15,7 @@ class Wishes(NamedTuple):
 
     `timeout` is in seconds, None for none; `forced` are the tokens of a prescribed answer, empty for none;
     `logprobs` and `logits` are what each choice of the documented edition shows of its tokens; `thoughts` is where the
-    thoughts of a chat go.
+    thoughts of a chat go; `media` are how many tokens of a chat's prompt each medium counts.
     """
 
     timeout: float | None = None
@@ -21,6 +23,7 @@ class Wishes(NamedTuple):
     logprobs: bool = False
     logits: bool = False
     thoughts: Thoughts = "apart"
+    media: Mapping[str, int] = MappingProxyType({})
 
 
 def wishes_of(request: GenerationRequest) -> Wishes:

@@ -1,0 +1,164 @@
+"""FriendliAI's model that vLLM serves: the recorded form of its chats, what only it accepts, and what it reads."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mockserver.control.namespaces import Namespace
+from mockserver.control.stubs.notation import read_stub
+from mockserver.dialects.friendli.models import mind_of
+from tests.support.asking import FROZEN, Answer, ask
+
+FLASH, GLM = "zai-org/GLM-5.3-Flash", "zai-org/GLM-5.3"
+PATH = "/serverless/v1/chat/completions"
+OSLO = {"role": "user", "content": "What's the weather in Oslo?"}
+BOTH = {"role": "user", "content": "What's the weather and the time in Oslo?"}
+CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+TOOLS = [{"type": "function", "function": {"name": name, "parameters": CITY}} for name in ("get_weather", "get_time")]
+USAGE = {"stream": True, "stream_options": {"include_usage": True}}
+QUICK = {"reasoning_budget": 0}
+
+
+def flash(**fields: Any) -> Answer:
+    return ask("friendli", {"model": FLASH, "messages": [OSLO], **fields}, path=PATH, method="POST")
+
+
+def part(kind: str, url: str = "https://example.com/it") -> dict[str, Any]:
+    return {"type": kind, kind: {"url": url}}
+
+
+def parts(answer: Answer) -> list[dict[str, Any]]:
+    """The choices of a stream's chunks."""
+    return [each for event in answer.events() if event != "[DONE]" for each in event["choices"]]
+
+
+def joined(answer: Answer, key: str) -> str:
+    return "".join(each["delta"].get(key, "") for each in parts(answer))
+
+
+def test_an_answer_has_all_that_was_recorded_in_the_recorded_order() -> None:
+    answer = flash(reasoning_effort="low")
+    body = answer.json()
+    assert answer.body == json.dumps(body, separators=(",", ":"), ensure_ascii=False).encode()
+    assert list(body) == [
+        "id", "object", "created", "model", "choices", "service_tier", "system_fingerprint", "usage",
+    ]  # fmt: skip
+    assert (body["created"], body["model"], body["service_tier"], body["system_fingerprint"]) == (
+        int(FROZEN), FLASH, None, None,
+    )  # fmt: skip
+    (choice,) = body["choices"]
+    assert list(choice) == ["index", "message", "logprobs", "finish_reason"]
+    assert (choice["logprobs"], choice["finish_reason"]) == (None, "stop")
+    assert list(choice["message"]) == ["role", "content", "reasoning", "reasoning_content"]
+    assert choice["message"]["reasoning"] == choice["message"]["reasoning_content"] != ""
+    assert list(body["usage"]) == ["prompt_tokens", "total_tokens", "completion_tokens", "prompt_tokens_details"]
+    assert list(body["usage"]["prompt_tokens_details"].items()) == [
+        ("cached_tokens", 0), ("created_cache_tokens", 0), ("multimodal_tokens", None),
+    ]  # fmt: skip
+
+
+def test_a_stream_begins_with_the_role_and_ends_with_the_reason_the_usage_and_done() -> None:
+    plain = flash(reasoning_effort="low").json()
+    answer = flash(reasoning_effort="low", **USAGE)
+    *chunks, usage, done = answer.events()
+    assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"
+    assert {tuple(chunk) for chunk in chunks} == {("id", "object", "created", "model", "choices")}
+    assert {tuple(each) for each in parts(answer)} == {("index", "delta", "logprobs", "finish_reason")}
+    assert parts(answer)[0]["delta"] == {"role": "assistant", "content": ""}
+    assert parts(answer)[-1] == {"index": 0, "delta": {}, "logprobs": None, "finish_reason": "stop"}
+    assert (usage["choices"], usage["usage"], done) == ([], plain["usage"], "[DONE]")
+    assert joined(answer, "content") == plain["choices"][0]["message"]["content"]
+    assert joined(answer, "reasoning") == plain["choices"][0]["message"]["reasoning"]
+    assert joined(answer, "reasoning_content") == plain["choices"][0]["message"]["reasoning_content"]
+
+
+def test_a_stream_has_no_usage_unless_it_is_asked_for() -> None:
+    assert not [event for event in flash(**QUICK, stream=True).events() if event != "[DONE]" and "usage" in event]
+
+
+def test_a_chunk_has_one_to_five_tokens_and_a_shorter_answer_is_parted_in_the_same_places() -> None:
+    short, long = (parts(flash(**QUICK, stream=True, logprobs=True, max_tokens=most))[1:-1] for most in (30, 60))
+    sizes = [len(each["logprobs"]["content"]) for each in long]
+    assert set(sizes) == {1, 2, 3, 4, 5}
+    assert short[:-1] == long[: len(short) - 1]
+    assert all(
+        "".join(row["token"] for row in each["logprobs"]["content"]) == each["delta"]["content"] for each in long
+    )
+
+
+def test_the_pieces_of_a_prepared_answer_come_one_by_one() -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": {"chunks": ["It ", "is dry ", "today."]}}))
+    body = {"model": FLASH, "messages": [OSLO], "stream": True}
+    answer = ask("friendli", body, path=PATH, method="POST", namespace=space)
+    assert [each["delta"].get("content") for each in parts(answer)] == ["", "It ", "is dry ", "today.", None]
+
+
+def test_calls_have_ids_like_those_of_chats_and_come_before_the_reasoning() -> None:
+    body = flash(messages=[BOTH], tools=TOOLS, reasoning_budget=8).json()
+    message = body["choices"][0]["message"]
+    assert list(message) == ["role", "content", "tool_calls", "reasoning", "reasoning_content"]
+    assert message["content"] is None
+    assert [list(call) for call in message["tool_calls"]] == [["id", "type", "function"]] * 2
+    assert [call["function"]["name"] for call in message["tool_calls"]] == ["get_weather", "get_time"]
+    assert len({call["id"] for call in message["tool_calls"]}) == 2
+    assert all(call["id"].startswith("chatcmpl-tool-") for call in message["tool_calls"])
+
+
+def test_streamed_calls_begin_with_id_and_name_and_add_up_to_the_plain_ones() -> None:
+    plain = flash(messages=[BOTH], tools=TOOLS, **QUICK).json()["choices"][0]["message"]["tool_calls"]
+    pieces = [
+        piece
+        for each in parts(flash(messages=[BOTH], tools=TOOLS, **QUICK, stream=True))
+        for piece in each["delta"].get("tool_calls", ())
+    ]
+    assert [list(piece) for piece in pieces if "id" in piece] == [["index", "id", "type", "function"]] * 2
+    assert [piece["function"]["name"] for piece in pieces if "id" in piece] == ["get_weather", "get_time"]
+    assert [
+        "".join(piece["function"]["arguments"] for piece in pieces if piece["index"] == index) for index in (0, 1)
+    ] == [call["function"]["arguments"] for call in plain]
+
+
+@pytest.mark.parametrize("model, status", [(FLASH, 200), (GLM, 422)])
+def test_an_effort_of_none_is_accepted_where_vllm_serves(model: str, status: int) -> None:
+    answer = flash(model=model, reasoning_effort="none", max_tokens=5)
+    assert answer.status == status
+    if status == 200:
+        assert answer.body[-300:] == flash(max_tokens=5).body[-300:]
+
+
+def test_the_model_thinks_whatever_the_template_is_told_and_only_a_budget_of_nothing_stops_it() -> None:
+    kwargs = {"chat_template_kwargs": {"enable_thinking": False}}
+    thinks = ["reasoning" in flash(**it, max_tokens=9).json()["choices"][0]["message"] for it in ({}, kwargs, QUICK)]
+    assert thinks == [True, True, False]
+    assert mind_of(FLASH) == "always"
+
+
+@pytest.mark.parametrize("kind, tokens", [("image_url", {"image": 512}), ("video_url", {"video": 2048})])
+def test_what_is_seen_is_counted_by_medium(kind: str, tokens: dict[str, int]) -> None:
+    seen = {"role": "user", "content": [part(kind), part(kind, "https://example.com/other")]}
+    usage = flash(messages=[seen], **QUICK, max_tokens=3).json()["usage"]
+    assert usage["prompt_tokens_details"]["multimodal_tokens"] == tokens
+    assert usage["prompt_tokens"] > sum(tokens.values())
+
+
+def test_sounds_are_refused() -> None:
+    answer = flash(messages=[{"role": "user", "content": [part("audio_url")]}])
+    assert (answer.status, answer.json()) == (422, {"message": "This model does not support audio inputs."})
+
+
+def test_a_stub_may_say_that_some_of_the_prompt_came_from_a_cache() -> None:
+    space = Namespace("")
+    space.stubs.add(read_stub({"reply": {"text": "Dry.", "usage": {"cached_tokens": 5}}}))
+    answer = ask("friendli", {"model": FLASH, "messages": [OSLO]}, path=PATH, method="POST", namespace=space)
+    assert answer.json()["usage"]["prompt_tokens_details"] == {
+        "cached_tokens": 5,
+        "created_cache_tokens": 0,
+        "multimodal_tokens": None,
+    }
+
+
+def test_the_first_client_knows_no_such_form() -> None:
+    answer = ask("friendli", {"model": FLASH, "messages": [OSLO]}, path="/v1/chat/completions", method="POST")
+    assert list(answer.json()) == ["choices", "usage", "created"]
