@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import openai
 import pytest
+from friendli.core.models import ResponseValidationError
 from friendli.friendli import SyncFriendli
 from openai import OpenAI
 from openai.types.responses import (
@@ -40,8 +41,9 @@ D2 = Vendor("yandex", "/yandex/v1", *["gpt://b1gmock/qwen3-235b-a22b-fp8/latest"
 OVMS = Vendor("ovms", "/ovms/v3", "llama3", "OpenVINO/Qwen3-8B-int4-ov", "observed")
 HOSTED = Vendor("friendli", "/friendli/serverless/v1", "meta-llama-3.3-70b-instruct", "zai-org/GLM-5.3")
 CONTAINER = Vendor("friendli", "/friendli/v1", "", "zai-org/GLM-5.3")
-VENDORS = (D1, D2, OVMS, HOSTED, CONTAINER)
-EVERY = pytest.mark.parametrize("vendor", VENDORS, ids=["d1", "d2", "ovms", "serverless", "container"])
+VLLM = Vendor("friendli", "/friendli/serverless/v1", *["zai-org/GLM-5.3-Flash"] * 2)
+VENDORS = (D1, D2, OVMS, HOSTED, CONTAINER, VLLM)
+EVERY = pytest.mark.parametrize("vendor", VENDORS, ids=["d1", "d2", "ovms", "serverless", "container", "vllm"])
 # Its first event has an item already, at the place where the next one adds it, which the SDK's own helper refuses.
 HELPED = [vendor for vendor in VENDORS if vendor is not OVMS]
 
@@ -141,7 +143,7 @@ def test_an_answer_is_parsed_into_a_model(client: OpenAI, vendor: Vendor) -> Non
     assert isinstance(answer.output_parsed, Harbour)
 
 
-@pytest.mark.parametrize("vendor", HELPED, ids=["d1", "d2", "serverless", "container"])
+@pytest.mark.parametrize("vendor", HELPED, ids=["d1", "d2", "serverless", "container", "vllm"])
 def test_the_helper_for_streams_follows_every_event(client: OpenAI, vendor: Vendor) -> None:
     with client.responses.stream(model=vendor.model, input="Describe a harbour.", text_format=Harbour) as stream:
         said = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
@@ -163,7 +165,7 @@ def test_a_loop_of_tools_comes_to_its_end(client: OpenAI, vendor: Vendor, stream
     towns = []
     for _ in range(MOST_TURNS):
         answer = streamed(client, input=history, **asked) if stream else client.responses.create(input=history, **asked)
-        assert any(item.type == "reasoning" for item in answer.output) is thinks
+        assert any(item.type == "reasoning" for item in answer.output) is (thinks or vendor is VLLM)
         history += [item.to_dict() for item in answer.output]
         calls = [item for item in answer.output if isinstance(item, ResponseFunctionToolCall)]
         if not calls:
@@ -243,3 +245,16 @@ def test_friendlis_own_sdk_knows_every_event_and_item(server: Server, friendli: 
     assert all(isinstance(event, BaseModel) for event in events)
     assert [type(item).__name__ for item in events[-1].response.output] == kinds
     assert events[-1].response.usage == answer.usage
+
+
+def test_friendlis_own_sdk_reads_what_vllm_serves_but_for_the_parts_of_its_reasoning(friendli: SyncFriendli) -> None:
+    asked: dict[str, Any] = {"model": "zai-org/GLM-5.3-Flash", "input_": QUESTION, "tools": [{**WEATHER}]}
+    api: Any = friendli.serverless.responses
+    answer = api.responses(**asked)
+    kinds = ["ResponsesReasoningItem", "ResponsesFunctionCall", "ResponsesFunctionCall"]
+    assert [type(item).__name__ for item in answer.output] == kinds
+    with (
+        pytest.raises(ResponseValidationError, match="reasoning_part"),
+        api.responses(**asked, stream=True) as stream,
+    ):
+        list(stream)

@@ -1,4 +1,4 @@
-"""FriendliAI's model that vLLM serves: the recorded form of its chats, what only it accepts, and what it reads."""
+"""FriendliAI's model that vLLM serves: the recorded form of its answers, what only it accepts, and what it reads."""
 
 import json
 from typing import Any
@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from mockserver.control.namespaces import Namespace
+from mockserver.control.recordings.drift import Compared, compare
+from mockserver.control.recordings.recorded import Recorded
+from mockserver.control.routing import Router
+from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
+from mockserver.core.installed import load_dialects
 from mockserver.dialects.friendli.models import mind_of
 from tests.support.asking import FROZEN, Answer, ask
 
@@ -18,6 +23,9 @@ CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required"
 TOOLS = [{"type": "function", "function": {"name": name, "parameters": CITY}} for name in ("get_weather", "get_time")]
 USAGE = {"stream": True, "stream_options": {"include_usage": True}}
 QUICK = {"reasoning_budget": 0}
+
+
+BOATS = {"type": "custom", "name": "boats", "description": "Counts boats"}
 
 
 def flash(**fields: Any) -> Answer:
@@ -162,3 +170,100 @@ def test_a_stub_may_say_that_some_of_the_prompt_came_from_a_cache() -> None:
 def test_the_first_client_knows_no_such_form() -> None:
     answer = ask("friendli", {"model": FLASH, "messages": [OSLO]}, path="/v1/chat/completions", method="POST")
     assert list(answer.json()) == ["choices", "usage", "created"]
+
+
+# --- responses ---------------------------------------------------------------------------------------------------
+
+
+def responses(**fields: Any) -> Answer:
+    body = {"model": FLASH, "input": "What's the weather in Oslo?", **fields}
+    return ask("friendli", body, path="/serverless/v1/responses", method="POST")
+
+
+def test_a_part_of_reasoning_has_events_of_its_own_where_vllm_serves() -> None:
+    names = {
+        model: {event["type"] for event in responses(model=model, stream=True, max_output_tokens=4).events()}
+        for model in (FLASH, GLM)
+    }
+    parts = {"response.reasoning_part.added", "response.reasoning_part.done"}
+    assert names[FLASH] - names[GLM] == parts
+    assert names[GLM] - names[FLASH] == {"response.content_part.added", "response.content_part.done"}
+
+
+def test_deltas_of_a_response_have_several_tokens_and_the_first_one() -> None:
+    answer = responses(stream=True, max_output_tokens=60)
+    sizes = [count for run in answer.plan.timeline.runs for count in run.tokens if count]
+    assert sizes[0] == 1
+    assert set(sizes) == {1, 2, 3, 4, 5}
+    assert sum(sizes) == 60
+
+
+def test_parameters_come_back_with_their_keys_sorted() -> None:
+    parameters = {"type": "object", "properties": {"b": {"type": "string", "enum": ["z", "a"]}, "a": {"type": "null"}}}
+    (tool,) = responses(tools=[{"type": "function", "name": "f", "parameters": parameters}]).json()["tools"]
+    assert json.dumps(tool["parameters"]) == json.dumps(parameters, sort_keys=True)
+
+
+# --- recordings --------------------------------------------------------------------------------------------------
+
+# The forms that were recorded in September 2026, with other words.
+CHAT = {
+    "id": "chatcmpl-00000000-1111-4222-8333-444444444444",
+    "object": "chat.completion",
+    "created": 1_788_606_498,
+    "model": FLASH,
+    "choices": [
+        {
+            "index": 0,
+            "message": {
+                "role": "assistant",
+                "content": "It rains.",
+                "reasoning": "Rain?",
+                "reasoning_content": "Rain?",
+            },
+            "logprobs": None,
+            "finish_reason": "stop",
+        }
+    ],
+    "service_tier": None,
+    "system_fingerprint": None,
+    "usage": {
+        "prompt_tokens": 9,
+        "total_tokens": 15,
+        "completion_tokens": 6,
+        "prompt_tokens_details": {"cached_tokens": 0, "created_cache_tokens": 0, "multimodal_tokens": None},
+    },
+}
+LIMITS = {
+    "x-ratelimit-limit-requests": "100",
+    "x-ratelimit-remaining-requests": "97",
+    "x-ratelimit-reset-requests": "40",
+}
+JSON = {"content-type": "application/json", **LIMITS}
+TEXT = {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", **LIMITS}
+
+
+@pytest.mark.parametrize(
+    "path, body, status, headers, answer",
+    [
+        ("chat/completions", {"messages": [OSLO]}, 200, JSON, json.dumps(CHAT)),
+        (
+            "responses",
+            {"input": "Count the boats.", "tools": [BOATS], "tool_choice": "required", "stream": True},
+            500,
+            TEXT,
+            "Service Error: Max retries reached for status 500\n",
+        ),
+    ],
+)
+def test_what_was_recorded_has_no_drift(
+    path: str, body: dict[str, Any], status: int, headers: dict[str, str], answer: str
+) -> None:
+    sent = json.dumps({"model": FLASH, **body}).encode()
+    sending = {"content-type": "application/json"}
+    place = ("", "POST", "api.friendli.ai", f"/serverless/v1/{path}", "")
+    recorded = Recorded(*place, sending, sent, status, headers, answer.encode())
+    settings = Settings(edition="observed", auth="off")
+    (compared,) = compare([recorded], Router(load_dialects(), settings), settings, ())
+    assert isinstance(compared, Compared)
+    assert [*compared.differences] == []

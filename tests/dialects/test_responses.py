@@ -50,9 +50,10 @@ D1 = Place("yandex", "/v1/responses", "gpt://folder/yandexgpt/latest")
 D2 = Place("yandex", "/v1/responses", "gpt://folder/qwen3-235b-a22b-fp8/latest")
 FRIENDLI = Place("friendli", "/serverless/v1/responses", "m")
 GLM = FRIENDLI._replace(model="zai-org/GLM-5.3")
+VLLM = FRIENDLI._replace(model="zai-org/GLM-5.3-Flash")
 OVMS = Place("ovms", "/v3/responses", "llama3", "observed")
 QWEN = OVMS._replace(model="OpenVINO/Qwen3-8B-int4-ov")
-PLACES = [D1, D2, FRIENDLI, GLM, OVMS, QWEN]
+PLACES = [D1, D2, FRIENDLI, GLM, VLLM, OVMS, QWEN]
 EVERY = pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.dialect}-{place.model}")
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -15,13 +15,18 @@ from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
+from mockserver.dialects.friendli.drafts import accepted
+from mockserver.dialects.friendli.models import is_by_vllm
 from mockserver.dialects.friendli.responses import Wanted
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
 from mockserver.dialects.openai_style.responses.events import (
+    FORMS,
     Event,
     Manner,
+    Run,
     Stage,
+    by_group,
     by_token,
     numbered,
     quiet,
@@ -31,6 +36,9 @@ from mockserver.dialects.openai_style.responses.failing import data_of, error_co
 from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason, spoken_of
 
 _STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
+# The parts of reasoning as recorded; the SDK refuses them, and knows other names.
+_PART = ("response.reasoning_part.added", "response.reasoning_part.done")
+_RECORDED = {**FORMS, "thought": FORMS["thought"]._replace(part=_PART)}
 # The prefixes of items' ids in a whole response.
 _PREFIXES = {"thought": "rs", "text": "msg", "call": "fc"}
 
@@ -54,6 +62,11 @@ class _Answer(NamedTuple):
             each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
             for each in spoken_of(self.choice, "thought" if self.choice.thoughts else None)
         ]
+
+    @property
+    def by_vllm(self) -> bool:
+        """Whether vLLM serves the model."""
+        return is_by_vllm(self.generation.request.model)
 
     def digits(self, *parts: str | int) -> str:
         """Sixteen hexadecimal digits for an id."""
@@ -141,12 +154,19 @@ def _choice(given: Any) -> Any:
 
 
 def _tool(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool as the answer repeats it: with all members, null unless they were sent."""
+    """A tool as the answer repeats it: with all members, null unless they were sent; those of its schema are sorted."""
     optional = {"allowed_callers": None, "defer_loading": None, "description": tool.get("description")}
     if tool["type"] == "custom":
         return {"name": tool["name"], "type": "custom", **optional, "format": tool.get("format")}
-    parameters = {"parameters": tool.get("parameters"), "strict": tool.get("strict")}
+    parameters = {"parameters": _sorted(tool.get("parameters")), "strict": tool.get("strict")}
     return {"name": tool["name"], **parameters, "type": "function", **optional, "output_schema": None}
+
+
+def _sorted(value: Any) -> Any:
+    """A value with the members of its objects in alphabetical order, as recorded of parameters."""
+    if isinstance(value, Mapping):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def _reasoning(given: Any) -> Mapping[str, Any] | None:
@@ -216,17 +236,25 @@ def _stages(answer: _Answer) -> Iterator[Stage]:
     yield quiet(_written, TAKEN, [Event("response.created", begun), Event("response.in_progress", begun)])
     manner = Manner(
         _written,
-        by_token,
+        partial(_runs, answer),
         partial(_streamed_item, answer),
         _part,
         lambda spoken, tokens: {"logprobs": []} if spoken.kind == "text" else {},
         _ended,
+        forms=_RECORDED if answer.by_vllm else FORMS,
     )
     for index, spoken in enumerate(answer.spoken):
         yield from told_stages(spoken, index, answer.digits("item", index), manner)
     kind = "response.incomplete" if incomplete_reason(answer.choice) else "response.completed"
     whole = {"response": _response(answer, _items(answer))}
     yield quiet(_written, answer.generation.last_step, [Event(kind, whole)])
+
+
+def _runs(answer: _Answer, spoken: Spoken) -> Iterator[Run]:
+    """The deltas of an item: of several tokens if vLLM serves the model."""
+    if not answer.by_vllm or answer.generation.prepared:
+        return by_token(spoken)
+    return by_group(spoken, accepted(spoken.texts, spoken.first, answer.choice.seed))
 
 
 def _ended(spoken: Spoken) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ from mockserver.core.dialects import Site
 from mockserver.core.generation import Choice, Generation
 from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import OPENING, Frames, Lazy, Reply
+from mockserver.dialects.friendli.drafts import accepted, one_by_one
 from mockserver.dialects.friendli.reasoning import Stretch, stretches
 from mockserver.dialects.friendli.wishes import wishes_of
 from mockserver.dialects.openai_style.bodies import body_reply
@@ -26,7 +27,6 @@ from mockserver.dialects.openai_style.events import (
     SLOT,
     Template,
     at_step,
-    batches,
     event,
     group_frames,
     stream_reply,
@@ -35,8 +35,6 @@ from mockserver.dialects.openai_style.events import (
 )
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 
-# How many tokens an event has: recorded are 1 to 6.
-_MOST = 5
 _STREAM = ((b"content-type", EVENT_STREAM + b"; charset=utf-8"),)
 
 
@@ -126,14 +124,9 @@ class _Stream(NamedTuple):
     site: Site
     around: Mapping[str, Any]
 
-    @property
-    def most(self) -> int:
-        """How many tokens a chunk may have: those of a prepared answer come one by one."""
-        return 1 if self.generation.prepared else _MOST
-
-    def groups(self, texts: Sequence[str]) -> Iterator[range]:
-        """Which tokens share a chunk."""
-        return batches(0, len(texts), 1, self.most, self.choice.seed)
+    def groups(self, texts: Sequence[str], step: int) -> Iterator[range]:
+        """Which tokens share a chunk, for texts that begin with a decoding step."""
+        return (one_by_one if self.generation.prepared else accepted)(texts, step, self.choice.seed)
 
     def chunk(
         self, delta: Mapping[str, Any], logprobs: object = None, finish_reason: str | None = None
@@ -167,7 +160,7 @@ def _choice_events(stream: _Stream) -> Iterator[Frames]:
 
 
 def _stretch_frames(stream: _Stream, stretch: Stretch, step: int) -> Iterator[Frames]:
-    texts, groups = stretch.texts, stream.groups(stretch.texts)
+    texts, groups = stretch.texts, stream.groups(stretch.texts, step)
     if stretch.apart:
         thought = template(stream.chunk({"reasoning": SLOT}))
         yield from group_frames(groups, partial(_thought_event, thought, texts), step)
@@ -202,4 +195,4 @@ def _fragment(place: int, told: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _arguments(stream: _Stream, texts: Sequence[str], around: Template, step: int) -> Iterator[Frames]:
-    return group_frames(stream.groups(texts), partial(around.holding, texts), step)
+    return group_frames(stream.groups(texts, step), partial(around.holding, texts), step)

@@ -5,7 +5,6 @@ The page names the members, but not their order, nor the form of ids or of a str
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -13,7 +12,7 @@ import orjson
 from mockserver.core.dialects import Broken, Site
 from mockserver.core.generation import Choice, Generation, Usage
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.core.timeline import RUN_LENGTH, TAKEN, Frames, Lazy, Pace, Reply
+from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.events import stream_reply
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.openai_style.responses.events import (
@@ -21,6 +20,7 @@ from mockserver.dialects.openai_style.responses.events import (
     Manner,
     Run,
     Stage,
+    by_group,
     by_token,
     numbered,
     quiet,
@@ -235,9 +235,5 @@ def _ended(answer: _Answer, spoken: Spoken) -> Mapping[str, Any]:
 
 def _grouped(seed: int, spoken: Spoken) -> Iterator[Run]:
     """Several tokens in a delta, as in the chats of Yandex' own models; a call's arguments in a single one."""
-    texts, first = spoken.texts, spoken.first
-    groups = iter([range(len(texts))]) if spoken.is_call else token_groups(texts, seed)
-    filled = (group for group in groups if group)
-    while batch := list(islice(filled, RUN_LENGTH)):
-        joined = ["".join(texts[group.start : group.stop]) for group in batch]
-        yield Run(joined, [first + group.stop - 1 for group in batch], [len(group) for group in batch])
+    groups = iter([range(len(spoken.texts))]) if spoken.is_call else token_groups(spoken.texts, seed)
+    return by_group(spoken, groups)

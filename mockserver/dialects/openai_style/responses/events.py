@@ -6,6 +6,7 @@ it have been written; so a stream of any length is written while it is sent.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
@@ -74,7 +75,7 @@ FORMS: Mapping[Kind, Form] = {
 
 
 class Manner(NamedTuple):
-    """How a vendor streams an item: `write` writes events, `runs` cuts its texts into deltas.
+    """How a vendor streams an item: `write` writes events, `runs` cuts its texts into deltas, `forms` are their types.
 
     `item` makes the item from its text, None if it has only begun, and its id; `part` the part of the item which has
     the text, open or done (True); `beside` the further fields of a delta with the tokens in a range; `ended` those of
@@ -89,6 +90,7 @@ class Manner(NamedTuple):
     beside: Callable[[Spoken, range], Mapping[str, Any]]
     ended: Callable[[Spoken], Mapping[str, Any]]
     detailed: bool = False
+    forms: Mapping[Kind, Form] = FORMS
 
 
 def numbered(stages: Iterable[Stage], first: int = 0) -> Iterator[Frames]:
@@ -152,12 +154,21 @@ def by_token(spoken: Spoken) -> Iterator[Run]:
         yield Run(kept, range(step + start, step + start + len(kept)), (1,) * len(kept))
 
 
+def by_group(spoken: Spoken, groups: Iterable[range]) -> Iterator[Run]:
+    """One delta per group of tokens, which is sent after the last of them; empty groups have none."""
+    texts, first = spoken.texts, spoken.first
+    filled = (group for group in groups if group)
+    while batch := list(islice(filled, RUN_LENGTH)):
+        joined = ["".join(texts[group.start : group.stop]) for group in batch]
+        yield Run(joined, [first + group.stop - 1 for group in batch], [len(group) for group in batch])
+
+
 def told_stages(spoken: Spoken, index: int, id_: str, manner: Manner) -> Iterator[Stage]:
     """The stages of an item of a stream, with its index and its id: its opening, its deltas, its closing."""
     write, text = manner.write, spoken.text
     added = Event("response.output_item.added", {"output_index": index, "item": manner.item(spoken, None, id_)})
     done = Event("response.output_item.done", {"output_index": index, "item": manner.item(spoken, text, id_)})
-    form = FORMS.get(spoken.kind)
+    form = manner.forms.get(spoken.kind)
     if form is None:
         yield quiet(write, spoken.last, (added, done))
         return
