@@ -280,10 +280,11 @@ def test_the_list_of_models_needs_no_key_and_leaves_the_pages_codes_out() -> Non
 def test_the_list_of_models_tells_by_what_each_models_thinking_is_controlled() -> None:
     models = ask("friendli", path="/serverless/v1/models").json()["data"]
     controls = {model["id"]: [each["type"] for each in model["reasoning_options"] or ()] for model in models}
-    assert controls["zai-org/GLM-5.3"] == ["effort", "toggle", "budget_tokens"]
+    assert controls["zai-org/GLM-5.3"] == ["effort", "budget_tokens"]
+    assert controls["zai-org/GLM-5.2"] == ["effort", "toggle"]
     assert controls["MiniMaxAI/MiniMax-M2.5"] == ["budget_tokens"]
     assert controls[MODEL] == []
-    assert models[0]["reasoning_options"][2] == {"type": "budget_tokens", "min": -1, "max": models[0]["context_length"]}
+    assert models[0]["reasoning_options"][1] == {"type": "budget_tokens", "min": -1, "max": models[0]["context_length"]}
     assert models[0]["pricing"]["input_cache_read"] == "0.00000026"
 
 

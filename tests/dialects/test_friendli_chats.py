@@ -18,6 +18,7 @@ CONTAINER = "/v1/chat/completions"
 SERVERLESS = "/serverless/v1/chat/completions"
 DEDICATED = "/dedicated/v1/chat/completions"
 LLAMA, GLM, MINIMAX = "meta-llama/Llama-3.3-70B-Instruct", "zai-org/GLM-5.3", "MiniMaxAI/MiniMax-M2.5"
+TOGGLED = "zai-org/GLM-5.2"
 OSLO = {"role": "user", "content": "What's the weather in Oslo?"}
 BOTH = {"role": "user", "content": "What's the weather and the time in Oslo?"}
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -423,10 +424,25 @@ def test_a_model_that_nobody_knows_thinks_when_it_is_asked_to() -> None:
 
 def test_tags_with_nothing_between_them_tell_that_nothing_was_thought() -> None:
     fields = {"chat_template_kwargs": {"enable_thinking": False}, "max_tokens": 5}
-    plain = message(today(GLM, **fields))["content"]
-    assert message(today(GLM, parse_reasoning=False, **fields))["content"] == f"<think>\n\n</think>\n\n{plain}"
-    assert said(today(GLM, parse_reasoning=False, stream=True, **fields)) == f"<think>\n\n</think>\n\n{plain}"
+    plain = message(today(TOGGLED, **fields))["content"]
+    assert message(today(TOGGLED, parse_reasoning=False, **fields))["content"] == f"<think>\n\n</think>\n\n{plain}"
+    assert said(today(TOGGLED, parse_reasoning=False, stream=True, **fields)) == f"<think>\n\n</think>\n\n{plain}"
     assert message(today(LLAMA, parse_reasoning=False, max_tokens=5)) == message(today(max_tokens=5))
+
+
+def test_a_model_without_a_toggle_writes_its_thoughts_into_the_content_if_it_is_told_not_to_think() -> None:
+    off: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": False}}
+    thinking, told = message(today(GLM)), today(GLM, **off)
+    assert message(told) == {
+        "role": "assistant",
+        "content": f"{thinking['reasoning']}</think>{thinking['content']}",
+    }
+    assert told.json()["usage"] == today(GLM).json()["usage"]
+    assert said(today(GLM, stream=True, **off)) == message(told)["content"]
+    assert message(today(GLM, max_tokens=4, **off))["content"] == message(today(GLM, max_tokens=4))["reasoning"]
+    assert (
+        message(today(GLM, reasoning_budget=0, **off))["content"] == message(today(GLM, reasoning_budget=0))["content"]
+    )
 
 
 def test_a_stub_may_think_aloud_whatever_its_model() -> None:

@@ -12,7 +12,6 @@ from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.installed import load_dialects
-from mockserver.dialects.friendli.models import mind_of
 from tests.support.asking import FROZEN, Answer, ask
 
 FLASH, GLM = "zai-org/GLM-5.3-Flash", "zai-org/GLM-5.3"
@@ -128,19 +127,20 @@ def test_streamed_calls_begin_with_id_and_name_and_add_up_to_the_plain_ones() ->
     ] == [call["function"]["arguments"] for call in plain]
 
 
-@pytest.mark.parametrize("model, status", [(FLASH, 200), (GLM, 422)])
-def test_an_effort_of_none_is_accepted_where_vllm_serves(model: str, status: int) -> None:
-    answer = flash(model=model, reasoning_effort="none", max_tokens=5)
-    assert answer.status == status
-    if status == 200:
-        assert answer.body[-300:] == flash(max_tokens=5).body[-300:]
+@pytest.mark.parametrize("off", [{"reasoning_effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}])
+def test_a_model_that_is_told_not_to_think_writes_its_thoughts_into_the_content(off: dict[str, Any]) -> None:
+    thinking, told = (flash(**fields).json()["choices"][0]["message"] for fields in ({}, off))
+    assert told == {"role": "assistant", "content": f"{thinking['reasoning']}</think>{thinking['content']}"}
+    assert joined(flash(**off, stream=True), "content") == told["content"]
 
 
-def test_the_model_thinks_whatever_the_template_is_told_and_only_a_budget_of_nothing_stops_it() -> None:
-    kwargs = {"chat_template_kwargs": {"enable_thinking": False}}
-    thinks = ["reasoning" in flash(**it, max_tokens=9).json()["choices"][0]["message"] for it in ({}, kwargs, QUICK)]
-    assert thinks == [True, True, False]
-    assert mind_of(FLASH) == "always"
+def test_an_effort_of_none_is_only_accepted_where_vllm_serves() -> None:
+    answer = flash(model=GLM, reasoning_effort="none")
+    assert (answer.status, answer.json()) == (422, {"message": "invalid JSON payload: unknown enum value: 'none'"})
+
+
+def test_a_budget_of_nothing_stops_the_thinking() -> None:
+    assert list(flash(**QUICK).json()["choices"][0]["message"]) == ["role", "content"]
 
 
 @pytest.mark.parametrize("kind, tokens", [("image_url", {"image": 512}), ("video_url", {"video": 2048})])

@@ -318,8 +318,19 @@ REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
     (D2, {"include": "all"}, 400, "'include'"),
     (FRIENDLI, {"input": ...}, 422, "input"),
     (FRIENDLI, {"model": ...}, 422, "model"),
-    (FRIENDLI, {"input": [{"type": "item_reference", "id": "x"}]}, 422, "input[0].type"),
-    (FRIENDLI, {"reasoning": {"effort": "none"}}, 422, "unknown enum value: 'none'"),
+    (
+        FRIENDLI,
+        {"input": [{"type": "additional_tools"}]},
+        422,
+        '{"message":"unsupported input item type: additional_tools"}',
+    ),
+    (
+        FRIENDLI,
+        {"tools": [{**SQL, "format": {"type": "grammar", "syntax": "lark", "definition": "start: /a/"}}]},
+        422,
+        '{"message":"invalid tools: custom.format type grammar is not supported"}',
+    ),
+    (FRIENDLI, {"chat_template_kwargs": {"enable_thinking": False}}, 422, "no such field: 'chat_template_kwargs'"),
     (FRIENDLI, {"tool_choice": "required"}, 422, "there are no tools"),
     (FRIENDLI, {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "f"}}, 422, "'f'"),
     (FRIENDLI, {"tools": [SQL], "tool_choice": "required"}, 500, "Max retries reached"),
@@ -358,6 +369,35 @@ def test_friendlis_gateway_gives_up_in_plain_text_as_recorded(stream: bool) -> N
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["x-ratelimit-remaining-requests"] == "99"
+
+
+@pytest.mark.parametrize("off", [{"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}])
+@pytest.mark.parametrize("stream", [False, True], ids=["plain", "stream"])
+def test_friendlis_models_obey_differently_if_a_response_is_to_have_no_reasoning(
+    off: dict[str, Any], stream: bool
+) -> None:
+    def items(model: str, **fields: Any) -> tuple[list[str], str, int]:
+        answer = FRIENDLI._replace(model=model).ask(stream=stream, **fields)
+        response = answer.events()[-1]["response"] if stream else answer.json()
+        text = response["output"][-1]["content"][0]["text"]
+        return [item["type"] for item in response["output"]], text, response["usage"]["output_tokens"]
+
+    kinds, text, count = items("zai-org/GLM-5.2", reasoning=off)
+    assert kinds == ["message"]
+    assert items("zai-org/GLM-5.2")[:2] == (["reasoning", "message"], text)
+    assert items("zai-org/GLM-5.2")[2] > count
+    kinds, leaking, count = items("zai-org/GLM-5.3", reasoning=off)
+    thought, _, answer = leaking.partition("</think>")
+    assert (kinds, answer, bool(thought)) == (["message"], items("zai-org/GLM-5.3")[1], True)
+    assert items("zai-org/GLM-5.3")[2] == count
+    assert items("MiniMaxAI/MiniMax-M2.5", reasoning=off)[0] == (
+        ["message"] if "effort" in off else ["reasoning", "message"]
+    )
+    assert items("MiniMaxAI/MiniMax-M2.5", reasoning=off)[1:] == items("MiniMaxAI/MiniMax-M2.5")[1:]
+
+
+def test_friendlis_responses_accept_any_effort() -> None:
+    assert GLM.ask(reasoning={"effort": "warp"}, max_output_tokens=3).json()["reasoning"]["effort"] == "warp"
 
 
 @pytest.mark.parametrize("path", ["/v3/responses", "/v3/v1/responses"])

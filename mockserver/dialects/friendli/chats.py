@@ -55,19 +55,20 @@ def _valid(call: Call, site: Site, contract: Contract) -> Body | Rejection:
         return sent
     known = known_fields(site.edition, "ChatFields")
     strangers = [] if site.edition == "documented" else [name for name in sent if name not in known]
-    body = {name: value for name, value in sent.items() if name in known and not _is_vllms(name, value, sent)}
+    body = {name: value for name, value in sent.items() if name in known}
     violations = (
         [Violation((name,), "conflict", f"no such field: '{name}'") for name in strangers]
-        or contract.violations(body)
+        or contract.violations(_without_vllms_effort(body))
         or conflicts(body, CHAT_CHECKS[site.edition])
     )
     return invalid(violations) if violations else _by_one_name(body)
 
 
-def _is_vllms(name: str, value: object, sent: Body) -> bool:
-    """Whether a field has a value that only vLLM accepts: recorded of an effort, which its model's template ignores."""
-    model = sent.get("model")
-    return name == "reasoning_effort" and value == "none" and isinstance(model, str) and is_by_vllm(model)
+def _without_vllms_effort(body: Body) -> Body:
+    """The body without the effort that only vLLM accepts, if it serves the model: recorded of `none`."""
+    model = body.get("model")
+    accepted = body.get("reasoning_effort") == "none" and isinstance(model, str) and is_by_vllm(model)
+    return {**body, "reasoning_effort": None} if accepted else body
 
 
 def _by_one_name(body: Body) -> Body:
@@ -119,7 +120,7 @@ def _output(body: Body, thought: Reasoning) -> Output:
         stream=bool(body.get("stream")),
         include_usage=bool((body.get("stream_options") or {}).get("include_usage")),
         logprobs=int(body.get("top_logprobs") or 0) if body.get("logprobs") else None,
-        reasoning=thought.thoughts in ("apart", "inside"),
+        reasoning=thought.thoughts in ("apart", "inside", "leaked"),
     )
 
 

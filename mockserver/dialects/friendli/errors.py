@@ -135,7 +135,7 @@ def worded(rejection: Rejection, edition: Edition) -> Rejection:
 def _in_one_message(rejection: Rejection) -> Rejection:
     """A refusal as today's engine words it: one message, of the first violation."""
     first = rejection.violations[0]
-    if first.field in ("reasoning_effort", "reasoning.effort") and isinstance(first.found, str):
+    if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.
         return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
     wording = _WORDINGS.get(first.rule)

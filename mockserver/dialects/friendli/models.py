@@ -48,7 +48,7 @@ class _Row(NamedTuple):
 _CATALOGUE = (
     _Row(
         "zai-org/GLM-5.3", 1_048_576, 1_048_576, 154_880, 1.4, 4.4, True, 1_783_000_000, 0.26,
-        (_efforts("low", "high", "max"), _TOGGLE, _budget(1_048_576)),
+        (_efforts("low", "high", "max"), _budget(1_048_576)),
     ),
     _Row(
         "zai-org/GLM-5.3-Flash", 1_048_576, 1_048_576, 154_880, 0.15, 0.5, True, 1_787_700_000, 0.03,
@@ -101,8 +101,9 @@ def is_by_vllm(name: str) -> bool:
     return _ROWS.get(name, _USUAL).by_vllm
 
 
-# Whether a model reasons: always, unless switched off, or never; `unknown` if it is not listed.
-Mind = Literal["always", "toggle", "plain", "unknown"]
+# Whether a model reasons: always, unless switched off, or never; one that `leaks` writes its thoughts into the content
+# if it is told not to think. `unknown` if it is not listed.
+Mind = Literal["always", "toggle", "leaks", "plain", "unknown"]
 
 
 def mind_of(name: str) -> Mind:
@@ -110,9 +111,13 @@ def mind_of(name: str) -> Mind:
     row = _ROWS.get(name)
     if row is None:
         return "unknown"
+    if not row.reasoning:
+        return "plain"
     # The guide's two kinds: "Always Reasoning Models [...] (e.g., MiniMax-M2.5)", "Controllable [...] (e.g., GLM-5.2)".
-    always = name.startswith("MiniMaxAI/") or _TOGGLE not in row.controls
-    return ("always" if always else "toggle") if row.reasoning else "plain"
+    if name.startswith("MiniMaxAI/"):
+        return "always"
+    # As the vendor's own tools measured in September 2026.
+    return "toggle" if _TOGGLE in row.controls else "leaks"
 
 
 def perceives(name: str, medium: str) -> bool:

@@ -1,18 +1,20 @@
 """Reasoning: which models do it, how a request controls it, and how it is shown (the vendor's guide to reasoning).
 
-A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking`, which some
-models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their own, the default of
-models since December 2025, or in the content between `<think>` and `</think>`.
+A model that can reason does so unless that is switched off: by `chat_template_kwargs.enable_thinking` or an effort of
+`none`, which some models obey, or by a `reasoning_budget` of 0, which all obey. Its thoughts are in a field of their
+own, the default of models since December 2025, or in the content between `<think>` and `</think>`. Of some models that
+are told not to think, they were seen in the content, with only the closing tag (the vendor's own tools say so).
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.generation import Choice, Effort
-from mockserver.dialects.friendli.models import mind_of
+from mockserver.dialects.friendli.models import Mind, mind_of
 from mockserver.dialects.friendli.wishes import Thoughts
 
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
+_LEAKED_CLOSE = "</think>"
 # The vendor's words for reasoning efforts, and our own.
 _EFFORTS: Mapping[str, Effort] = {
     "minimal": "minimal",
@@ -40,19 +42,22 @@ def read_reasoning(body: Mapping[str, Any], name: str) -> Reasoning:
     # "`-1` means the model reasons without a budget limit."
     budget = None if asked is None or asked < 0 else int(asked)
     thinks = _thinks(body, name) and budget != 0
-    # "Setting it to [...] false returns empty <think></think> tags."
-    emptied = not thinks and mind_of(name) != "plain" and _template_kwargs(body).get("enable_thinking") is False
-    return Reasoning(_effort(body) if thinks else None, _place(body, emptied=emptied), budget)
+    return Reasoning(_effort(body) if thinks else None, _place(body, mind_of(name), thinks=thinks), budget)
 
 
 def _thinks(body: Mapping[str, Any], name: str) -> bool:
-    wanted = _template_kwargs(body).get("enable_thinking")
-    mind = mind_of(name)
+    mind, off = mind_of(name), _is_off(body)
     if mind == "unknown":
         # What runs at an endpoint of one's own is unknown: a client that asks for reasoning knows that the model can.
+        wanted = _template_kwargs(body).get("enable_thinking")
         asked = body.get("reasoning_effort") is not None or bool(body.get("reasoning_budget"))
-        return asked if wanted is None else bool(wanted)
-    return mind == "always" or (mind == "toggle" and wanted is not False)
+        return not off and bool(asked if wanted is None else wanted)
+    return mind in ("always", "leaks") or (mind == "toggle" and not off)
+
+
+def _is_off(body: Mapping[str, Any]) -> bool:
+    """Whether the model is told not to think."""
+    return body.get("reasoning_effort") == "none" or _template_kwargs(body).get("enable_thinking") is False
 
 
 def _effort(body: Mapping[str, Any]) -> Effort:
@@ -66,9 +71,15 @@ def _template_kwargs(body: Mapping[str, Any]) -> Mapping[str, Any]:
     return body.get("chat_template_kwargs") or {}
 
 
-def _place(body: Mapping[str, Any], *, emptied: bool) -> Thoughts:
+def _place(body: Mapping[str, Any], mind: Mind, *, thinks: bool) -> Thoughts:
+    off = _is_off(body)
+    if thinks and off and mind == "leaks":
+        return "leaked"
+    if thinks and body.get("reasoning_effort") == "none":
+        return "hidden"
     if body.get("parse_reasoning") is False:
-        return "empty" if emptied else "inside"
+        # "Setting it to [...] false returns empty <think></think> tags."
+        return "empty" if off and not thinks and mind != "plain" else "inside"
     # "Decides whether the parsed reasoning content is included in the response."
     return "hidden" if body.get("include_reasoning") is False else "apart"
 
@@ -86,20 +97,26 @@ class Stretch(NamedTuple):
 
 def stretches(choice: Choice, where: Thoughts) -> tuple[Stretch, Stretch]:
     """The thoughts and the text of a choice, with thoughts as they are to be shown."""
-    if where == "inside":
-        return Stretch(False, _tagged(choice)), Stretch(False, choice.texts, scored=True)
+    if where in ("inside", "leaked"):
+        thoughts = _tagged(choice, _OPEN, _CLOSE) if where == "inside" else leaked(choice)
+        return Stretch(False, thoughts), Stretch(False, choice.texts, scored=True)
     texts = _untagged(choice.texts) if where == "empty" else choice.texts
     return Stretch(True, choice.thoughts), Stretch(False, texts, scored=True)
 
 
-def _tagged(choice: Choice) -> Sequence[str]:
+def leaked(choice: Choice) -> Sequence[str]:
+    """Thoughts as part of the content, as a model writes them that was told not to think."""
+    return _tagged(choice, "", _LEAKED_CLOSE)
+
+
+def _tagged(choice: Choice, opening: str, closing: str) -> Sequence[str]:
     """Thoughts as part of the content; the closing tag is left out if the choice was cut within its thoughts."""
     if not choice.thoughts:
         return ()
     first, *rest = choice.thoughts
-    texts = [_OPEN + first, *rest]
+    texts = [opening + first, *rest]
     if choice.answer_tokens or choice.finish_reason != "length":
-        texts[-1] += _CLOSE
+        texts[-1] += closing
     return texts
 
 

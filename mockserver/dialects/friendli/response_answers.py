@@ -6,6 +6,7 @@ so has a call. The usage counts no reasoning tokens.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from mockserver.core.seeding import hex_digits, uuid4_text
 from mockserver.core.timeline import TAKEN, Frames, Lazy, Pace, Reply
 from mockserver.dialects.friendli.drafts import accepted
 from mockserver.dialects.friendli.models import is_by_vllm
+from mockserver.dialects.friendli.reasoning import leaked
 from mockserver.dialects.friendli.responses import Wanted
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import EVENT_STREAM, stream_reply
@@ -60,8 +62,14 @@ class _Answer(NamedTuple):
         """The items of the answer. As in chats, a refusal is a text like any other, and every call is a function's."""
         return [
             each._replace(kind="call" if each.is_call else "text" if each.kind == "refusal" else each.kind)
-            for each in spoken_of(self.choice, "thought" if self.choice.thoughts else None)
+            for each in self._items()
         ]
+
+    def _items(self) -> list[Spoken]:
+        choice = self.choice
+        if self.wanted.thoughts == "leaked":
+            return spoken_of(replace(choice, thoughts=(), texts=(*leaked(choice), *choice.texts)), None)
+        return spoken_of(choice, "thought" if choice.thoughts else None)
 
     @property
     def by_vllm(self) -> bool:

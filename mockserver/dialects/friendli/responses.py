@@ -20,8 +20,9 @@ from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.json_schemas import as_obeyed, fault_of_schema, opens_with_an_optional_property
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
 from mockserver.dialects.friendli.models import perceives
-from mockserver.dialects.friendli.reasoning import read_reasoning
+from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
+from mockserver.dialects.friendli.wishes import Thoughts
 from mockserver.dialects.openai_style.fields import whole
 from mockserver.dialects.openai_style.responses.items import messages_of
 from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
@@ -29,15 +30,28 @@ from mockserver.dialects.openai_style.tools import function_tools, parameters_fa
 Body = Mapping[str, Any]
 
 _SCHEMA = ("text", "format", "schema")
+_ITEMS = frozenset(
+    (
+        "message",
+        "function_call",
+        "function_call_output",
+        "custom_tool_call",
+        "custom_tool_call_output",
+        "reasoning",
+    )
+)
 
 
 class Wanted(NamedTuple):
-    """The fields of the request that its answer repeats, and the sampling and token limit that are in effect."""
+    """The fields of the request that its answer repeats, the sampling and token limit that are in effect, and where the
+    thoughts go.
+    """
 
     body: Mapping[str, Any]
     temperature: float
     top_p: float
     limit: int
+    thoughts: Thoughts = "apart"
 
 
 def responses_reader(place: Place) -> Read:
@@ -48,11 +62,30 @@ def responses_reader(place: Place) -> Read:
         body = json_body(call.body)
         if isinstance(body, Rejection):
             return worded(body, site.edition)
-        violations = contract.violations(body) or conflicts(body, (_tools, _form))
+        violations = conflicts(body, (_unsupported,)) or contract.violations(body) or conflicts(body, (_tools, _form))
         result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
         return worded(result, site.edition) if isinstance(result, Rejection) else result
 
     return read
+
+
+def _unsupported(body: Body) -> Iterator[Violation]:
+    """What the vendor's own tools saw refused, in these words; the body may be invalid otherwise."""
+    if "chat_template_kwargs" in body:
+        yield Violation(("chat_template_kwargs",), "conflict", "no such field: 'chat_template_kwargs'")
+    for place, item in enumerate(_objects(body.get("input"))):
+        kind = item.get("type")
+        if isinstance(kind, str) and kind not in _ITEMS:
+            yield Violation(("input", place, "type"), "conflict", f"unsupported input item type: {kind}")
+    for place, tool in enumerate(_objects(body.get("tools"))):
+        form = tool.get("format")
+        if tool.get("type") == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar":
+            message = "invalid tools: custom.format type grammar is not supported"
+            yield Violation(("tools", place, "format"), "conflict", message)
+
+
+def _objects(value: object) -> list[Body]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _tools(body: Body) -> Iterator[Violation]:
@@ -127,23 +160,30 @@ def _unsupported_images(body: Body, name: str) -> Iterator[Violation]:
 def _request(body: Body, asked: AskedModel, messages: list[dict[str, Any]], functions: list[Body]) -> GenerationRequest:
     assert asked.model is not None
     prompt = read_prompt(messages, functions or None)
-    effort = (body.get("reasoning") or {}).get("effort")
-    thought = read_reasoning({"reasoning_effort": effort}, asked.name)
+    thought = _thought(body, asked.name)
     temperature, top_p = number_or(body.get("temperature"), 1.0), number_or(body.get("top_p"), _usual_top_p(asked.name))
     most = whole(body.get("max_output_tokens"))
     room = max(asked.model.context - prompt.token_count, 0)
     return GenerationRequest(
         model=asked.name,
         prompts=(prompt,),
-        output=Output(stream=bool(body.get("stream")), reasoning=True),
+        output=Output(stream=bool(body.get("stream")), reasoning=thought.thoughts != "hidden"),
         limits=Limits(most, context=asked.model.context),
         sampling=Sampling(temperature=temperature, top_p=top_p),
         constraint=_constraint(body),
         tools=function_tools(functions),
         tool_choice=_choice(body) if functions else ToolChoice("none"),
         effort=thought.effort,
-        wishes=Wanted(body, temperature, top_p, room if most is None else most),
+        wishes=Wanted(body, temperature, top_p, room if most is None else most, thought.thoughts),
     )
+
+
+def _thought(body: Body, name: str) -> Reasoning:
+    """The reasoning: an effort, and variables of the chat template, which are accepted within `reasoning` alone."""
+    asked = body.get("reasoning") or {}
+    kwargs = asked.get("chat_template_kwargs")
+    fields = {"reasoning_effort": asked.get("effort")}
+    return read_reasoning(fields | ({"chat_template_kwargs": kwargs} if isinstance(kwargs, Mapping) else {}), name)
 
 
 def _usual_top_p(name: str) -> float:

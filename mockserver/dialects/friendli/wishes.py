@@ -6,8 +6,9 @@ from typing import Literal, NamedTuple
 
 from mockserver.core.generation import GenerationRequest
 
-# Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags.
-Thoughts = Literal["apart", "inside", "hidden", "empty"]
+# Where thoughts go: apart from the content, inside it, or nowhere; or the content has their empty tags. Those that are
+# `leaked` are inside it with only the closing tag.
+Thoughts = Literal["apart", "inside", "leaked", "hidden", "empty"]
 
 
 class Wishes(NamedTuple):
