@@ -497,6 +497,21 @@ def test_tools_exclude_a_form_and_a_least_length() -> None:
         assert (entry["loc"], entry["msg"]) == (["body", field], f"Value error, {told}")
 
 
+@pytest.mark.parametrize("model, status", [(GLM, 422), ("zai-org/GLM-5.3-Flash", 200)])
+def test_the_vendors_own_engine_refuses_unions_of_several_branches(model: str, status: int) -> None:
+    union = {**CITY, "properties": {"city": {"oneOf": [{"type": "string"}, {"type": "null"}]}}}
+    single = {**CITY, "properties": {"city": {"oneOf": [{"type": "string"}]}}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}} for schema in (single, union)]
+    form = {"type": "json_schema", "json_schema": {"name": "n", "schema": union}}
+    fields: tuple[dict[str, Any], ...] = ({"tools": tools}, {"response_format": form})
+    answers = [today(model, reasoning_budget=0, **each) for each in fields]
+    assert [answer.status for answer in answers] == [status, status]
+    if status == 422:
+        wording = "oneOf with several branches is not supported"
+        assert [refusal(answer) for answer in answers] == [f"invalid tools: {wording}", wording]
+    assert today(model, reasoning_budget=0, tools=tools[:1]).status == 200
+
+
 def test_the_first_of_several_faults_is_told_today_and_all_of_them_by_the_page() -> None:
     faults: dict[str, Any] = {"messages": [{"role": "user"}], "n": 0}
     assert refusal(today(**faults)) == "messages[0].content: Field required"

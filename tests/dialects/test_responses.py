@@ -58,6 +58,11 @@ EVERY = pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.dial
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city", "parameters": CITY}
+UNION = {
+    "type": "object",
+    "properties": {"city": {"oneOf": [{"type": "string"}, {"type": "null"}]}},
+    "required": ["city"],
+}
 SQL = {"type": "custom", "name": "sql", "description": "Runs SQL"}
 ASK = "What is the weather in Oslo and in Bergen?"
 
@@ -330,6 +335,8 @@ REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
         422,
         '{"message":"invalid tools: custom.format type grammar is not supported"}',
     ),
+    (FRIENDLI, {"tools": [{**WEATHER, "parameters": UNION}]}, 422, "invalid tools: oneOf with several branches"),
+    (FRIENDLI, {"text": {"format": {"type": "json_schema", "name": "n", "schema": UNION}}}, 422, "oneOf with several"),
     (FRIENDLI, {"chat_template_kwargs": {"enable_thinking": False}}, 422, "no such field: 'chat_template_kwargs'"),
     (FRIENDLI, {"tool_choice": "required"}, 422, "there are no tools"),
     (FRIENDLI, {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "f"}}, 422, "'f'"),

@@ -9,6 +9,8 @@ from typing import Any
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import documented_format, observed_format
+from mockserver.dialects.friendli.json_schemas import BRANCHES, has_several_branches
+from mockserver.dialects.friendli.models import is_by_vllm
 from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
 Body = Mapping[str, Any]
@@ -168,6 +170,17 @@ def _tools(body: Body) -> Iterator[Violation]:
         yield _conflict("tool_choice", f"tool_choice names a function that is not among the tools: {wanted!r}")
 
 
+def _branches(body: Body) -> Iterator[Violation]:
+    if is_by_vllm(body.get("model") or ""):
+        return
+    for place, row in enumerate(body.get("tools") or ()):
+        if has_several_branches(row["function"].get("parameters")):
+            yield Violation(("tools", place, "function", "parameters"), "conflict", f"invalid tools: {BRANCHES}")
+    form = (body.get("response_format") or {}).get("json_schema") or {}
+    if has_several_branches(form.get("schema")):
+        yield Violation(("response_format", "json_schema", "schema"), "conflict", BRANCHES)
+
+
 _SHARED: tuple[Check, ...] = (_one_prompt, _one_limit, _seeds, _encoder_options, _embeddings)
 CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (*_SHARED, _beams, _normalization, _positions, documented_format),
@@ -176,5 +189,5 @@ CHECKS: Mapping[Edition, tuple[Check, ...]] = {
 _CHATS: tuple[Check, ...] = (_assistants, _seeds, _top_logprobs, _beside_tools, _tools)
 CHAT_CHECKS: Mapping[Edition, tuple[Check, ...]] = {
     "documented": (*_CHATS, documented_format),
-    "observed": (*_CHATS, _stream_options, _fewest_in_a_form, observed_format),
+    "observed": (*_CHATS, _stream_options, _fewest_in_a_form, observed_format, _branches),
 }

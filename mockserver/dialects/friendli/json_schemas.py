@@ -16,6 +16,9 @@ _SINGLE = (
     "unevaluatedProperties",
 )  # fmt: skip
 
+# Our own wording of what the service refuses: see `has_several_branches`.
+BRANCHES = "oneOf with several branches is not supported"
+
 
 def as_obeyed(schema: Any) -> Any:
     """The schema as the service obeys it: "`additionalProperties` ignored (false)", unless that is unsatisfiable."""
@@ -55,6 +58,14 @@ def fault_of_schema(value: object) -> str:
 def opens_with_an_optional_property(schema: Schema) -> bool:
     """Whether the first property of any object in the schema is optional."""
     return any(_first_is_optional(part) for part in _parts(schema))
+
+
+def has_several_branches(schema: object) -> bool:
+    """Whether any part of the schema has a `oneOf` of several branches.
+
+    The service refuses it, as the vendor's own tools and a gateway for coding agents note; none of them quotes it.
+    """
+    return any(isinstance(branches := part.get("oneOf"), list) and len(branches) > 1 for part in _parts(schema))
 
 
 def _first_is_optional(schema: Schema) -> bool:

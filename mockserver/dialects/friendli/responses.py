@@ -17,9 +17,15 @@ from mockserver.dialects.friendli.checks import conflicts
 from mockserver.dialects.friendli.controls import number_or
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
-from mockserver.dialects.friendli.json_schemas import as_obeyed, fault_of_schema, opens_with_an_optional_property
+from mockserver.dialects.friendli.json_schemas import (
+    BRANCHES,
+    as_obeyed,
+    fault_of_schema,
+    has_several_branches,
+    opens_with_an_optional_property,
+)
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
-from mockserver.dialects.friendli.models import perceives
+from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
 from mockserver.dialects.friendli.wishes import Thoughts
@@ -62,7 +68,9 @@ def responses_reader(place: Place) -> Read:
         body = json_body(call.body)
         if isinstance(body, Rejection):
             return worded(body, site.edition)
-        violations = conflicts(body, (_unsupported,)) or contract.violations(body) or conflicts(body, (_tools, _form))
+        violations = (
+            conflicts(body, (_unsupported,)) or contract.violations(body) or conflicts(body, (_tools, _form, _branches))
+        )
         result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
         return worded(result, site.edition) if isinstance(result, Rejection) else result
 
@@ -107,6 +115,16 @@ def _form(body: Body) -> Iterator[Violation]:
         yield Violation(_SCHEMA, "conflict", fault)
     elif form.get("type") == "json_schema" and opens_with_an_optional_property(form["schema"]):
         yield Violation(_SCHEMA, "conflict", "the first property of an object must be required")
+
+
+def _branches(body: Body) -> Iterator[Violation]:
+    if is_by_vllm(body.get("model") or ""):
+        return
+    for place, tool in enumerate(body.get("tools") or ()):
+        if tool["type"] == "function" and has_several_branches(tool.get("parameters")):
+            yield Violation(("tools", place, "parameters"), "conflict", f"invalid tools: {BRANCHES}")
+    if has_several_branches(_format(body).get("schema")):
+        yield Violation(_SCHEMA, "conflict", BRANCHES)
 
 
 def _format(body: Body) -> Body:
