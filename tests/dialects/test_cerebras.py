@@ -595,6 +595,118 @@ def test_a_configured_catalogue_is_what_is_listed() -> None:
 
 
 @both_editions
+def test_the_public_catalogue_needs_no_credentials(edition: Edition) -> None:
+    asked = [
+        ask("cerebras", path=path, headers={"authorization": ""}, edition=edition).status
+        for path in ("/public/v1/models", "/public/v1/models/gpt-oss-120b", "/v1/models")
+    ]
+    assert asked == [200, 200, 401 if edition == "documented" else 403]
+
+
+def test_a_public_model_has_the_recorded_members_and_figures() -> None:
+    answer = ask("cerebras", path="/public/v1/models/gpt-oss-120b").json()
+    assert answer.pop("description")
+    flags = {
+        name: name not in ("vision", "parallel_tool_calls")
+        for name in [
+            "streaming",
+            "function_calling",
+            "structured_outputs",
+            "vision",
+            "json_mode",
+            "tools",
+            "tool_choice",
+            "parallel_tool_calls",
+            "response_format",
+            "reasoning",
+        ]
+    }
+    parameters = [
+        "temperature",
+        "top_p",
+        "seed",
+        "stop",
+        "max_completion_tokens",
+        "logprobs",
+        "top_logprobs",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "repetition_penalty",
+    ]
+    assert answer == {
+        "id": "gpt-oss-120b",
+        "object": "model",
+        "created": 1_754_438_400,
+        "owned_by": "OpenAI",
+        "name": "OpenAI GPT OSS",
+        "hugging_face_id": "openai/gpt-oss-120b",
+        "pricing": {"prompt": "0.00000035", "completion": "0.00000075"},
+        "capabilities": flags,
+        "supported_parameters": {name: name != "repetition_penalty" for name in parameters},
+        "architecture": {"modality": "text", "tokenizer": "GPT", "instruct_type": "harmony"},
+        "limits": {
+            "max_context_length": 131_072,
+            "max_completion_tokens": 40_960,
+            "requests_per_minute": None,
+            "tokens_per_minute": None,
+        },
+        "datacenter_locations": [],
+        "deprecated": False,
+        "preview": False,
+        "quantization": "FP16/8 (weights only)",
+    }
+
+
+@pytest.mark.parametrize("query", ["", "?format=openrouter", "?format=huggingface"])
+def test_a_public_model_is_the_same_alone_as_in_the_list(query: str) -> None:
+    listed = ask("cerebras", path=f"/public/v1/models{query}").json()["data"]
+    assert [model["id"] for model in listed] == [model.id for model in CEREBRAS.models]
+    assert [ask("cerebras", path=f"/public/v1/models/{model['id']}{query}").json() for model in listed] == listed
+
+
+def test_the_public_catalogue_can_be_had_in_openrouters_format() -> None:
+    answer = ask("cerebras", path="/public/v1/models?format=openrouter").json()
+    gemma = next(model for model in answer["data"] if model["id"] == "gemma-4-31b")
+    assert list(answer) == ["data"]
+    assert gemma.pop("description")
+    assert gemma == {
+        "id": "gemma-4-31b",
+        "hugging_face_id": "google/gemma-4-31B",
+        "name": "Gemma 4 31B",
+        "created": 0,
+        "input_modalities": ["text", "image"],
+        "output_modalities": ["text"],
+        "quantization": "fp16",
+        "context_length": 131_072,
+        "max_output_length": 40_960,
+        "pricing": {
+            "prompt": "0.00000099",
+            "completion": "0.00000149",
+            "image": "0",
+            "request": "0",
+            "input_cache_read": "0",
+        },
+        "supported_sampling_parameters": ["temperature", "top_p", "stop", "seed", "max_tokens"],
+        "supported_features": ["tools", "json_mode", "structured_outputs", "reasoning"],
+    }
+
+
+def test_a_model_of_the_settings_is_in_the_public_catalogue() -> None:
+    settings = Settings(created=FROZEN, latency="off", models={"cerebras": ("mine",)})
+    (listed,) = ask("cerebras", path="/public/v1/models", settings=settings).json()["data"]
+    assert (listed["name"], listed["owned_by"], listed["pricing"]) == (
+        "mine",
+        "Cerebras",
+        {"prompt": "0", "completion": "0"},
+    )
+
+
+def test_an_unknown_public_model_is_the_vendors_404() -> None:
+    assert ask("cerebras", path="/public/v1/models/none").status == 404
+
+
+@both_editions
 def test_warming_a_connection_needs_no_credentials_and_is_no_error(edition: Edition) -> None:
     answer = ask("cerebras", path="/v1/tcp_warming", headers={"authorization": ""}, edition=edition)
     assert (answer.status, answer.json()) == (200, {})

@@ -5,7 +5,13 @@ from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.errors import ERRORS, stream_error
 from mockserver.dialects.cerebras.headers import every_answer
 from mockserver.dialects.cerebras.latency import PRESETS, PROMPT_CACHING, preset_of
-from mockserver.dialects.cerebras.models import get_model, list_models, warm_up
+from mockserver.dialects.cerebras.models import (
+    get_model,
+    get_public_model,
+    list_models,
+    list_public_models,
+    warm_up,
+)
 from mockserver.dialects.cerebras.quotas import QUOTAS
 from mockserver.dialects.cerebras.schemas import CONTRACT
 from mockserver.dialects.openai_style.fields import bearer
@@ -52,6 +58,24 @@ LIST_MODELS = Operation(
 GET_MODEL = Operation(
     "model", "GET", ("/v1/models/{id}",), Schemas(response="Model"), answer=get_model, summary="One model"
 )
+LIST_PUBLIC_MODELS = Operation(
+    "public_models",
+    "GET",
+    ("/public/v1/models",),
+    Schemas(response="PublicModelList"),
+    answer=list_public_models,
+    secured=False,
+    summary="The models on offer, with prices and limits",
+)
+GET_PUBLIC_MODEL = Operation(
+    "public_model",
+    "GET",
+    ("/public/v1/models/{id}",),
+    Schemas(response="PublicModel"),
+    answer=get_public_model,
+    secured=False,
+    summary="One model, with its prices and limits",
+)
 # Every SDK constructor calls this, and waits for it.
 TCP_WARMING = Operation(
     "tcp_warming", "GET", ("/v1/tcp_warming",), answer=warm_up, secured=False, summary="Open a connection, no more"
@@ -61,7 +85,15 @@ CEREBRAS = Dialect(
     name="cerebras",
     title="Cerebras Inference API",
     hosts=("api.cerebras.ai",),
-    operations=(COMPLETIONS, CHAT_COMPLETIONS, LIST_MODELS, GET_MODEL, TCP_WARMING),
+    operations=(
+        COMPLETIONS,
+        CHAT_COMPLETIONS,
+        LIST_MODELS,
+        GET_MODEL,
+        LIST_PUBLIC_MODELS,
+        GET_PUBLIC_MODEL,
+        TCP_WARMING,
+    ),
     bare=("/v1/completions", "/v1/models", "/v1/models/{id}"),
     errors=ERRORS,
     contract=CONTRACT,

@@ -1,0 +1,159 @@
+"""The public catalogue of models: names, prices, capabilities and limits (the page on public models; recorded lists).
+
+Recorded of `gpt-oss-120b`, `zai-glm-4.7` and `gemma-4-31b`; the prices of older models are the vendor's of their time.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from mockserver.core.dialects import Model
+from mockserver.dialects.cerebras.families import family_of
+
+_WEIGHTS_ONLY = "FP16/8 (weights only)"
+
+
+class Entry(NamedTuple):
+    """What the catalogue knows of a model; the prices are in dollars per token, as decimal texts."""
+
+    owner: str = "Cerebras"
+    name: str = ""
+    about: str = ""
+    hugging_face: str = ""
+    prompt_price: str = "0"
+    completion_price: str = "0"
+    tokenizer: str = "Other"
+    instruct: str | None = None
+    created: int = 0
+    preview: bool = False
+    quantization: str | None = None
+    parallel_calls: bool = True
+
+
+_ENTRIES: Mapping[str, Entry] = MappingProxyType({
+    "gpt-oss-120b": Entry(
+        "OpenAI", "OpenAI GPT OSS", "Reasons briefly, for code, long documents and agents.", "openai/gpt-oss-120b",
+        "0.00000035", "0.00000075", "GPT", "harmony", 1_754_438_400, quantization=_WEIGHTS_ONLY, parallel_calls=False,
+    ),
+    "zai-glm-4.7": Entry(
+        "Z.ai", "Z.ai GLM 4.7", "Writes code and uses tools, with reasoning.", "zai-org/GLM-4.7",
+        "0.00000225", "0.00000275", "GLM", "glm", 1_767_744_000, preview=True, quantization=_WEIGHTS_ONLY,
+    ),
+    "gemma-4-31b": Entry(
+        "Google", "Gemma 4 31B", "Reads images, screenshots and diagrams beside text.", "google/gemma-4-31B",
+        "0.00000099", "0.00000149", "Gemini", "gemma",
+    ),
+    "llama3.1-8b": Entry(
+        "Meta", "Llama 3.1 8B", "Small and quick.", "meta-llama/Llama-3.1-8B-Instruct",
+        "0.0000001", "0.0000001", "Llama3", "llama3",
+    ),
+    "llama-3.3-70b": Entry(
+        "Meta", "Llama 3.3 70B", "Chats and follows instructions.", "meta-llama/Llama-3.3-70B-Instruct",
+        "0.00000085", "0.0000012", "Llama3", "llama3",
+    ),
+    "qwen-3-235b-a22b-instruct-2507": Entry(
+        "Qwen", "Qwen 3 235B Instruct", "Follows instructions in many languages.",
+        "Qwen/Qwen3-235B-A22B-Instruct-2507", "0.0000006", "0.0000012", "Qwen3", "chatml", preview=True,
+    ),
+})  # fmt: skip
+_PARAMETERS = (
+    "temperature", "top_p", "seed", "stop", "max_completion_tokens", "logprobs", "top_logprobs", "frequency_penalty",
+    "presence_penalty", "logit_bias",
+)  # fmt: skip
+
+
+def _entry(model: Model) -> Entry:
+    return _ENTRIES.get(model.id) or Entry(model.owned_by or "Cerebras", model.id)
+
+
+def _sees(model: Model) -> bool:
+    return family_of(model.id).sees is True
+
+
+def _reasons(model: Model) -> bool:
+    return bool(family_of(model.id).efforts)
+
+
+def _native(model: Model) -> dict[str, object]:
+    entry, vision = _entry(model), _sees(model)
+    return {
+        "id": model.id,
+        "object": "model",
+        "created": entry.created,
+        "owned_by": entry.owner,
+        "name": entry.name,
+        "description": entry.about,
+        "hugging_face_id": entry.hugging_face,
+        "pricing": {"prompt": entry.prompt_price, "completion": entry.completion_price},
+        "capabilities": {
+            "streaming": True,
+            "function_calling": True,
+            "structured_outputs": True,
+            "vision": vision,
+            "json_mode": True,
+            "tools": True,
+            "tool_choice": True,
+            "parallel_tool_calls": entry.parallel_calls,
+            "response_format": True,
+            "reasoning": _reasons(model),
+        },
+        "supported_parameters": {**dict.fromkeys(_PARAMETERS, True), "repetition_penalty": False},
+        "architecture": {
+            "modality": "text+vision" if vision else "text",
+            "tokenizer": entry.tokenizer,
+            "instruct_type": entry.instruct,
+        },
+        "limits": {
+            "max_context_length": model.context,
+            "max_completion_tokens": model.max_output,
+            "requests_per_minute": None,
+            "tokens_per_minute": None,
+        },
+        "datacenter_locations": [],
+        "deprecated": False,
+        "preview": entry.preview,
+        "quantization": entry.quantization,
+    }
+
+
+def _openrouter(model: Model) -> dict[str, object]:
+    """A model in the flat format that OpenRouter asks of its providers."""
+    entry = _entry(model)
+    features = ("tools", "json_mode", "structured_outputs", *(("reasoning",) if _reasons(model) else ()))
+    return {
+        "id": model.id,
+        "hugging_face_id": entry.hugging_face,
+        "name": entry.name,
+        "created": entry.created,
+        "input_modalities": ["text", "image"] if _sees(model) else ["text"],
+        "output_modalities": ["text"],
+        "quantization": "fp16",
+        "context_length": model.context,
+        "max_output_length": model.max_output,
+        "pricing": {
+            "prompt": entry.prompt_price,
+            "completion": entry.completion_price,
+            "image": "0",
+            "request": "0",
+            "input_cache_read": "0",
+        },
+        "supported_sampling_parameters": ["temperature", "top_p", "stop", "seed", "max_tokens"],
+        "supported_features": list(features),
+        "description": entry.about,
+    }
+
+
+class Format(NamedTuple):
+    """How the catalogue is written: one model, and what stands beside the list of them."""
+
+    model: Callable[[Model], dict[str, object]]
+    around: Mapping[str, str]
+
+
+_NATIVE = Format(_native, MappingProxyType({"object": "list"}))
+_FORMATS = {"openrouter": Format(_openrouter, MappingProxyType({}))}
+
+
+def format_of(asked: str | None) -> Format:
+    """The format that the query asks for; the vendor's own if it asks for none, or for one that is not known here."""
+    return _FORMATS.get(asked or "", _NATIVE)
