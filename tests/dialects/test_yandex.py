@@ -806,9 +806,9 @@ def test_an_unknown_key_is_told_by_its_ends_alone(key: str, masked: str) -> None
 # --- models --------------------------------------------------------------------------------------------------------
 
 
-def models(settings: Settings = QUIET, **headers: str) -> list[dict[str, Any]]:
+def models(settings: Settings = QUIET, edition: Edition = "documented", **headers: str) -> list[dict[str, Any]]:
     sent = {name.replace("_", "-"): value for name, value in headers.items()}
-    answer = ask("yandex", path="/v1/models", headers=sent, settings=settings)
+    answer = ask("yandex", path="/v1/models", headers=sent, edition=edition, settings=settings)
     assert answer.status == 200
     assert faults(answer.plan, answer.body) == []
     assert answer.body.decode() == dumped(answer.json()) + "\n"
@@ -835,10 +835,32 @@ def test_models_are_listed_as_recorded() -> None:
     assert {"gpt://b1gmine/yandexgpt/rc", "emb://b1gmine/text-embeddings/deprecated"} <= {m["id"] for m in listed}
 
 
+def test_models_of_2026_are_listed_in_the_observed_edition_only() -> None:
+    documented, observed = models(), models(edition="observed")
+    assert observed[: len(documented)] == documented
+    since = {model["id"].split("/", 3)[3]: model["owned_by"] for model in observed[len(documented) :]}
+    assert since == {
+        "aliceai-llm-flash/latest": "Yandex",
+        "deepseek-v4-flash/latest": "DeepSeek",
+        "deepseek-v4.1-flash/latest": "DeepSeek",
+        "qwen3.6-35b-a3b/latest": "Alibaba",
+        "yandexgpt-5-pro/latest": "Yandex",
+        "yandexgpt-5-lite/latest": "Yandex",
+        "yandexgpt-5.1/latest": "Yandex",
+        "text-embeddings-v2-doc/latest": "Yandex",
+        "text-embeddings-v2-query/latest": "Yandex",
+    }
+
+
+def test_a_model_of_2026_that_the_settings_name_is_listed_in_either_edition() -> None:
+    named = Settings(models={"yandex": ("deepseek-v4.1-flash",)}, latency="off")
+    assert [model["owned_by"] for model in models(named)] == ["DeepSeek"]
+
+
 def test_models_belong_to_the_callers_folder() -> None:
     assert {model["id"].split("/")[2] for model in models(x_folder_id="b1gold")} == {"b1gold"}
     (default,) = {model["id"].split("/")[2] for model in models()}
-    assert [model["id"] for model in models()] == [model.id for model in YANDEX.models]
+    assert [model["id"] for model in models(edition="observed")] == [model.id for model in YANDEX.models]
     assert default.startswith("b1g")
 
 

@@ -41,8 +41,21 @@ _OFFER = (
     ("emb", "text-search-query", ("latest",), "Yandex"),
     ("emb", "text-embeddings", ("latest", "rc", "deprecated"), "Yandex"),
 )
-_SCHEMES = {name: scheme for scheme, name, _, _ in _OFFER}
-_OWNERS = {name: owner for _, name, _, owner in _OFFER}
+# Models of 2026 that the vendor's guides and users name; no list that has them is recorded, so they follow the others.
+_SINCE = (
+    ("gpt", "aliceai-llm-flash", ("latest",), "Yandex"),
+    ("gpt", "deepseek-v4-flash", ("latest",), "DeepSeek"),
+    ("gpt", "deepseek-v4.1-flash", ("latest",), "DeepSeek"),
+    ("gpt", "qwen3.6-35b-a3b", ("latest",), "Alibaba"),
+    ("gpt", "yandexgpt-5-pro", ("latest",), "Yandex"),
+    ("gpt", "yandexgpt-5-lite", ("latest",), "Yandex"),
+    ("gpt", "yandexgpt-5.1", ("latest",), "Yandex"),
+    ("emb", "text-embeddings-v2-doc", ("latest",), "Yandex"),
+    ("emb", "text-embeddings-v2-query", ("latest",), "Yandex"),
+)
+_SCHEMES = {name: scheme for scheme, name, _, _ in (*_OFFER, *_SINCE)}
+_OWNERS = {name: owner for _, name, _, owner in (*_OFFER, *_SINCE)}
+_NEW = frozenset(name for _, name, _, _ in _SINCE)
 
 
 def context_window(name: str) -> int:
@@ -59,7 +72,7 @@ MODELS = tuple(
         owner,
         EMBEDDING_CONTEXT if scheme == "emb" else context_window(name),
     )
-    for scheme, name, versions, owner in _OFFER
+    for scheme, name, versions, owner in (*_OFFER, *_SINCE)
     for version in versions
 )
 
@@ -80,9 +93,15 @@ def list_models(call: Call, site: Site) -> Reply:
 
 
 def _offered(site: Site) -> Iterator[tuple[ModelUri, str]]:
-    """The models on offer as (URI, owner); settings may name one by its URI, as `name/version`, or by its bare name."""
+    """The models on offer as (URI, owner); settings may name one by its URI, as `name/version`, or by its bare name.
+
+    Those of 2026 are on offer in the observed edition, or if the settings name them.
+    """
+    without_new = site.edition == "documented" and not site.closed_catalogue
     for model in site.models:
         uri = parse_uri(model.id) or _named(model.id)
+        if without_new and uri.name in _NEW:
+            continue
         yield uri, model.owned_by or _OWNERS.get(uri.name, "Yandex")
 
 

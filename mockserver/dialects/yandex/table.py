@@ -76,8 +76,8 @@ LIST_MODELS = Operation(
 YANDEX = Dialect(
     name="yandex",
     title="Yandex AI Studio, OpenAI-compatible API",
-    # The second is the older host of the same API, which the vendor's own SDK still uses.
-    hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net"),
+    # The second is the older host of the same API, which the vendor's own SDK still uses; the third is for subscribers.
+    hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net", "apps.ai.api.cloud.yandex.net"),
     operations=(CHAT_COMPLETIONS, RESPONSES, EMBEDDINGS, LIST_MODELS),
     bare=("/v1/chat/completions", "/v1/responses", "/v1/embeddings"),
     errors=ERRORS,
