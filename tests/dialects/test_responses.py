@@ -1,6 +1,7 @@
 """The Responses API of the three vendors that have it: its items, its typed events, and what each vendor refuses."""
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -48,13 +49,15 @@ class Place(NamedTuple):
 
 D1 = Place("yandex", "/v1/responses", "gpt://folder/yandexgpt/latest")
 D2 = Place("yandex", "/v1/responses", "gpt://folder/qwen3-235b-a22b-fp8/latest")
+ALICE = Place("yandex", "/v1/responses", "gpt://folder/aliceai-llm/latest", "observed")
+TODAY = D2._replace(edition="observed")
 FRIENDLI = Place("friendli", "/serverless/v1/responses", "m")
 GLM = FRIENDLI._replace(model="zai-org/GLM-5.3")
 VLLM = FRIENDLI._replace(model="zai-org/GLM-5.3-Flash")
 OVMS = Place("ovms", "/v3/responses", "llama3", "observed")
 QWEN = OVMS._replace(model="OpenVINO/Qwen3-8B-int4-ov")
-PLACES = [D1, D2, FRIENDLI, GLM, VLLM, OVMS, QWEN]
-EVERY = pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.dialect}-{place.model}")
+PLACES = [D1, D2, ALICE, TODAY, FRIENDLI, GLM, VLLM, OVMS, QWEN]
+EVERY = pytest.mark.parametrize("place", PLACES, ids=lambda place: f"{place.dialect}-{place.model}-{place.edition}")
 
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 WEATHER = {"type": "function", "name": "get_weather", "description": "The weather of a city", "parameters": CITY}
@@ -213,7 +216,7 @@ def test_events_are_numbered_and_closed_and_add_up_to_the_response(place: Place,
     if place.dialect == "friendli" and "summary" in fields.get("reasoning", {}):
         fields = {**fields, "reasoning": {"effort": "low"}}
     told = events(place.ask(stream=True, **fields))
-    first = 1 if place.dialect == "ovms" else 0
+    first = 0 if place.dialect == "friendli" or place in (D1, D2) else 1
     assert [event["sequence_number"] for event in told] == list(range(first, first + len(told)))
     assert [event["type"] for event in told[:2]] == ["response.created", "response.in_progress"]
     response = told[-1]["response"]
@@ -255,7 +258,14 @@ def _text(event: dict[str, Any]) -> str:
 
 
 def _bare(item: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in item.items() if key not in ("id", "call_id", "status")}
+    """An item without its ids, and without what only plain answers of Yandex have."""
+    kept = {key: value for key, value in item.items() if key not in ("id", "call_id", "status", "phase")}
+    if "content" in kept:
+        kept["content"] = [
+            {key: value for key, value in part.items() if (key, value) != ("logprobs", None)}
+            for part in kept["content"]
+        ]
+    return kept
 
 
 @EVERY
@@ -529,5 +539,122 @@ def test_sse_lines_name_events_where_the_vendor_does_so() -> None:
         assert set(kinds) == ({"data"} if place.dialect == "ovms" else {"event", "data"})
         assert (lines[-2] == "data: [DONE]") is (place.dialect == "ovms")
         if place.dialect != "ovms":
-            names = [line[7:] for line in lines if line.startswith("event: ")]
-            assert names == [json.loads(line[6:])["type"] for line in lines if line.startswith("data: ")]
+            names = [line.removeprefix("event:").lstrip() for line in lines if line.startswith("event:")]
+            said = [line.removeprefix("data:") for line in lines if line.startswith("data:")]
+            assert names == [json.loads(data)["type"] for data in said]
+
+
+# --- Yandex' responses as recorded ----------------------------------------------------------------------------------
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_LITE = ALICE._replace(model="gpt://b1g/yandexgpt-5-lite/latest")
+
+
+def _without_ids(answer: Answer) -> str:
+    """The text of an answer with its ids numbered in the order in which they first occur."""
+    seen: dict[str, str] = {}
+    return _UUID.sub(lambda found: seen.setdefault(found[0], f"<{len(seen) + 1}>"), answer.body.decode())
+
+
+def test_yandex_writes_a_plain_response_as_recorded() -> None:
+    answer = _LITE.ask(input="Capital?", reply="Paris.", temperature=0.3, max_output_tokens=32)
+    assert _without_ids(answer) == (
+        '{"id":"<1>","created_at":1.7E9,"error":null,"incomplete_details":null,"instructions":null,"metadata":{},'
+        '"model":"gpt://b1g/yandexgpt-5-lite/latest","object":"response","output":[{"id":"<2>","content":['
+        '{"annotations":[],"text":"Paris.","type":"output_text","logprobs":null,"valid":true,"valid":true}],'
+        '"role":"assistant","status":"completed","type":"message","phase":null,"valid":true,"valid":true}],'
+        '"parallel_tool_calls":false,"temperature":0.3,"tool_choice":"auto","tools":[],"top_p":1.0,'
+        '"background":false,"completed_at":null,"conversation":null,"max_output_tokens":32,"max_tool_calls":null,'
+        '"previous_response_id":null,"prompt":null,"prompt_cache_key":null,"prompt_cache_retention":null,'
+        '"reasoning":null,"safety_identifier":null,"service_tier":"default","status":"completed","text":null,'
+        '"top_logprobs":null,"truncation":null,"usage":{"input_tokens":9,"input_tokens_details":{"cached_tokens":0,'
+        '"valid":true,"valid":true,"tool_tokens":0},"output_tokens":3,"output_tokens_details":{"reasoning_tokens":0,'
+        '"valid":true,"valid":true},"total_tokens":12,"valid":true,"valid":true},"user":null,"valid":true,"valid":true}'
+    )
+
+
+def test_yandex_streams_the_items_of_a_response_as_recorded() -> None:
+    blocks = _without_ids(_LITE.ask(input="Greet", reply="Hello, world", stream=True)).split("\n\n")
+    assert blocks[2:9] == [
+        'data:{"sequence_number":3,"output_index":0,"item":{"id":"<2>","content":[],"role":"assistant",'
+        '"status":"in_progress","type":"message","valid":true},"type":"response.output_item.added"}\n'
+        "event:response.output_item.added",
+        'data:{"sequence_number":4,"item_id":"<2>","output_index":0,"content_index":0,"part":{"annotations":[],'
+        '"text":"","type":"output_text","valid":true},"type":"response.content_part.added"}\n'
+        "event:response.content_part.added",
+        'data:{"sequence_number":5,"item_id":"<2>","output_index":0,"content_index":0,"delta":"Hello,",'
+        '"type":"response.output_text.delta"}\nevent:response.output_text.delta',
+        'data:{"sequence_number":6,"item_id":"<2>","output_index":0,"content_index":0,"delta":" world",'
+        '"type":"response.output_text.delta"}\nevent:response.output_text.delta',
+        'data:{"sequence_number":7,"item_id":"<2>","output_index":0,"content_index":0,"text":"Hello, world",'
+        '"type":"response.output_text.done"}\nevent:response.output_text.done',
+        'data:{"sequence_number":8,"item_id":"<2>","output_index":0,"content_index":0,"part":{"annotations":[],'
+        '"text":"Hello, world","type":"output_text","logprobs":[],"valid":true},'
+        '"type":"response.content_part.done"}\nevent:response.content_part.done',
+        'data:{"sequence_number":9,"output_index":0,"item":{"id":"<2>","content":[{"annotations":[],'
+        '"text":"Hello, world","type":"output_text","valid":true}],"role":"assistant","status":"completed",'
+        '"type":"message","valid":true},"type":"response.output_item.done"}\nevent:response.output_item.done',
+    ]
+    assert blocks[10:] == [""]
+
+
+def test_yandex_streams_a_call_as_recorded() -> None:
+    prepared = {"tool_calls": [{"name": "get_weather", "arguments": '{"city":"Kazan"}'}]}
+    blocks = _without_ids(ALICE.ask(input=ASK, tools=[WEATHER], reply=prepared, stream=True)).split("\n\n")
+    call = '"call_id":"get_weather","name":"get_weather","type":"function_call","id":"<2>"'
+    arguments = r'"{\"city\":\"Kazan\"}"'
+    assert blocks[2:6] == [
+        f'data:{{"sequence_number":3,"output_index":0,"item":{{"arguments":"",{call},"status":"in_progress",'
+        '"valid":true},"type":"response.output_item.added"}\nevent:response.output_item.added',
+        f'data:{{"sequence_number":4,"item_id":"<2>","output_index":0,"delta":{arguments},'
+        '"type":"response.function_call_arguments.delta"}\nevent:response.function_call_arguments.delta',
+        f'data:{{"sequence_number":5,"item_id":"<2>","output_index":0,"arguments":{arguments},"name":"get_weather",'
+        '"type":"response.function_call_arguments.done"}\nevent:response.function_call_arguments.done',
+        f'data:{{"sequence_number":6,"output_index":0,"item":{{"arguments":{arguments},{call},"status":"completed",'
+        '"valid":true},"type":"response.output_item.done"}\nevent:response.output_item.done',
+    ]
+
+
+def test_yandex_queues_a_response_and_counts_nothing_before_it_is_complete() -> None:
+    told = events(ALICE.ask(stream=True, max_output_tokens=3))
+    begun = [(event["response"]["status"], event["response"]["usage"]["total_tokens"]) for event in told[:2]]
+    assert begun == [("queued", 0), ("in_progress", 0)]
+    assert (told[-1]["response"]["status"], told[-1]["response"]["usage"]["output_tokens"]) == ("incomplete", 3)
+
+
+def test_yandex_fills_in_the_members_of_tools_that_the_request_omits() -> None:
+    told = ALICE.ask(tools=[WEATHER, {"type": "web_search"}]).json()
+    function = {**WEATHER, "strict": None, "defer_loading": None, "valid": True}
+    search = {"type": "web_search", "filters": None, "search_context_size": None, "user_location": None, "valid": True}
+    assert told["tools"] == [function, search]
+
+
+def test_yandex_gives_several_tokens_in_a_delta_of_its_own_models_only() -> None:
+    def sizes(place: Place) -> set[int]:
+        answer = place.ask(stream=True, max_output_tokens=200)
+        counts = [count for run in answer.plan.timeline.runs for count in run.tokens if count]
+        assert counts[0] == 1
+        return set(counts)
+
+    assert sizes(ALICE) == {1, 2, 3, 4, 5}
+    assert sizes(TODAY) == {1}
+
+
+def test_yandex_names_a_call_after_its_tool_unless_vllm_serves_the_model() -> None:
+    ids = [
+        [item["call_id"] for item in place.ask(input=ASK, tools=[WEATHER]).json()["output"]] for place in (ALICE, TODAY)
+    ]
+    assert ids[0] == ["get_weather", "get_weather"]
+    assert all(re.fullmatch(r"chatcmpl-tool-[0-9a-f]{32}", id_) for id_ in ids[1])
+    assert len(set(ids[1])) == 2
+
+
+@pytest.mark.parametrize("include", [[], ["message.output_text.logprobs"]], ids=["without", "with"])
+def test_log_probabilities_are_where_the_recorded_events_have_room_for_them(include: list[str]) -> None:
+    told = events(ALICE.ask(stream=True, max_output_tokens=4, include=include))
+    rows = [len(event["logprobs"]) for event in told if event["type"].startswith("response.output_text") and include]
+    [part] = [event["part"] for event in told if event["type"] == "response.content_part.done"]
+    [content] = told[-1]["response"]["output"][0]["content"]
+    assert len(part["logprobs"]) == (4 if include else 0)
+    assert ("logprobs" in content) is bool(include)
+    assert (sum(rows[:-1]), rows[-1:]) == ((4, [4]) if include else (0, []))

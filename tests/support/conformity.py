@@ -38,9 +38,9 @@ def faults(plan: Plan, body: bytes) -> list[str]:
 
 
 def stream_data(body: bytes) -> list[Any]:
-    """The data of each event of a stream, with or without a line that names its type; `[DONE]` stays a text."""
+    """The data of each event of a stream, before or after which a line may name its type; `[DONE]` stays a text."""
     blocks = body.decode().removesuffix("\n\n").split("\n\n")
-    data = [re.sub(r"^(?:event: .*\n)?(?:data: )?", "", block) for block in blocks]
+    data = [re.sub(r"^(?:event: .*\n)?(?:data: ?)?|\nevent:[^\n]*$", "", block) for block in blocks]
     return [text if text == "[DONE]" else json.loads(text) for text in data]
 
 

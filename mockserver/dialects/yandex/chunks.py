@@ -63,14 +63,14 @@ def token_chunks(choice: Choice, envelope: Envelope, form: CallForm, detailed: b
         yield at_step(choice.last_step, (event(_chunk(choice, envelope, ending, finish_reason=choice.finish_reason)),))
 
 
-def token_groups(texts: Sequence[str], key: int) -> Iterator[range]:
-    """The tokens of each chunk: the first word alone, then 10 to 20 at a time, as derived from `key`.
+def token_groups(texts: Sequence[str], key: int, smallest: int = _SMALLEST, largest: int = _LARGEST) -> Iterator[range]:
+    """The tokens of each chunk: the first word alone, then 10 to 20 (or others) at a time, as derived from `key`.
 
     A text that is cut short is divided at the same places. An empty text is one empty group.
     """
     start = _first_word(texts)
     yield range(start)
-    yield from batches(start, len(texts), _SMALLEST, _LARGEST, key)
+    yield from batches(start, len(texts), smallest, largest, key)
 
 
 def _first_word(texts: Sequence[str]) -> int:

@@ -1,4 +1,7 @@
-"""The contract in `contract/`: requests and answers by the page; the editions differ in the fragments of tool calls."""
+"""The contract in `contract/`: requests and answers by the page.
+
+The editions differ in the fragments of tool calls, in reasoning, and in the whole format of responses.
+"""
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.contracts import by_edition, editions
