@@ -461,6 +461,31 @@ def test_a_choice_says_whether_tools_are_called_and_which() -> None:
     assert names({"type": "function", "function": {"name": "other"}}) == []
 
 
+@pytest.mark.parametrize(
+    "model, enforced",
+    [
+        ("llama3", True),
+        ("OpenVINO/Qwen3-8B-int4-ov", True),
+        ("microsoft/Phi-4-mini-instruct", True),
+        ("mistralai/Devstral-Small-2507", True),
+        ("mistralai/Mistral-7B-Instruct-v0.3", False),
+        ("openai/gpt-oss-20b", False),
+        ("Qwen/Qwen3-Coder-30B-A3B-Instruct", False),
+        ("google/gemma-4-31B-it", False),
+        ("openbmb/MiniCPM5-8B", False),
+    ],
+)
+def test_a_required_call_is_left_to_models_that_the_server_cannot_force(model: str, enforced: bool) -> None:
+    unasked = chat(model=model, tools=TOOLS, tool_choice="required")
+    assert bool(message(unasked)["tool_calls"]) is enforced
+    asked = chat(model=model, prompt=WEATHER, tools=TOOLS, tool_choice="required")
+    assert message(asked)["tool_calls"]
+    body = {"model": model, "input": QUESTION, "tools": TOOLS, "tool_choice": "required"}
+    response = ask("ovms", body, path="/v3/responses", method="POST", edition="observed").json()
+    assert any(item["type"] == "function_call" for item in response["output"]) is enforced
+    assert response["tool_choice"] == "required"
+
+
 def test_tools_that_are_not_chosen_are_not_looked_at() -> None:
     broken = [{"type": "function", "function": {"name": "broken", "parameters": 1}}]
     assert chat(tools=broken).status == 400

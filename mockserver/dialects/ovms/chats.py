@@ -35,7 +35,7 @@ def read_chat(call: Call, site: Site) -> GenerationRequest | Rejection:
 def parsed(request: GenerationRequest, fields: Fields) -> GenerationRequest:
     """The request with tools and reasoning, as the parsers find them; "skip_special_tokens=false turns them off"."""
     tools = offered(fields)
-    request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields))
+    request = request._replace(tools=read_tools(tools), tool_choice=read_choice(fields, request.model))
     if fields.get("skip_special_tokens") is False:
         return request
     template: Mapping[str, Any] = fields.get("chat_template_kwargs", {})

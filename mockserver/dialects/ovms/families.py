@@ -28,6 +28,10 @@ _FAMILIES: tuple[tuple[str, Thinking | None], ...] = (
     (r"gemma-?4", Thinking(unasked=False, end="")),
 )
 _SEEING = r"(?<![a-z])vlm?(?![a-z])|vision|llava|pixtral|internvl|minicpm-?v|gemma-?[34]"
+# Models whose tool parser has no builder of guided generation, so that nothing forces them to call; those of llama3,
+# hermes3 (Qwen), phi4 and devstral have one.
+_UNGUIDED = r"gpt-?oss|onyx|mistral|qwen-?3-?coder|gemma-?4|lfm-?2|minicpm"
+_GUIDED = r"devstral"
 
 
 @lru_cache(maxsize=256)
@@ -40,6 +44,12 @@ def thinking(model: str) -> Thinking | None:
 def sees(model: str) -> bool:
     """Whether a model of that name accepts images."""
     return re.search(_SEEING, model, re.IGNORECASE) is not None
+
+
+@lru_cache(maxsize=256)
+def must_call(model: str) -> bool:
+    """Whether a required call is enforced with a model of that name."""
+    return re.search(_GUIDED, model, re.IGNORECASE) is not None or re.search(_UNGUIDED, model, re.IGNORECASE) is None
 
 
 def effort(model: str, template: Mapping[str, Any]) -> Effort | None:

@@ -6,6 +6,7 @@ from typing import Any
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Tool, ToolChoice
 from mockserver.dialects.openai_style.tools import parameters_fault, tool_choice
+from mockserver.dialects.ovms.families import must_call
 from mockserver.dialects.ovms.rows import Fields
 
 _MODES = ("none", "auto", "required")
@@ -93,9 +94,14 @@ def read_tools(functions: Sequence[Mapping[str, Any]]) -> tuple[Tool, ...]:
     )
 
 
-def read_choice(fields: Fields) -> ToolChoice:
-    """The choice; a function chosen by name is always called, though the server leaves that to the model."""
+def read_choice(fields: Fields, model: str) -> ToolChoice:
+    """The choice; a required call is left to a model that the server cannot force to make it.
+
+    A function chosen by name is always called, though the server leaves that to any model.
+    """
     chosen = _chosen(fields)
+    if chosen == "required" and not must_call(model):
+        chosen = "auto"
     return tool_choice(chosen) if chosen in _MODES else ToolChoice("required", (chosen,))
 
 
