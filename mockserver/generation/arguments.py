@@ -35,7 +35,9 @@ def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str],
     if taking is None:
         return [_text(rest, schema)]
     accepts = accepting(schema)
-    return [_text({**rest, taking: thing}, schema) for thing in things if accepts({**rest, taking: thing})]
+    calls = [_text({**rest, taking: thing}, schema) for thing in things if accepts({**rest, taking: thing})]
+    # Another property may forbid every one of the things: then a single call is made without them.
+    return calls or [_text(rest, schema)]
 
 
 def write_input(tool: Tool, prompt: Prompt, key: int) -> str:

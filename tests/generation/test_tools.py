@@ -129,6 +129,15 @@ def test_a_prompt_that_lists_things_calls_a_tool_for_each() -> None:
     ]
 
 
+def test_a_tool_that_may_take_none_of_the_things_in_a_list_is_called_once_without_them() -> None:
+    forbidden = {"properties": {"city": {"not": {"enum": ["Oslo", "Bergen"]}}}}
+    days_first = {"type": "object", "properties": {"days": {"type": "integer"}, "city": TEXT}, "required": ["city"]}
+    tool = Tool("get_weather", "The weather", {**days_first, "dependentSchemas": {"days": forbidden}})
+    for mode in ("auto", "required"):
+        [(name, arguments)] = called(chat("The weather in Oslo and Bergen for 3 days?", tools=(tool,), mode=mode))
+        assert (name, arguments["days"], arguments["city"] in ("Oslo", "Bergen")) == ("get_weather", 3, False)
+
+
 def test_a_place_and_its_country_are_one_thing() -> None:
     assert len(called(chat("What's the weather in Paris, France?"))) == 1
     assert called(chat("What's the weather in Boston, MA?"))[0][1]["city"] == "Boston, MA"
