@@ -38,6 +38,8 @@ _USUAL = {
     "required": ["subject", "answer", "confidence"],
 }
 _USUAL_ITEMS = 3
+# Members of an object that make it a schema.
+_KEYWORDS = frozenset(("type", "$ref", "enum", "const", "anyOf", "oneOf", "allOf", "properties", "items"))
 _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number"}
 
 
@@ -150,7 +152,16 @@ def _as_json(found: re.Match[str]) -> str:
 
 def _schema_of(found: dict[str, Any]) -> Any:
     """The object itself if it is a schema, else the schema of similar objects."""
-    return found if "properties" in found or "$ref" in found else _like(found)
+    return found if _is_schema(found) else _like(found)
+
+
+def _is_schema(found: Mapping[str, Any]) -> bool:
+    """Whether an object is a schema, and no example that has a member `properties`."""
+    parts = found.get("properties")
+    if not isinstance(parts, dict):
+        return isinstance(found.get("$ref"), str)
+    stated = any(isinstance(part, dict) and not _KEYWORDS.isdisjoint(part) for part in parts.values())
+    return all(isinstance(part, dict | bool) for part in parts.values()) and (stated or found.get("type") == "object")
 
 
 def _like(value: Any, depth: int = 0) -> Any:

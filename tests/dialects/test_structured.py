@@ -220,6 +220,9 @@ def test_friendlis_page_keeps_to_what_optional_properties_forbid_each_other() ->
         ('Answer as {"city": <string>, "area": <number>} please', ["city", "area"]),
         (f"Obey this JSON Schema: {json.dumps(REAL['weather tool'])}", ["city", "unit", "days", "include_hourly"]),
         (f"Obey this JSON Schema: {REAL['weather tool']}", ["city", "unit", "days", "include_hourly"]),
+        ('Reply like this: {"name": "Oak", "properties": {"rooms": 4, "sea": true}}', ["name", "properties"]),
+        ('Reply like this: {"properties": {"a": {"price": 5}}, "city": "Oslo"}', ["properties", "city"]),
+        ('Obey this: {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a", "b"]}', ["a", "b"]),
         ('Broken: {"name": } but JSON all the same, {not json} either', ["subject", "answer", "confidence"]),
     ],
 )
