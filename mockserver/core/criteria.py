@@ -125,6 +125,16 @@ def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
     )
 
 
+def parts_of(criteria: Criteria) -> Iterator[Criteria]:
+    """The parts of criteria, each of which a request must meet: their differences are those of the whole."""
+    yield from (Criteria((criterion,)) for criterion in criteria.criteria)
+    for each in criteria.all:
+        yield from parts_of(each)
+    if criteria.any:
+        yield Criteria(any=criteria.any)
+    yield from (Criteria(none=(each,)) for each in criteria.none)
+
+
 def distance(criteria: Criteria, facts: Facts) -> int:
     """In how many places a request fails its criteria."""
     count = 0

@@ -352,8 +352,17 @@ def test_a_predicate_is_only_asked_where_the_criteria_before_it_hold_and_breaks_
     assert (plan.trouble, plan.timeline.status) == (None, 200)
     assert plan.nearest is not None
     assert [str(each) for each in plan.nearest[0].differences] == [
-        "predicate: wanted an answer, came ZeroDivisionError: division by zero"
+        f"model: wanted 'other', came {MODEL!r}",
+        "predicate: wanted an answer, came ZeroDivisionError: division by zero",
     ]
+
+
+def test_a_predicate_that_raises_hides_no_other_difference() -> None:
+    broken = {"prompt": lambda said: 1 / 0}
+    match = {"model": "other", "all": [broken], "any": [{"method": "GET"}], "not": {"method": "POST"}}
+    plan = cerebras(space({"name": "x", "match": match, "reply": "never"})).plan
+    assert plan.nearest is not None
+    assert [each.field for each in plan.nearest[0].differences] == ["model", "predicate", "any[0].method", "not"]
 
 
 def test_without_stubs_nothing_is_unmatched() -> None:

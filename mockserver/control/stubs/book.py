@@ -11,7 +11,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches
+from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches, parts_of
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
@@ -278,9 +278,16 @@ def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
 
 
 def _differing(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
-    """The differences of a request; or the error of a predicate, which another criterion may be meant to prevent."""
+    """The differences of a request, with the errors of predicates, which other criteria may be meant to prevent."""
     try:
         return differences(criteria, facts)
+    except Exception:
+        return tuple(found for part in parts_of(criteria) for found in _differing_part(part, facts))
+
+
+def _differing_part(part: Criteria, facts: Facts) -> tuple[Difference, ...]:
+    try:
+        return differences(part, facts)
     except Exception as error:
         return (Difference("predicate", "an answer", f"{type(error).__name__}: {error}"),)
 
