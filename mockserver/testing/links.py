@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
 _ADMIN = "/_mockserver"
+# Among so many of the latest exchanges one is looked for first.
+_LATEST = 20
 
 # Proxies in the environment are ignored: a mock server is never behind one.
 _open = build_opener(ProxyHandler({})).open
@@ -183,8 +185,13 @@ class RemoteLink:
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
-        found = [each["number"] for each in self._ask("GET", "/journal?limit=1000000")["exchanges"] if each["question"]]
-        return View(self._ask("GET", f"/journal/{found[-1]}")) if found else None
+        limit = _LATEST
+        while True:
+            listed = self._ask("GET", f"/journal?limit={limit}")["exchanges"]
+            found = [each["number"] for each in listed if each["question"]]
+            if found or len(listed) < limit:
+                return View(self._ask("GET", f"/journal/{found[-1]}")) if found else None
+            limit *= 10
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""

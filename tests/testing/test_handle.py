@@ -528,6 +528,15 @@ def test_what_nobody_serves_counts_among_what_the_journals_hold() -> None:
         server.verify.calls(9)
 
 
+def test_the_last_request_is_found_behind_many_exchanges_that_asked_no_model(handle: Handle) -> None:
+    wire = Wire(handle)
+    for prompt in ("first", "second"):
+        wire.ask(BODY | {"prompt": prompt, "max_tokens": 2})
+    for _ in range(25):
+        exchange(handle.url, "GET", f"/ns/{handle.namespace}/cerebras/v1/models")
+    assert handle.last.prompt == "second"
+
+
 def test_what_follows_calls_is_about_the_requests_that_matched(handle: Handle) -> None:
     handle.next().error("rate_limit")
     wire = Wire(handle)
