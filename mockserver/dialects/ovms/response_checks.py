@@ -15,8 +15,8 @@ def _no_stream_options(fields: Fields, model: Model) -> str | None:
 
 
 def _one_in_a_stream(fields: Fields, model: Model) -> str | None:
-    several = whole(fields.get("n"), UINT32) and fields["n"] > 1 and fields.get("stream") is True
-    return "n greater than 1 is not supported for Responses API streaming" if several else None
+    many = whole(fields.get("n"), UINT32) and fields["n"] > 1 and fields.get("stream") is True
+    return "n greater than 1 is not supported for Responses API streaming" if many else None
 
 
 def _reasoning(value: Any) -> str | None:
