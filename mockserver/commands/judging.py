@@ -5,7 +5,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mockserver.commands.command import Command, argument, complain
 from mockserver.commands.settled import checked_names, settings_of
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 DECLARED = (
     argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback"),
     argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled"),
-    argument("--patience", type=float, default=60.0, metavar="SECONDS", help="the longest silence to bear"),
+    argument("--patience", type=float, metavar="SECONDS", help="the longest silence to bear; 60 by default"),
+    argument("--least-attempts", type=int, metavar="COUNT", help="fewer are given up too early; 3 by default"),
+    argument("--most-attempts", type=int, metavar="COUNT", help="more are a storm; 10 by default"),
 )
 
 
@@ -39,9 +41,15 @@ def declared_by(command: str, options: argparse.Namespace) -> "Declaration":
     from mockserver.control.verify.declarations import Declaration, DeclarationError
 
     try:
-        return Declaration(options.handles, options.outcome, options.patience)
+        return Declaration(**declared_in(options))
     except DeclarationError as error:
         raise ConfigError(f"{command}: {error}") from None
+
+
+def declared_in(options: argparse.Namespace) -> dict[str, Any]:
+    """What a command's options declare, by the fields of a declaration."""
+    fields = [names[0].removeprefix("--").replace("-", "_") for names, _ in DECLARED]
+    return {field: value for field in fields if (value := getattr(options, field)) is not None}
 
 
 def _drift(options: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from types import FrameType
 from typing import NoReturn
 
 from mockserver.commands.command import Command, announce, argument, complain, flush_outputs
-from mockserver.commands.judging import DECLARED, declared_by
+from mockserver.commands.judging import DECLARED, declared_by, declared_in
 from mockserver.commands.settled import config_path, settings_of
 from mockserver.control.options import strange_variables
 from mockserver.control.settings import ConfigError, Settings
@@ -76,8 +76,7 @@ def _run(options: argparse.Namespace) -> int:
         raise ConfigError(f"run: say the command behind two dashes: mockserver run --seed 7 -- {example}")
     from mockserver.testing.running import USUAL, run_beside
 
-    judges = options.report or options.handles or options.outcome
-    declared = declared_by("run", options) if judges else None
+    declared = declared_by("run", options) if options.report or declared_in(options) else None
     settings = settings_of(options, usual=USUAL)
     _begin_to_log(settings)
     return run_beside(settings, options.behind, declared, complain)

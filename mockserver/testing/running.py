@@ -124,7 +124,13 @@ def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
     verdicts = []
     handles = [place for place in map(server.in_namespace, server.namespaces()) if place.requests]
     for place in handles:
-        verdict = place.verify.verdict(declared.handles, declared.outcome, patience=declared.patience)
+        verdict = place.verify.verdict(
+            declared.handles,
+            declared.outcome,
+            patience=declared.patience,
+            least_attempts=declared.least_attempts,
+            most_attempts=declared.most_attempts,
+        )
         name = f"[{place.namespace}] " if place.namespace else ""
         verdicts.append((verdict.is_clean, f"{name}{verdict.as_text()}"))
     if not verdicts:

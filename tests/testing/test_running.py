@@ -128,6 +128,26 @@ def test_the_report_says_how_clients_behaved_and_faults_make_one_of_zero() -> No
     assert ran.stderr.startswith("mockserver: gave_up: ")
 
 
+@pytest.mark.parametrize(
+    "option, fault",
+    [(["--least-attempts", "1"], False), (["--least-attempts", "3"], True), (["--most-attempts", "1"], True)],
+    ids=["least 1", "least 3", "most 1"],
+)
+def test_the_report_heeds_how_many_attempts_are_right(option: list[str], fault: bool) -> None:
+    twice = python(ASKING, *["CEREBRAS_BASE_URL"] * 2)
+    failing = "{ kind = 'error', error = 'server_error' }"
+    ran = run("--fault", failing, "--handles", "retry", *option, *twice)
+    assert ran.stdout == "500\n500\n"
+    assert (ran.returncode, "gave_up" in ran.stderr or "retry_storm" in ran.stderr) == (int(fault), fault)
+
+
+def test_any_declaration_asks_for_a_report() -> None:
+    asking = python(ASKING, "CEREBRAS_BASE_URL")
+    for option in ("--patience", "--least-attempts", "--most-attempts"):
+        assert run(option, "5", *asking).stderr == "mockserver: No fault of conduct in 1 call.\n"
+    assert run(*asking).stderr == ""
+
+
 def test_the_report_is_on_every_namespace_and_on_none() -> None:
     code = "import os; os.environ['OPENAI_BASE_URL'] = os.environ['MOCKSERVER_URL'] + '/ns/a/ovms/v3'\n" + ASKING
     ran = run("--report", *python(code, "OPENAI_BASE_URL"))
