@@ -8,9 +8,9 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
-from mockserver.generation.filling import filled
+from mockserver.generation.filling import accepting, filled
 from mockserver.generation.schemas import schema_fault, write_instance
-from mockserver.generation.sections import without_headings
+from mockserver.generation.sections import next_step, without_headings
 from mockserver.generation.sketches import like_text, named_keys, sketched_object
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import terms
@@ -46,14 +46,14 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, in the language of the prompt, filled with what the prompt names."""
     about = brief(prompt.topic)
-    return _then_blanks(_holding(write_instance(schema, key, about.language, about.subject), schema, prompt))
+    return _then_blanks(_holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key))
 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """The same with every property that the schema names, as far as they are compatible."""
     about = brief(prompt.topic)
     text = write_instance(schema, key, about.language, about.subject, complete=True)
-    return _then_blanks(_holding(text, schema, prompt))
+    return _then_blanks(_holding(text, schema, prompt, key))
 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -71,15 +71,18 @@ def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | N
 def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, indented as models write JSON in answers."""
     about = brief(without_headings(prompt.topic))
-    text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt)
+    text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key)
     return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
 
-def _holding(text: str, schema: Any, prompt: Prompt) -> str:
-    """An instance of a schema filled with what the prompt names.
+def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
+    """An instance of a schema filled with what the prompt names, or with the next step of an agent.
 
     Questions fill nothing, since they do not name their answers; examples and schemas in a prompt are ignored.
     """
+    step = _next_step(text, schema, prompt, key)
+    if step is not None:
+        return step
     topic = without_headings(prompt.topic[:_SEARCHED]).rstrip()
     start, end = topic.find("{"), topic.rfind("}")
     if 0 <= start < end:
@@ -90,6 +93,16 @@ def _holding(text: str, schema: Any, prompt: Prompt) -> str:
     about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
     held = filled(instance, schema, topic, about, guessing=False)
     return text if held == instance else json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+
+
+def _next_step(text: str, schema: Any, prompt: Prompt, key: int) -> str | None:
+    """An instance with the next step of an agent that asks for it as JSON; None for prompts of other kinds."""
+    parts = schema.get("properties") if isinstance(schema, Mapping) else None
+    step = next_step(prompt, parts, key) if isinstance(parts, Mapping) else {}
+    if not step:
+        return None
+    stepped = {**json.loads(text), **step}
+    return json.dumps(stepped, ensure_ascii=False) if accepting(schema)(stepped) else None
 
 
 def _then_blanks(text: str) -> Iterator[Phrase | None]:

@@ -37,7 +37,8 @@ _MOST_PARTS = 2_000
 # How the steps and tools of an agent are written in a prompt.
 _STEPS = "[[ ## trajectory ## ]]"
 _TOOL = re.compile(
-    r"^\(\d+\) (\w+)(?:, whose description is <desc>([^<]*)</desc>)?\. It takes arguments (\{[^\n]*\})\.$", re.MULTILINE
+    r"^[ \t]*\(\d+\) (\w+)(?:, whose description is <desc>([^<]*)</desc>)?\. It takes arguments (\{[^\n]*\})\.$",
+    re.MULTILINE,
 )
 
 
@@ -73,16 +74,16 @@ def write_sections(prompt: Prompt, key: int, schema: Any) -> Iterator[Phrase | N
     values = json.loads(write_instance(schema, derive(key, "sections"), about.language, about.subject))
     if not topic.endswith(("?", "？")):
         values = filled(values, schema, topic, frozenset(), guessing=False)
-    values = {**values, **_step(prompt, schema["properties"], key)}
+    values = {**values, **next_step(prompt, schema["properties"], key)}
     sections = [f"[[ ## {name} ## ]]\n{_written(value)}" for name, value in values.items()]
     # All of it is computed here, before any is returned: if that takes too long, it can be begun anew elsewhere.
     ids = tuple(tokens.encode("\n\n".join([*sections, "[[ ## completed ## ]]"])))
     return iter((Phrase(ids, tuple(tokens.texts(ids))), None))
 
 
-def _step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
-    """The fields of an agent's next step: the next call to be made, or else the end. If the answer has no such fields,
-    the results of the steps instead. Empty for prompts of other kinds."""
+def next_step(prompt: Prompt, parts: Mapping[str, Any], key: int) -> dict[str, Any]:
+    """The fields of an agent's next step: the next call to be made, or else the end. If the answer, which has the
+    fields in `parts`, has no such ones, the results of the steps instead. Empty for prompts of other kinds."""
     before, _, steps = prompt.topic.partition(_STEPS)
     if not steps:
         return {}

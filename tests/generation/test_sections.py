@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.core.generation import GenerationRequest, Message, Prompt
+from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
 from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.generation.generate import generate
 from mockserver.generation.json_orders import ordered_json
@@ -176,6 +176,48 @@ def test_an_agent_calls_a_tool_for_each_thing() -> None:
     asked = "What's the weather in Oslo and Rome?"
     assert step(asked, ("get_weather", "rain")) == ("get_weather", {"town": "Rome"})
     assert step(asked, ("get_weather", "rain"), ("get_weather", "sun")) == ("finish", {})
+
+
+def test_tools_may_be_indented() -> None:
+    prompt = in_sections("What is the weather in Oslo?\n\n[[ ## trajectory ## ]]\n", **STEP)
+    told = "".join(f"        {line}\n" for line in TOOLS.splitlines())
+    answer = sections(said(prompt._replace(text=f"{told}{prompt.text}")))
+    assert (answer["next_tool_name"], json.loads(answer["next_tool_args"])) == ("get_weather", {"town": "Oslo"})
+
+
+def in_json(question: str, steps: str, **notes: str) -> dict[str, Any]:
+    """What an agent answers that is to do so in JSON."""
+    sketch = json.dumps({name: f"{{{name}}}{NOTE + note if note else ''}" for name, note in notes.items()})
+    wanted = ", then ".join(f"`{name}`" for name in notes)
+    user = (
+        f"[[ ## question ## ]]\n{question}\n\n[[ ## trajectory ## ]]\n{steps}\n\n"
+        f"Respond with a JSON object in the following order of fields: {wanted}."
+    )
+    prompt = asked(f"Outputs will be a JSON object with the following fields.\n\n{sketch}\n{TOOLS}", user)
+    constrained = GenerationRequest("m", (prompt,), constraint=Constraint("json_object"))
+    answer: dict[str, Any] = json.loads(generate(constrained, 1).choices[0].text)
+    return answer
+
+
+def test_an_agent_that_answers_in_json_calls_its_tools_and_comes_to_an_end() -> None:
+    asked = "What is the weather in Oslo?"
+    found = "[[ ## tool_name_0 ## ]]\nget_weather\n\n[[ ## tool_args_0 ## ]]\n{}\n\n[[ ## observation_0 ## ]]\nrain"
+    over = f"{found}\n\n[[ ## tool_name_1 ## ]]\nfinish\n\n[[ ## observation_1 ## ]]\nCompleted."
+    first, last = in_json(asked, "", **STEP), in_json(asked, found, **STEP)
+    assert list(first) == list(STEP)
+    assert (first["next_tool_name"], first["next_tool_args"]) == ("get_weather", {"town": "Oslo"})
+    assert (last["next_tool_name"], last["next_tool_args"]) == ("finish", {})
+    assert in_json(asked, over, reasoning="", answer="")["answer"] == "rain"
+
+
+def test_the_step_of_an_agent_keeps_to_a_schema_or_is_not_told() -> None:
+    prompt = asked(TOOLS, "[[ ## question ## ]]\nThe weather in Oslo?\n\n[[ ## trajectory ## ]]\n")
+    names = {"enum": ["get_weather", "finish"]}
+    for arguments, told in (({"type": "object"}, {"town": "Oslo"}), ({"type": "object", "maxProperties": 0}, {})):
+        parts = {"next_tool_name": names, "next_tool_args": arguments}
+        schema = {"type": "object", "properties": parts, "required": list(parts), "additionalProperties": False}
+        constrained = GenerationRequest("m", (prompt,), constraint=Constraint("json_schema", schema))
+        assert json.loads(generate(constrained, 1).choices[0].text)["next_tool_args"] == told
 
 
 def test_an_agent_answers_what_it_has_found() -> None:
