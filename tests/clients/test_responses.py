@@ -46,9 +46,8 @@ CONTAINER = Vendor("friendli", "/friendli/v1", "", "zai-org/GLM-5.3")
 VLLM = Vendor("friendli", "/friendli/serverless/v1", *["zai-org/GLM-5.3-Flash"] * 2)
 VENDORS = (D1, D2, ALICE, OVMS, HOSTED, CONTAINER, VLLM)
 EVERY = pytest.mark.parametrize("vendor", VENDORS, ids=["d1", "d2", "alice", "ovms", "serverless", "container", "vllm"])
-# The SDK's own helper refuses OVMS, whose first event has an item already, at the place where the next one adds it, and
-# Alice AI, whose calls of one tool share an id.
-HELPED = [vendor for vendor in VENDORS if vendor not in (OVMS, ALICE)]
+# Its first event has an item already, at the place where the next one adds it, which the SDK's own helper refuses.
+HELPED = [vendor for vendor in VENDORS if vendor is not OVMS]
 
 WEATHER: FunctionToolParam = {
     "type": "function",
@@ -111,6 +110,11 @@ def streamed(client: OpenAI, **asked: Any) -> Response:
     return last.response
 
 
+def called_at_once(vendor: Vendor) -> list[str]:
+    """The towns of the calls in an answer to QUESTION: of Yandex' responses today only one, unless more are allowed."""
+    return ["Oslo"] if vendor is ALICE else ["Oslo", "Bergen"]
+
+
 def content_of(response: Response) -> list[Any]:
     """The items without their ids, which a streaming vendor may give anew, and without members that have no value."""
     items = [item.to_dict(exclude_none=True) for item in response.output]
@@ -146,7 +150,7 @@ def test_an_answer_is_parsed_into_a_model(client: OpenAI, vendor: Vendor) -> Non
     assert isinstance(answer.output_parsed, Harbour)
 
 
-@pytest.mark.parametrize("vendor", HELPED, ids=["d1", "d2", "serverless", "container", "vllm"])
+@pytest.mark.parametrize("vendor", HELPED, ids=["d1", "d2", "alice", "serverless", "container", "vllm"])
 def test_the_helper_for_streams_follows_every_event(client: OpenAI, vendor: Vendor) -> None:
     with client.responses.stream(model=vendor.model, input="Describe a harbour.", text_format=Harbour) as stream:
         said = "".join(event.delta for event in stream if event.type == "response.output_text.delta")
@@ -154,7 +158,7 @@ def test_the_helper_for_streams_follows_every_event(client: OpenAI, vendor: Vend
     assert final.output_parsed == Harbour.model_validate_json(said)
     with client.responses.stream(model=vendor.thinker, input=QUESTION, tools=[WEATHER]) as stream:
         final_calls = [item for item in stream.get_final_response().output if item.type == "function_call"]
-    assert [call.parsed_arguments for call in final_calls] == [{"town": "Oslo"}, {"town": "Bergen"}]
+    assert [call.parsed_arguments for call in final_calls] == [{"town": town} for town in called_at_once(vendor)]
 
 
 @EVERY
@@ -179,7 +183,7 @@ def test_a_loop_of_tools_comes_to_its_end(client: OpenAI, vendor: Vendor, stream
             towns.append(town)
             told = json.dumps({"town": town, "sky": "rain"})
             history.append({"type": "function_call_output", "call_id": call.call_id, "output": told})
-    assert towns == ["Oslo", "Bergen"]
+    assert towns == called_at_once(vendor)
 
 
 @EVERY

@@ -642,11 +642,23 @@ def test_yandex_gives_several_tokens_in_a_delta_of_its_own_models_only() -> None
 
 def test_yandex_names_a_call_after_its_tool_unless_vllm_serves_the_model() -> None:
     ids = [
-        [item["call_id"] for item in place.ask(input=ASK, tools=[WEATHER]).json()["output"]] for place in (ALICE, TODAY)
+        [item["call_id"] for item in place.ask(input=ASK, tools=[WEATHER], parallel_tool_calls=True).json()["output"]]
+        for place in (ALICE, TODAY)
     ]
     assert ids[0] == ["get_weather", "get_weather"]
     assert all(re.fullmatch(r"chatcmpl-tool-[0-9a-f]{32}", id_) for id_ in ids[1])
     assert len(set(ids[1])) == 2
+
+
+@pytest.mark.parametrize("place", [D1, D2, ALICE, TODAY], ids=["d1", "d2", "alice", "today"])
+def test_yandex_calls_several_tools_at_once_where_the_edition_and_the_request_let_it(place: Place) -> None:
+    def count(**fields: Any) -> int:
+        told = place.ask(input=ASK, tools=[WEATHER], **fields).json()
+        return sum(item["type"] == "function_call" for item in told["output"])
+
+    counts = [count(), count(parallel_tool_calls=False), count(parallel_tool_calls=True)]
+    # The models of Yandex' own ignore what a chat says of it.
+    assert counts == {D1: [2, 2, 2], D2: [2, 1, 2]}.get(place, [1, 1, 2])
 
 
 @pytest.mark.parametrize("include", [[], ["message.output_text.logprobs"]], ids=["without", "with"])

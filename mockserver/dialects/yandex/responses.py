@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Site
+from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
 from mockserver.dialects.openai_style.messages import chat_prompt, with_images, with_media
 from mockserver.dialects.openai_style.responses.items import files_of, messages_of
-from mockserver.dialects.yandex.backends import backend_of
+from mockserver.dialects.yandex.backends import Backend, backend_of
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
@@ -55,7 +55,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     if refused is not None:
         return refused
     backend = backend_of(uri.name)
-    offer = read_response_tools(body, parallel=body.get("parallel_tool_calls", True) or not backend.one_call)
+    offer = read_response_tools(body, parallel=_parallel(body, backend, site.edition))
     if isinstance(offer, Rejection):
         return offer
     effort, summary = _thinking(body)
@@ -74,6 +74,14 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         wishes=Asked(body, summary),
     )
     return fitting(request, uri, call, site)
+
+
+def _parallel(body: Body, backend: Backend, edition: Edition) -> bool:
+    """Whether a response may have several calls: by the page they may, unless the request forbids it; recorded
+    responses say that they may not unless the request allows it."""
+    if edition == "observed":
+        return bool(body.get("parallel_tool_calls", False))
+    return body.get("parallel_tool_calls", True) or not backend.one_call
 
 
 def _agent(body: Body, call: Call) -> str:
