@@ -79,7 +79,7 @@ class Sampling(NamedTuple):
     bad_tokens: tuple[tuple[int, ...], ...] = ()
 
 
-Form = Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections"]
+Form = Literal["json_object", "json_array", "json_schema", "json_complete", "regex", "grammar", "sections", "action"]
 
 
 class Constraint(NamedTuple):
@@ -88,7 +88,7 @@ class Constraint(NamedTuple):
 
     A `json_complete` answer conforms to a JSON Schema and has all the properties that it names, optional ones too. A
     `json_object` or a `json_array` has the content that the prompt describes. `sections` are the values of an object,
-    each under its name.
+    each under its name. An `action` is code that calls tools.
     """
 
     kind: Form

@@ -17,6 +17,13 @@ def _write_match(prompt: Prompt, key: int, pattern: str) -> Iterator[Phrase | No
     return tell_match(pattern, key)
 
 
+def _write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
+    # Few agents write code.
+    from mockserver.generation.code_actions import write_action
+
+    return write_action(prompt, key, schema)
+
+
 WRITERS: Mapping[str, Writer] = {
     "json_object": write_object,
     "json_array": write_array,
@@ -25,4 +32,5 @@ WRITERS: Mapping[str, Writer] = {
     "regex": _write_match,
     "grammar": write_grammar,
     "sections": write_sections,
+    "action": _write_action,
 }

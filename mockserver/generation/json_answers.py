@@ -98,7 +98,15 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
 def _next_step(text: str, schema: Any, prompt: Prompt, key: int) -> str | None:
     """An instance with the next step of an agent that asks for it as JSON; None for prompts of other kinds."""
     parts = schema.get("properties") if isinstance(schema, Mapping) else None
-    step = next_step(prompt, parts, key) if isinstance(parts, Mapping) else {}
+    if not isinstance(parts, Mapping):
+        return None
+    if parts.keys() == {"thought", "code"}:
+        # Few agents write code.
+        from mockserver.generation.code_actions import action_fields
+
+        step = action_fields(prompt, key)
+    else:
+        step = next_step(prompt, parts, key)
     if not step:
         return None
     stepped = {**json.loads(text), **step}

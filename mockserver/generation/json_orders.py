@@ -1,5 +1,5 @@
 """Forms that a prompt asks for in words, in requests without a constraint: `Answer only with valid JSON`, DSPy's
-sections."""
+sections, the code of smolagents."""
 
 import re
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from mockserver.core.generation import Constraint, Prompt
 _SEARCHED = 20_000
 # How many characters of a sentence before its order are examined.
 _SENTENCE = 300
+# How many characters of the first message are searched for an agent's tools.
+_SYSTEM = 40_000
 _ORDERING_ROLES = ("system", "developer")
 
 # These patterns are compiled with the first text that mentions JSON, so that the server starts sooner.
@@ -29,7 +31,7 @@ _OTHER_MATTERS = (
 
 
 def ordered_json(prompt: Prompt) -> Constraint | None:
-    """The form that a prompt asks for: an object, an array of them, or sections; None if it asks for none."""
+    """The form that a prompt asks for: an object, an array of them, sections, or code; None if it asks for none."""
     if "[[ ## completed ## ]]" in prompt.topic[-_SEARCHED:]:
         # Few prompts ask for sections, so the module is imported with the first.
         from mockserver.generation.sections import ordered_sections
@@ -37,6 +39,12 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
         sections = ordered_sections(prompt)
         if sections is not None:
             return sections
+    if prompt.messages and "def final_answer(" in prompt.messages[0].text[:_SYSTEM]:
+        from mockserver.generation.code_actions import ordered_action
+
+        action = ordered_action(prompt)
+        if action is not None:
+            return action
     for text in _orders(prompt):
         # Few texts mention it.
         if "json" not in text.lower():
