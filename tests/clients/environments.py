@@ -42,6 +42,12 @@ def friendli_client(url: str, scenario: str) -> dict[str, Any]:
     return _json(command, folder, "")
 
 
+def openai_agents(url: str, vendor: str) -> dict[str, Any]:
+    """What the OpenAI Agents SDK saw of a vendor in `scripts/openai_agents.py`."""
+    folder = _folder("agents")
+    return _json([str(_python(folder)), str(SCRIPTS / "openai_agents.py"), url, vendor], folder, "")
+
+
 def node(script: str, url: str, scenario: str) -> dict[str, Any]:
     """What a client for Node.js saw of a scenario in `scripts/<script>.mjs`."""
     folder = _folder("node")
@@ -107,6 +113,7 @@ def _outcome(name: str) -> Path | str:
         "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
         "node-runtime": _virtual_environment(NODE_RUNTIME),
         "node": _node_modules(SCRIPTS),
+        "agents": _locked_environment(SCRIPTS / "agents.txt"),
         "frameworks": _locked_environment(SCRIPTS / "frameworks.txt"),
         "page": _node_modules(HERE.parent / "ui"),
     }[name]
