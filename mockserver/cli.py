@@ -36,7 +36,7 @@ COMMANDS: tuple[Command, ...] = (
     Command(
         "completion",
         _completion,
-        "print what bash and zsh complete the command line by",
+        "print a completion script for bash and zsh",
         about='In ~/.bashrc or ~/.zshrc: eval "$(mockserver completion)"',
     ),
 )
@@ -82,7 +82,7 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _complaint_of(word: str, command: Command) -> str:
     """The complaint about an argument that a command does not take."""
     if not word.startswith("--"):
-        return f"{word!r} is one argument too many: see mockserver {command.name} --help"
+        return f"{word!r} is an unexpected argument; see mockserver {command.name} --help"
     settings = ("--config", *(option.flag for option in OPTIONS)) if command.takes_settings else ()
     return unknown("option", word.partition("=")[0], (*command.own_flags, *settings))
 
@@ -93,7 +93,7 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         prog="mockserver",
         usage="mockserver [-h] [--version] COMMAND ...",
         description="A simulator of LLM inference APIs for offline testing.",
-        epilog="mockserver COMMAND --help tells of one. To begin with: mockserver serve",
+        epilog="Help on a command: mockserver COMMAND --help. To get started: mockserver serve",
     )
     parser.add_argument("--version", action="version", version=f"mockserver {__version__}")
     subparsers = parser.add_subparsers(required=True, title="commands", metavar="COMMAND", prog="mockserver")

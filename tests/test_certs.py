@@ -75,7 +75,7 @@ def test_what_is_still_good_is_kept_until_a_name_is_missing(tmp_path: Path, caps
     capsys.readouterr()
     main(command)
     assert bundle.authority.read_bytes() == made
-    assert capsys.readouterr().out.startswith("Kept, for they are still good, for ")
+    assert capsys.readouterr().out.startswith("Kept, since they are still valid, for ")
     main([*command, "--host", "*.mock.internal", "--host", "10.0.0.7"])
     assert bundle.authority.read_bytes() != made
     assert names_of(bundle.certificate) == {*HOSTS, *LOCAL, "*.mock.internal", "10.0.0.7"}

@@ -34,7 +34,7 @@ def test_a_folder_of_stubs_that_a_config_names_lies_beside_it(
     (tmp_path / "here" / "mock.toml").write_text('stubs = "stubs"\n')
     monkeypatch.chdir(tmp_path)
     assert main(["check", "here/mock.toml"]) == 0
-    assert "and 1 stubs" in capsys.readouterr().out
+    assert capsys.readouterr().out == "here/mock.toml: valid, with 0 routes of its own and 1 stub\n"
 
 
 def test_plan_shows_the_answer_and_its_timing_without_serving(
@@ -60,7 +60,7 @@ def test_routes_lists_every_dialect_at_its_prefix(capsys: pytest.CaptureFixture[
 def test_presets_names_and_draws_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["presets"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "off: nothing waits"
+    assert lines[0] == "off: no delays"
     for name, preset in presets().items():
         place = lines.index(f"{name}: {preset.summary}")
         own = list(takewhile(bool, lines[place + 1 :]))
@@ -83,7 +83,7 @@ def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
     config = tmp_path / "mock.toml"
     config.write_text('[[route]]\npath = "/x"\ndialect = "ovms"\noperation = "completions"\n')
     assert main(["check", str(config)]) == 0
-    assert capsys.readouterr().out == f"{config}: fine, with 1 routes of its own\n"
+    assert capsys.readouterr().out == f"{config}: valid, with 1 route of its own\n"
     config.write_text('seed = 1\nlatncy = "off"\n')
     assert main(["check", str(config)]) == 2
     assert f"{config}, line 2: latncy: unknown name 'latncy'. Did you mean 'latency'?" in capsys.readouterr().err
@@ -110,11 +110,11 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
         (["serve", "--latncy", "off"], "unknown option '--latncy'. Did you mean '--latency'? Known: --config, --host,"),
         (["serve", "--latncy=off"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["verdict", "x.jsonl", "--handle-it", "retry"], "unknown option '--handle-it'. Did you mean '--handles'?"),
-        (["check", "a.toml", "b.toml"], "'b.toml' is one argument too many: see mockserver check --help"),
+        (["check", "a.toml", "b.toml"], "'b.toml' is an unexpected argument; see mockserver check --help"),
         (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
         (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
-        (["plan", "request.json"], "plan: say whose request it is: --dialect NAME"),
+        (["plan", "request.json"], "plan: --dialect is missing; it names the dialect that the request is for"),
         (
             ["plan", "--dialect", "ovms", "--operation", "chat", "x.json"],
             "plan: ovms has no operation 'chat'. Known: comp",
@@ -158,7 +158,7 @@ def test_help_tells_of_the_settings_those_that_matter_and_all_are_taken(
     told = helped([command.name, "--help"], capsys)
     flags = re.findall(r"^  (--[a-z-]+)", told, re.MULTILINE)
     assert set(flags) == {*command.own_flags, "--config", *(BY_NAME[name].flag for name in command.matter)}
-    assert "All other settings of mockserver serve are taken as well." in " ".join(told.split())
+    assert "All other settings of mockserver serve are accepted too." in " ".join(told.split())
     if command.name == "health":
         assert main(["health", "--seed", "7", "http://127.0.0.1:1"]) == 1
 
@@ -255,7 +255,7 @@ def test_a_changed_config_with_a_mistake_is_not_ready(tmp_path: Path, capsys: py
     with _serving("--config", str(config), "--log-level", "error") as (_, said):
         url = said[0].split()[3]
         assert said[-3:] == [
-            f"Config: {config}, whose changes are taken up\n",
+            f"Config: {config} (reloaded when it changes)\n",
             "Fault: cut, after_event=3, share=0.5\n",
             "Quota: free\n",
         ]
@@ -277,7 +277,7 @@ def test_stub_files_that_change_are_noticed_without_a_config(tmp_path: Path) -> 
             assert time.monotonic() < deadline
             time.sleep(0.05)
         assert process.stdout is not None
-        assert process.stdout.readline() == f"Stubs: 1, with those in {tmp_path}, whose changes are taken up\n"
+        assert process.stdout.readline() == f"Stubs: 1, including those in {tmp_path} (reloaded when they change)\n"
 
 
 def test_strange_variables_are_named_and_those_of_a_platform_are_not(monkeypatch: pytest.MonkeyPatch) -> None:

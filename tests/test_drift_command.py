@@ -43,7 +43,7 @@ def changed(recording: Path) -> Path:
 
 def test_a_recording_that_is_answered_alike_has_no_drift(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["drift", str(recording)]) == 0
-    assert capsys.readouterr().out == "4 answers compared: 4 alike, 0 otherwise\n"
+    assert capsys.readouterr().out == "4 answers compared: 4 alike, 0 different\n"
 
 
 def test_each_difference_is_told_once_with_where_it_was_recorded(
@@ -52,7 +52,7 @@ def test_each_difference_is_told_once_with_where_it_was_recorded(
     assert main(["drift", str(changed)]) == 1
     out = capsys.readouterr().out
     assert out == (
-        "4 answers compared: 2 alike, 2 otherwise\n\n"
+        "4 answers compared: 2 alike, 2 different\n\n"
         f"cerebras chat_completions, 200, streamed  ({changed}, line 1; {changed}, line 2)\n"
         "  first event: object: recorded nothing, answered string\n"
         "  events between: object: recorded nothing, answered string\n"
@@ -90,9 +90,10 @@ def test_what_is_not_compared_is_told_and_where_nothing_is_it_is_a_failure(
     file.write_text(json.dumps({"log": {"entries": [{"request": request, "response": response}]}}))
     assert main(["drift", str(file)]) == 1
     said = capsys.readouterr()
-    assert said.out == "0 answers compared: 0 alike, 0 otherwise; 1 exchange not compared\n"
+    assert said.out == "0 answers compared: 0 alike, 0 different; 1 exchange not compared\n"
     assert said.err == (
-        f"mockserver: {file}, entry 1: no dialect serves GET /style.css; left out\nmockserver: nothing was compared\n"
+        f"mockserver: {file}, entry 1: no dialect serves GET /style.css; left out\n"
+        "mockserver: nothing could be compared\n"
     )
 
 

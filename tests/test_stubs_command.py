@@ -124,7 +124,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"{tmp_path}/journal.toml: 28 stubs, 13 bodies in files beside them",
+            f"Written: {tmp_path}/journal.toml, with 28 stubs, and 13 files with bodies beside it",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )
@@ -337,8 +337,8 @@ def test_a_cassette_may_hold_the_json_that_a_body_was(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        ("interactions: [", "one.yaml: is no YAML: while parsing a flow node"),
-        ("interactions: !!python/object/apply:os.getcwd []", "one.yaml: is no YAML: could not determine a constructor"),
+        ("interactions: [", "one.yaml: is not valid YAML: while parsing a flow node"),
+        ("interactions: !!python/object/apply:os.getcwd []", "one.yaml: is not valid YAML: could not determine a constructor"),
         ("interactions: 7", "one.yaml: is no recording; wanted is a journal "),
         ("interactions: [{request: 7}]", "one.yaml: interaction 1: is no exchange ("),
         ("interactions:\n- request: {method: POST, uri: 'http://x/', headers: {}, body: 7}\n"
@@ -372,7 +372,7 @@ def test_where_nobody_reads_yaml_a_cassette_says_what_does(
     monkeypatch.setitem(sys.modules, "yaml", None)
     (tmp_path / "one.yaml").write_text("interactions: []\nversion: 1\n")
     assert main(["stubs", str(tmp_path / "one.yaml")]) == 2
-    assert "one.yaml: is YAML, which PyYAML reads: pip install pyyaml" in capsys.readouterr().err
+    assert "one.yaml: is YAML, which needs PyYAML: pip install pyyaml\n" in capsys.readouterr().err
 
 
 def test_of_requests_that_look_alike_each_has_its_own_answer(
@@ -421,9 +421,8 @@ def test_without_a_folder_stubs_go_to_the_standard_output(tmp_path: Path, capsys
     assert main(["stubs", str(recording)]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert printed.err.startswith(
-        "mockserver: stubs: a body wants a file beside the stub file (streams, and long ones)"
-    )
+    way_out = "choose a folder with --out DIR"
+    assert printed.err == f"mockserver: stubs: 1 stream or long body needs a file beside the stub file; {way_out}\n"
 
 
 def test_a_stub_is_as_fast_as_was_recorded_when_asked_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -464,7 +463,7 @@ def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest
     printed = capsys.readouterr()
     told = [line.removeprefix(f"mockserver: {recording}, ") for line in printed.err.splitlines()]
     assert told[7].startswith("entry 8: cerebras refuses this request by itself: ")
-    assert told[8] == f"mockserver: {recording}: nothing in it can be made a stub"
+    assert told[8] == f"mockserver: {recording}: no stub can be made from it"
     assert (printed.out, told[:7]) == (
         "",
         [
@@ -539,6 +538,6 @@ def test_nothing_that_is_there_is_written_over(
     command = ["stubs", str(recorded[0] / "journal.har"), "--out", str(tmp_path)]
     (tmp_path / "journal.toml").write_text("mine")
     assert main(command) == 2
-    assert capsys.readouterr().err.startswith(f"mockserver: stubs: {tmp_path}/journal.toml is there already; remove it")
+    assert capsys.readouterr().err.startswith(f"mockserver: stubs: {tmp_path}/journal.toml exists already; remove it")
     assert [path.name for path in tmp_path.iterdir()] == ["journal.toml"]
     assert (tmp_path / "journal.toml").read_text() == "mine"

@@ -16,11 +16,16 @@ if TYPE_CHECKING:
 
 
 DECLARED = (
-    argument("--handles", metavar="WORD", help="what correct handling is: retry, raise or fallback"),
-    argument("--outcome", metavar="WORD", help="what the application made of it: answer, error, cancelled"),
-    argument("--patience", type=float, metavar="SECONDS", help="the longest silence to bear; 60 by default"),
-    argument("--least-attempts", type=int, metavar="COUNT", help="fewer are given up too early; 3 by default"),
-    argument("--most-attempts", type=int, metavar="COUNT", help="more are a storm; 10 by default"),
+    argument("--handles", metavar="WORD", help="how the client should handle failures: retry, raise or fallback"),
+    argument("--outcome", metavar="WORD", help="what the application got in the end: answer, error or cancelled"),
+    argument(
+        "--patience",
+        type=float,
+        metavar="SECONDS",
+        help="the longest silence that a client should endure (default: 60)",
+    ),
+    argument("--least-attempts", type=int, metavar="COUNT", help="fewer attempts count as giving up early (default: 3)"),
+    argument("--most-attempts", type=int, metavar="COUNT", help="more attempts count as a retry storm (default: 10)"),
 )
 
 
@@ -79,7 +84,7 @@ def _drift(options: argparse.Namespace) -> int:
             complain(complaint)
         print(report_of(found))
     if len(lost) == len(found):
-        complain("nothing was compared")
+        complain("nothing could be compared")
         return 1
     return 1 if any(isinstance(each, Compared) and each.differences for each in found) else 0
 
@@ -99,45 +104,57 @@ JUDGING = (
     Command(
         "verdict",
         _verdict,
-        "judge how clients behaved; exit code 1 for faults",
+        "report how clients behaved; exit code 1 if there are faults of conduct",
         (
             argument(
                 "source",
                 metavar="FILE|URL",
-                help="a journal as JSON lines or a test run's report (- reads standard input), or a server",
+                help="a journal as JSON lines or the report of a test run (- for standard input), or a server",
             ),
             *DECLARED,
-            argument("--namespace", default="", metavar="NAME", help="whose journal of a server"),
-            argument("--admin-token", metavar="TOKEN", help="the server's (environment: MOCKSERVER_ADMIN_TOKEN)"),
-            argument("--json", action="store_true", help="print the verdict in full, as JSON"),
+            argument("--namespace", default="", metavar="NAME", help="with a server: the namespace to judge"),
+            argument(
+                "--admin-token",
+                metavar="TOKEN",
+                help="with a server: its admin token (default: MOCKSERVER_ADMIN_TOKEN)",
+            ),
+            argument("--json", action="store_true", help="print the full verdict as JSON"),
         ),
     ),
     Command(
         "drift",
         _drift,
-        "compare recorded answers with those given here; exit code 1 where their form differs",
+        "compare recorded answers with those of mockserver; exit code 1 if their form differs",
         (
             argument(
-                "recording", nargs="+", type=Path, metavar="FILE", help="*.jsonl, *.har, *.yaml; - is standard input"
+                "recording", nargs="+", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"
             ),
             argument(
-                "--ignore", action="append", default=[], metavar="PLACE", help="where it may differ, as 'usage.*'"
+                "--ignore",
+                action="append",
+                default=[],
+                metavar="PLACE",
+                help="a place to ignore, such as 'usage.*'; may be repeated",
             ),
-            argument("--json", action="store_true", help="print every difference of every exchange, as JSON"),
+            argument("--json", action="store_true", help="print all differences of all exchanges as JSON"),
         ),
         takes_settings=True,
         matter=("dialect", "edition"),
-        about="Each recorded request is answered once more, with the model made to say what it said then. What is "
-        "compared is what a vendor's server says the same way each time: the status, the headers by which clients "
-        "decide, keys with their order and types, the sequence of a stream's events, the words of a refusal.",
+        about="Answers each recorded request anew, with a model that says what was recorded, and compares what a "
+        "vendor's server does the same way each time: the status, the headers that clients act on, keys with their "
+        "order and types, the sequence of a stream's events, the words of a refusal.",
     ),
     Command(
         "health",
         _health,
-        "ask a running server how it is; exit code 0 when it is well",
+        "check a running server; exit code 0 if it is healthy",
         (
-            argument("url", nargs="?", default=None, metavar="URL", help="default: the settings' host and port"),
-            argument("--ready", action="store_true", help="ask whether its latest files are in force, and it listens"),
+            argument("url", nargs="?", default=None, metavar="URL", help="default: the host and port of the settings"),
+            argument(
+                "--ready",
+                action="store_true",
+                help="also check that it listens, with its latest config and stub files in force",
+            ),
         ),
         takes_settings=True,
         matter=("host", "port", "tls_cert"),

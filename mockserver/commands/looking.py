@@ -9,7 +9,7 @@ from mockserver.commands.command import Command, argument
 from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.options import settle
 from mockserver.control.settings import ConfigError
-from mockserver.core.naming import unknown
+from mockserver.core.naming import counted, unknown
 from mockserver.serving.config_files import read_config
 from mockserver.serving.trace_files import TraceFiles
 
@@ -35,12 +35,13 @@ def _check(options: argparse.Namespace) -> int:
     from mockserver.serving.stub_files import stubs_at
 
     if options.config.is_dir() or options.config.suffix == ".json":
-        print(f"{options.config}: fine, with {len(stubs_at(options.config, operations_of(load_dialects())))} stubs")
+        stubs = stubs_at(options.config, operations_of(load_dialects()))
+        print(f"{options.config}: valid, with {counted(len(stubs), 'stub')}")
         return 0
     settings = settle(read_config(options.config, TraceFiles(options.config.parent)))
     stubs = checked_names(settings)
-    prepared = f" and {len(stubs)} stubs" if stubs else ""
-    print(f"{options.config}: fine, with {len(settings.routes)} routes of its own{prepared}")
+    prepared = f" and {counted(len(stubs), 'stub')}" if stubs else ""
+    print(f"{options.config}: valid, with {counted(len(settings.routes), 'route')} of its own{prepared}")
     return 0
 
 
@@ -56,7 +57,7 @@ def _plan(options: argparse.Namespace) -> int:
     settings = replace(settings_of(options), auth="off")
     stubs = checked_names(settings)
     if settings.dialect is None:
-        raise ConfigError("plan: say whose request it is: --dialect NAME")
+        raise ConfigError("plan: --dialect is missing; it names the dialect that the request is for")
     dialect = load_dialects()[settings.dialect]
     known = {operation.name: operation for operation in dialect.operations}
     name = options.operation or dialect.operations[0].name
@@ -81,7 +82,7 @@ def _print_timeline(timeline: "Timeline") -> None:
         for data, due, tokens in zip(*run, strict=True):
             print(f"{due:9.4f} s {tokens:3} tokens  {data.decode(errors='replace').rstrip()}")
     if timeline.until:
-        print(f"{timeline.until:9.4f} s  the end")
+        print(f"{timeline.until:9.4f} s  end")
     if timeline.ending is not None:
         print(f"then: {timeline.ending.how}")
 
@@ -99,13 +100,13 @@ def _presets(options: argparse.Namespace) -> int:
         except NotationError as error:
             raise ConfigError(f"--latency {options.latency!r}: {error}") from None
         return 0
-    print(f"{OFF}: nothing waits\n{REALISTIC}: each dialect's own preset")
+    print(f"{OFF}: no delays\n{REALISTIC}: the preset of each dialect")
     for name, preset in presets().items():
         print(f"\n{name}: {preset.summary}")
         print(fill(preset.latency, 78, initial_indent="  ", subsequent_indent="  "))
         for line in picture(preset_profile(name)):
             print(f"  {line}")
-    print(f"\nThe first token is that of a prompt of {PROMPT_TOKENS} tokens; axes are logarithmic.")
+    print(f"\nTimes to the first token are for a prompt of {PROMPT_TOKENS} tokens. Axes are logarithmic.")
     return 0
 
 
@@ -125,25 +126,31 @@ def _schema(options: argparse.Namespace) -> int:
         options.out.write_text(f"{text}\n", encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{options.out}: {error.strerror}") from None
-    print(f"{options.out}: written. In a file beside it, in TOML the first line: #:schema ./{options.out.name}")
-    print(f'In JSON: "$schema": "./{options.out.name}"')
+    print(f"Written: {options.out}. Refer to it in files beside it:")
+    print(f"in TOML by the first line #:schema ./{options.out.name}")
+    print(f'in JSON by the key "$schema": "./{options.out.name}"')
     return 0
 
 
 LOOKING = (
-    Command("routes", _routes, "list every route", takes_settings=True, matter=("dialect",)),
+    Command("routes", _routes, "list all routes", takes_settings=True, matter=("dialect",)),
     Command(
         "check",
         _check,
-        "check a config file, a stub file, or a folder of them",
+        "check a config file, a stub file or a folder of stub files",
         (argument("config", type=Path, metavar="FILE|DIR", help="a config or stub file, or a folder of stub files"),),
     ),
     Command(
         "plan",
         _plan,
-        "show what a request would be answered, and when, without serving",
+        "show the answer to a request and its timing, without a server",
         (
-            argument("request", type=Path, metavar="REQUEST.json", help="the request's body; - reads standard input"),
+            argument(
+                "request",
+                type=Path,
+                metavar="REQUEST.json",
+                help="a file with the request's body; - for standard input",
+            ),
             argument("--operation", metavar="NAME", help="the dialect's operation (default: its first)"),
         ),
         takes_settings=True,
@@ -156,18 +163,19 @@ LOOKING = (
         "presets",
         _presets,
         "list the latency presets",
-        (argument("--latency", metavar="LATENCY", help="draw this latency instead, such as 'slow, jitter=0.3'"),),
+        (argument("--latency", metavar="LATENCY", help="show this latency instead, such as 'slow, jitter=0.3'"),),
     ),
     Command(
         "schema",
         _schema,
-        "print the JSON Schema of config or stub files, by which editors complete them",
+        "print the JSON Schema of config or stub files, for completion in editors",
         (
-            argument("file", metavar="KIND", help="of which files: config, or stubs"),
-            argument("--out", type=Path, metavar="FILE", help="where it goes (default: the standard output)"),
+            argument("file", metavar="KIND", help="the kind of file: config or stubs"),
+            argument("--out", type=Path, metavar="FILE", help="the file to write (default: standard output)"),
         ),
         words=("config", "stubs"),
-        about="Save it beside the file and name it there: a first line #:schema ./mock.schema.json in TOML, a key "
-        "$schema in JSON. It knows the dialects that are installed; what goes together, mockserver check knows.",
+        about="Save the schema beside the file and refer to it there: in TOML with the first line "
+        "#:schema ./mock.schema.json, in JSON with the key $schema. The schema contains the installed dialects. It "
+        "cannot tell which keys go together; mockserver check can.",
     ),
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from mockserver.commands.command import Command, argument, complain
 from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.settings import ConfigError
+from mockserver.core.naming import counted
 
 
 def _stubs(options: argparse.Namespace) -> int:
@@ -23,13 +24,14 @@ def _stubs(options: argparse.Namespace) -> int:
     for complaint in complaints(made.lost):
         complain(f"{source}, {complaint}")
     if not made.stubs:
-        complain(f"{source}: nothing in it can be made a stub")
+        complain(f"{source}: no stub can be made from it")
         return 1
     if options.out is None:
         sys.stdout.write(text_of(made))
         return 0
     path = write_stubs(made, stem_of(source), options.out)
-    print(f"{path}: {len(made.stubs)} stubs, {len(made.files)} bodies in files beside them")
+    bodies = counted(len(made.files), "file with a body", "files with bodies")
+    print(f"Written: {path}, with {counted(len(made.stubs), 'stub')}, and {bodies} beside it")
     print(f"Serve: mockserver serve --stubs {options.out}")
     return 0
 
@@ -41,8 +43,8 @@ def _certs(options: argparse.Namespace) -> int:
     vendors = [host for dialect in load_dialects().values() for host in dialect.hosts]
     bundle, new = ensure_certificates(options.out, [*vendors, *options.host])
     names = ", ".join(sorted(names_of(bundle.certificate)))
-    print(f"{'Made' if new else 'Kept, for they are still good'}, for {names}:")
-    print(f"  {bundle.authority}  the authority that clients have to trust; its key is gone")
+    print(f"{'Made' if new else 'Kept, since they are still valid'}, for {names}:")
+    print(f"  {bundle.authority}  the authority that clients must trust; its key was not kept")
     print(f"  {bundle.certificate}, {bundle.key}  for the server")
     print(f"Serve: mockserver serve --tls-cert {bundle.certificate} --tls-key {bundle.key}")
     print(f"Trust: SSL_CERT_FILE={bundle.authority} (Python), NODE_EXTRA_CA_CERTS={bundle.authority} (Node)")
@@ -58,9 +60,9 @@ def _client(options: argparse.Namespace) -> int:
             (options.out / name).write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{options.out}: {error.strerror}") from None
-    print(f"{options.out / 'mockserver.mjs'}, and its types beside it in mockserver.d.mts")
+    print(f"Written: {options.out / 'mockserver.mjs'}, and its types in mockserver.d.mts beside it")
     print("In a test: const mock = (await MockServer.connect()).namespace()")
-    print("Run them: mockserver run -- npm test")
+    print("Run the tests: mockserver run -- npm test")
     return 0
 
 
@@ -68,33 +70,46 @@ MAKING = (
     Command(
         "stubs",
         _stubs,
-        "make stubs of recorded traffic: a journal, an HTTP Archive (HAR), a cassette of vcrpy",
+        "make stubs from recorded traffic: a journal, an HTTP Archive (HAR) or a cassette of vcrpy",
         (
-            argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - reads standard input"),
-            argument("--out", type=Path, metavar="DIR", help="where the stub file and long bodies go"),
-            argument("--pace", action="store_true", help="answer as fast as was recorded, on the average"),
+            argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
+            argument("--out", type=Path, metavar="DIR", help="the folder for the stub file and long bodies"),
+            argument("--pace", action="store_true", help="answer as fast as recorded, on average"),
         ),
         takes_settings=True,
         matter=("dialect", "edition"),
-        about="Each stub matches what made its request that request, and answers the recorded answer byte for byte. "
-        "Keys and cookies are not written. Without --out they go to the standard output, if no body needs a file. "
-        "Settings are those of the server that is to answer: its routes and its edition count.",
+        about="Each stub matches requests like the recorded one and returns the recorded answer byte for byte. API "
+        "keys and cookies are left out. Without --out the stubs are printed, unless a body needs a file of its own. "
+        "Use the settings of the server that will use the stubs: its routes and its edition matter.",
     ),
     Command(
         "certs",
         _certs,
         "make certificates for the vendors' host names",
         (
-            argument("--out", type=Path, default=Path("certs"), metavar="DIR", help="where they go (default: certs)"),
-            argument("--host", action="append", default=[], metavar="NAME", help="a name more, such as mock.internal"),
+            argument(
+                "--out", type=Path, default=Path("certs"), metavar="DIR", help="the folder to write to (default: certs)"
+            ),
+            argument(
+                "--host",
+                action="append",
+                default=[],
+                metavar="NAME",
+                help="another host name, such as mock.internal; may be repeated",
+            ),
         ),
     ),
     Command(
         "client",
         _client,
         "write the handle for tests in JavaScript and TypeScript: mockserver.mjs and its types",
-        (argument("--out", type=Path, default=Path("test"), metavar="DIR", help="where they go (default: test)"),),
-        about="One module for Node.js 18 or newer, without packages, to keep beside the tests under version control. "
-        "The types name the dialects, faults and checks of this version; say it again after an update.",
+        (
+            argument(
+                "--out", type=Path, default=Path("test"), metavar="DIR", help="the folder to write to (default: test)"
+            ),
+        ),
+        about="One module for Node.js 18 or newer, without dependencies, to keep under version control beside the "
+        "tests. Its types contain the dialects, faults and checks of this version, so run the command again after an "
+        "update.",
     ),
 )

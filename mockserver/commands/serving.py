@@ -21,7 +21,7 @@ def _dev(options: argparse.Namespace) -> int:
     from mockserver.serving.frontend import examples_for, open_page, page_url
 
     def beside(url: str) -> None:
-        announce(f"\n{examples_for(Path.cwd(), url)}\n\nThe page: {page_url(url)}")
+        announce(f"\n{examples_for(Path.cwd(), url)}\n\nLive page: {page_url(url)}")
         if not options.no_open:
             open_page(url)
 
@@ -73,7 +73,7 @@ def _run(options: argparse.Namespace) -> int:
         import shlex
 
         example = shlex.join(options.words) or "npm test"
-        raise ConfigError(f"run: say the command behind two dashes: mockserver run --seed 7 -- {example}")
+        raise ConfigError(f"run: give the command after two dashes: mockserver run --seed 7 -- {example}")
     from mockserver.testing.running import USUAL, run_beside
 
     declared = declared_by("run", options) if options.report or declared_in(options) else None
@@ -106,26 +106,26 @@ SERVING = (
     Command(
         "dev",
         _dev,
-        "serve beside a frontend: opens the live page, prints examples for it",
-        (argument("--no-open", action="store_true", help="open no browser"),),
+        "serve beside a frontend: open the live page and print examples for the project",
+        (argument("--no-open", action="store_true", help="do not open a browser"),),
         takes_settings=True,
     ),
     Command(
         "run",
         _run,
-        "serve while a command runs, whose clients are led here; exit code is the command's",
+        "serve while a command runs, with its clients pointed to the server; exit with its exit code",
         (
-            argument("words", nargs="*", metavar="-- COMMAND", help="what to run, with its arguments"),
+            argument("words", nargs="*", metavar="-- COMMAND", help="the command to run, with its arguments"),
             argument(
                 "--report",
                 action="store_true",
-                help="say at the end how its clients behaved, on the standard error; faults make exit code 1 of 0",
+                help="report on standard error how its clients behaved; faults of conduct turn exit code 0 into 1",
             ),
             *DECLARED,
         ),
         takes_settings=True,
-        about="Serve on a free port while a command runs, without latency unless told otherwise. The clients in it "
-        "find the server by their environment (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
-        "passed on; the exit code is the command's, 127 or 126 for one that cannot be run.",
+        about="Serves on a free port while a command runs, by default without latency. Clients in the command find the "
+        "server through environment variables (OPENAI_BASE_URL, CEREBRAS_BASE_URL, MOCKSERVER_URL, ...). Signals are "
+        "passed on. The exit code is the command's, or 127 or 126 if the command cannot be run.",
     ),
 )

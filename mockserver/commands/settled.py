@@ -16,16 +16,16 @@ from mockserver.serving.sources import Sources
 
 # The settings in groups, for help.
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "what it answers": (
+    "answers": (
         *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
     ),
-    "how fast": ("latency", "speed", "prompt_cache", "writes"),
-    "what goes wrong": ("fault", "quota"),
-    "where it listens": ("host", "port", "tls_cert", "tls_key", "admin_token", "workers"),
-    "what it tells": ("journal", "log_level", "log_format"),
+    "timing": ("latency", "speed", "prompt_cache", "writes"),
+    "faults and limits": ("fault", "quota"),
+    "network": ("host", "port", "tls_cert", "tls_key", "admin_token", "workers"),
+    "journal and log": ("journal", "log_level", "log_format"),
 }
-_SETTINGS = "Each of these can be said in the environment too, as MOCKSERVER_LATENCY=off, and in a config file."
-_OTHERS = f"{_SETTINGS} All other settings of mockserver serve are taken as well."
+_SETTINGS = "Each can also be set by an environment variable, such as MOCKSERVER_LATENCY=off, and in a config file."
+_OTHERS = f"{_SETTINGS} All other settings of mockserver serve are accepted too."
 
 
 def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -> None:

@@ -135,9 +135,14 @@ def _fault(value: Any) -> tuple[Fault, ...]:
 OPTIONS: tuple[Option, ...] = (
     Option("host", _text, "address to listen on", "ADDRESS"),
     Option("port", _whole(0, 65_535), "port to listen on; 0 picks a free one and prints it", "PORT"),
-    Option("dialect", _text, "give the root to this dialect", "NAME"),
-    _choice("edition", get_args(Edition), "documented (the page) or observed (the service today)", "EDITION"),
-    Option("seed", _whole(SEEDS[0], SEEDS[-1]), "what every answer is derived from", "NUMBER"),
+    Option("dialect", _text, "the dialect that is served at the root", "NAME"),
+    _choice(
+        "edition",
+        get_args(Edition),
+        "documented (as the vendor's page says) or observed (as the service behaves today)",
+        "EDITION",
+    ),
+    Option("seed", _whole(SEEDS[0], SEEDS[-1]), "the number from which every answer is derived", "NUMBER"),
     Option(
         "latency",
         _latency,
@@ -145,7 +150,7 @@ OPTIONS: tuple[Option, ...] = (
         "LATENCY",
         traced=True,
     ),
-    Option("speed", _speed, "so many times as fast: divides the times of every latency", "FACTOR"),
+    Option("speed", _speed, "how many times faster than their latency answers come, such as 10", "FACTOR"),
     Option(
         "prompt_cache",
         _switch,
@@ -156,7 +161,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "fault",
         _faults,
-        "what goes wrong, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
+        "a fault, such as '{ kind = \"cut\", after_event = 5, share = 0.1 }'",
         "FAULT",
         often=True,
     ),
@@ -171,42 +176,62 @@ OPTIONS: tuple[Option, ...] = (
     _choice(
         "unmatched",
         ("generate", "refuse"),
-        "what to do with a request that no stub matches: generate (an answer), or refuse (404, with the nearest stub)",
+        "what happens to requests that no stub matches: generate (an answer) or refuse (404, with the nearest stubs)",
         "KIND",
     ),
-    Option("auth", _auth, "any (a key must be there), off, or the accepted keys, parted by commas", "KEYS"),
+    Option(
+        "auth",
+        _auth,
+        "any (every API key is accepted, but one is needed), off, or the accepted keys, separated by commas",
+        "KEYS",
+    ),
     _choice(
         "cors",
         ("on", "vendor"),
-        "on (pages of any origin may read the answers), or vendor (as the vendor has it)",
+        "on (pages of any origin may read the answers) or vendor (as the vendor allows)",
         "KIND",
     ),
-    Option("strict", _switch, "leave out the headers that the vendor does not send", "BOOL", switch=True),
-    Option("created", _seconds, "freeze the clock of the answers at this Unix time", "SECONDS"),
+    Option("strict", _switch, "send no headers that the vendor does not send", "BOOL", switch=True),
+    Option("created", _seconds, "the Unix time that all answers state, instead of the present", "SECONDS"),
     _choice(
-        "ids", ("derived", "unique"), "ids of answers: derived (from the request), or unique (for every call)", "KIND"
+        "ids", ("derived", "unique"), "ids of answers: derived (from the request) or unique (for every call)", "KIND"
     ),
-    _choice("writes", ("joined", "single"), "events due at the same instant: joined (in one write), or single", "KIND"),
+    _choice(
+        "writes",
+        ("joined", "single"),
+        "events due at the same instant: joined (sent in one write) or single (a write each)",
+        "KIND",
+    ),
     Option(
         "max_body",
         _whole(1, 2**40),
-        "largest request body, in bytes; one of half a million values or more is too large too",
+        "largest request body, in bytes; more than 500,000 JSON values are also too many",
         "BYTES",
     ),
-    Option("journal", _whole(0, 1_000_000), "how many exchanges each namespace keeps", "NUMBER"),
-    Option("tls_cert", _text, "serve HTTPS with this certificate, a PEM file", "FILE"),
-    Option("tls_key", _text, "the certificate's key, a PEM file; left out where the certificate's file has it", "FILE"),
-    Option("admin_token", _text, "token that the admin API asks for; needed beyond loopback", "TOKEN"),
+    Option("journal", _whole(0, 1_000_000), "how many exchanges the journal of each namespace keeps", "NUMBER"),
+    Option("tls_cert", _text, "the certificate for HTTPS, a PEM file", "FILE"),
+    Option(
+        "tls_key", _text, "the certificate's key, a PEM file; not needed if the certificate's file contains it", "FILE"
+    ),
+    Option(
+        "admin_token",
+        _text,
+        "the token that the admin API requires; needed if the server listens beyond loopback",
+        "TOKEN",
+    ),
     _choice(
         "log_level",
         ("debug", "info", "warning", "error"),
-        "the least that is logged: debug, info (each exchange), warning or error",
+        "the lowest level to log: debug, info (every exchange), warning or error",
         "LEVEL",
     ),
     _choice(
-        "log_format", ("text", "json"), "how it is logged: text (for people), or json (an object a line)", "FORMAT"
+        "log_format",
+        ("text", "json"),
+        "the format of the log: text (for people) or json (one object per line)",
+        "FORMAT",
     ),
-    Option("workers", _whole(1, 256), "so many processes serve the port; each has a state of its own", "NUMBER"),
+    Option("workers", _whole(1, 256), "how many processes serve the port; each has a state of its own", "NUMBER"),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 # Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are

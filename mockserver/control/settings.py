@@ -42,7 +42,7 @@ class Settings:
     - `created` freezes the clock of the answers, in Unix seconds.
     - `ids`: "derived" from the request, or "unique" per call.
     - `writes`: "joined" (events due at the same instant share a write) or "single".
-    - `max_body`: in bytes; `journal`: how many exchanges each namespace keeps.
+    - `max_body`: in bytes; `journal`: how many exchanges the journal of each namespace keeps.
     - `bare`: the dialect of a bare path; `models` closes a dialect's catalogue; `routes` are the user's own.
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the

@@ -1,4 +1,4 @@
-"""What error messages say of unknown names (with the nearest known one) and of values (shortened)."""
+"""How messages word unknown names (with the nearest known one), values (shortened) and counts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -33,6 +33,11 @@ def shortened(value: object) -> str:
     """The `repr` of a value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, as `1 stub` and `2 stubs`; the plural of the noun may be irregular."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def _nearest(name: str, names: Sequence[str]) -> str | None:

@@ -13,9 +13,9 @@ from mockserver.faults.notation import fault_in_words
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 
 _WORKERS = (
-    "{} processes serve this port. Each has a state of its own: journal, metrics, stubs and faults set at run time, "
-    "counters, quotas, engines, clock; a request, one of the admin API too, reaches any of them. They share the "
-    "settings, the config file and the stub files."
+    "{} processes serve this port. Any of them may get a request, also one to the admin API. They share the settings, "
+    "the config file and the stub files. Each has its own journal, metrics, stubs and faults set at run time, "
+    "counters, quotas, engines and clock."
 )
 
 
@@ -53,7 +53,7 @@ class Greeting:
         settings = self.settings
         speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
         how = f"(latency {settings.latency}{speed}, edition {settings.edition}, seed {settings.seed})"
-        speaks = f" speaks {settings.dialect}" if settings.dialect else ""
+        speaks = f" serves {settings.dialect}" if settings.dialect else ""
         return f"mockserver {__version__} on {self.url}{speaks} {how}"
 
     def _places(self) -> Iterator[str]:
@@ -65,13 +65,13 @@ class Greeting:
     def _peculiarities(self) -> Iterator[str]:
         settings = self.settings
         if self.config is not None:
-            yield f"Config: {self.config}, whose changes are taken up"
+            yield f"Config: {self.config} (reloaded when it changes)"
         yield from (f"Fault: {fault}" for fault in _faults(settings))
         yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
         if settings.stubs:
-            yield f"Stubs: {self.stubs}, with those in {settings.stubs}, whose changes are taken up"
+            yield f"Stubs: {self.stubs}, including those in {settings.stubs} (reloaded when they change)"
         if settings.host not in LOOPBACK and not settings.admin_token:
-            yield "Admin API and live page: closed beyond loopback; --admin-token opens them to who knows the token"
+            yield "Admin API and live page: closed, as the server listens beyond loopback; open them with --admin-token"
         if settings.workers > 1:
             yield _WORKERS.format(settings.workers)
 

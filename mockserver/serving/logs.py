@@ -54,12 +54,12 @@ class AccessLine:
         tokens = f"{facts['prompt_tokens']}{cached}+{facts['completion_tokens']} tokens"
         parts = [tokens] * (facts["prompt_tokens"] is not None)
         if facts["streamed"] and facts["ttft"] is not None:
-            parts.append(f"first after {_duration(facts['ttft'])}")
+            parts.append(f"first token after {_duration(facts['ttft'])}")
         parts.append(f"in {_duration(facts['seconds'])}")
         parts += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
         parts += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
         parts += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
-        parts += [f"given up after {facts['events_sent']} events"] * self._exchange.record.given_up
+        parts += [f"ended by the server after {facts['events_sent']} events"] * self._exchange.record.given_up
         return parts + _hints(self._exchange.plan)
 
 

@@ -13,6 +13,7 @@ from mockserver.control.routing import Router
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.toml_writing import toml_of
 from mockserver.core.dialects import Dialect
+from mockserver.core.naming import counted
 
 # How many exchanges without a stub are listed individually: a browser records everything that a page loads.
 _MOST_LISTED = 20
@@ -51,13 +52,13 @@ def _in_yaml(data: bytes) -> object:
     try:
         import yaml
     except ModuleNotFoundError:
-        raise RecordingError("is YAML, which PyYAML reads: pip install pyyaml") from None
+        raise RecordingError("is YAML, which needs PyYAML: pip install pyyaml") from None
     # The C loader, if available, reads a long cassette ten times as fast.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return yaml.load(data, loader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
-        raise RecordingError(f"is no YAML: {' '.join(str(error).split())}") from None
+        raise RecordingError(f"is not valid YAML: {' '.join(str(error).split())}") from None
 
 
 def stem_of(source: str) -> str:
@@ -68,8 +69,8 @@ def stem_of(source: str) -> str:
 def text_of(made: Made) -> str:
     """The stub file, if everything fits into one file. Raises ConfigError."""
     if made.files:
-        count = f"{len(made.files)} bodies want files" if len(made.files) > 1 else "a body wants a file"
-        raise ConfigError(f"stubs: {count} beside the stub file (streams, and long ones): say where, by --out DIR")
+        bodies = counted(len(made.files), "stream or long body needs a file", "streams or long bodies need files")
+        raise ConfigError(f"stubs: {bodies} beside the stub file; choose a folder with --out DIR")
     return toml_of("stub", made.stubs)
 
 
@@ -85,7 +86,7 @@ def write_stubs(made: Made, stem: str, out: Path) -> Path:
         with path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(toml_of("stub", made.stubs))
     except FileExistsError:
-        raise ConfigError(f"stubs: {path} is there already; remove it, or say another place by --out") from None
+        raise ConfigError(f"stubs: {path} exists already; remove it, or choose another folder with --out") from None
     except OSError as error:
         raise ConfigError(f"stubs: {error.filename or out}: {error.strerror}") from None
     return path

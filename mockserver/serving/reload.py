@@ -69,17 +69,17 @@ class Watcher:
 
     async def _take_up(self, changed: str) -> None:
         """Put the current files in force, or record why that is impossible."""
-        what = "config is" if self._stale else "stubs are"
+        what = "the changed settings are invalid" if self._stale else "the changed stubs are invalid"
         try:
             await (self._take_up_all() if self._stale else self._take_up_stubs())
         except ConfigError as error:
             self._simulator.config_fault = str(error)
-            log.error("the changed %s not taken up: %s", what, error)
+            log.error("%s, and the old ones stay in force: %s", what, error)
             return
         except Exception as error:
             # Whatever the error is, the next version of the file may be valid.
             self._simulator.config_fault = f"{changed}: {type(error).__name__}: {error}"
-            log.exception("the changed %s not taken up", what)
+            log.exception("%s, and the old ones stay in force", what)
             return
         self._stale = False
         self._simulator.config_fault = None

@@ -307,9 +307,11 @@ def test_the_command_writes_a_schema_and_says_how_to_name_it(
 ) -> None:
     assert main(["schema", "stubs", "--out", str(tmp_path / "s.json")]) == 0
     assert json.loads((tmp_path / "s.json").read_text(encoding="utf-8")) == STUBS
-    told = capsys.readouterr().out
-    assert "the first line: #:schema ./s.json\n" in told
-    assert '"$schema": "./s.json"' in told
+    assert capsys.readouterr().out == (
+        f"Written: {tmp_path / 's.json'}. Refer to it in files beside it:\n"
+        "in TOML by the first line #:schema ./s.json\n"
+        'in JSON by the key "$schema": "./s.json"\n'
+    )
     assert main(["schema", "stubs", "--out", str(tmp_path / "none" / "s.json")]) == 2
     assert "none/s.json: No such file or directory" in capsys.readouterr().err
 
@@ -331,7 +333,7 @@ def test_check_takes_a_folder_of_stub_files_and_a_file_in_json(
     (tmp_path / "_b" / "c.txt").write_text("body")
     assert main(["check", str(tmp_path)]) == 0
     assert main(["check", str(tmp_path / "a.json")]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}: fine, with 3 stubs\n{tmp_path / 'a.json'}: fine, with 2 stubs\n"
+    assert capsys.readouterr().out == f"{tmp_path}: valid, with 3 stubs\n{tmp_path / 'a.json'}: valid, with 2 stubs\n"
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_stream_says_when_its_first_token_came_and_who_left(
     caplog.set_level(logging.INFO, "mockserver")
     exchange(server.url, "POST", PATH, QUESTION | {"stream": True}, {"x-mockserver-latency": "ttft=20ms"})
     [line] = lines(caplog)
-    assert ", first after 2" in line
+    assert ", first token after 2" in line
     assert facts(caplog)["closed_by"] == "server"
 
 
@@ -87,7 +87,7 @@ def test_an_answer_that_a_stopping_server_gives_up_is_not_said_to_be_left_by_the
         server.wait_for_requests(1)
         server.stop()
     [line] = lines(caplog)
-    assert ", given up after " in line
+    assert ", ended by the server after " in line
     assert "client left" not in line
     assert facts(caplog)["closed_by"] == "server"
 

@@ -195,7 +195,7 @@ def test_stubs_with_a_mistake_leave_the_old_ones_in_force_until_it_is_mended(
             status, said = await ready(app)
             assert (status, said["status"]) == (503, "old config")
             assert complaint in said["error"]
-        assert [message.partition(": ")[0] for message in caplog.messages] == ["the changed stubs are not taken up"] * 2
+        assert [message.partition(", ")[0] for message in caplog.messages] == ["the changed stubs are invalid"] * 2
         (tmp_path / "_two.txt").write_text("2")
         await watcher.look()
         assert prepared(app) == {"b": "2"}

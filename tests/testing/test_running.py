@@ -159,8 +159,8 @@ def test_the_report_is_on_every_namespace_and_on_none() -> None:
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["npm", "test"], "run: say the command behind two dashes: mockserver run --seed 7 -- npm test"),
-        (["--"], "run: say the command behind two dashes: mockserver run --seed 7 -- npm test"),
+        (["npm", "test"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
+        (["--"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["--workers", "2", "--", "x"], "workers: run serves with one process"),
         (["--handles", "nothing", "--", "x"], "run: handles: unknown word 'nothing'"),

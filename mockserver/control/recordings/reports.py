@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from mockserver.control.recordings.drift import Compared
 from mockserver.control.recordings.recorded import Lost
 from mockserver.control.recordings.shapes import Difference
+from mockserver.core.naming import counted
 
 # How many places of one difference are named; the others are counted.
 _MOST_PLACES = 4
@@ -28,9 +29,9 @@ def report_of(found: Sequence[Compared | Lost]) -> str:
     compared = [each for each in found if isinstance(each, Compared)]
     otherwise = [each for each in compared if each.differences]
     lost = len(found) - len(compared)
-    alike = f"{len(compared) - len(otherwise)} alike, {len(otherwise)} otherwise"
-    first = f"{_counted(len(compared), 'answer')} compared: {alike}"
-    lines = [f"{first}; {_counted(lost, 'exchange')} not compared" if lost else first]
+    alike = f"{len(compared) - len(otherwise)} alike, {len(otherwise)} different"
+    first = f"{counted(len(compared), 'answer')} compared: {alike}"
+    lines = [f"{first}; {counted(lost, 'exchange')} not compared" if lost else first]
     for kind, group in _by_kind(otherwise).items():
         everywhere = [each.place for each in group]
         lines += ["", f"{kind}  ({_named(everywhere)})"]
@@ -77,7 +78,3 @@ def _in_words(difference: Difference) -> str:
 def _named(places: Sequence[str]) -> str:
     more = len(places) - _MOST_PLACES
     return "; ".join(places[:_MOST_PLACES]) + (f" and {more} more" if more > 0 else "")
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -145,7 +145,11 @@ def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
     armed = len(simulator.setup.settings.fault) + stock.armed
     yield _gauge("mockserver_faults_armed", "Rules of faults in force, of the settings and of all namespaces.", armed)
     taken_up = simulator.config_fault is None
-    yield _gauge("mockserver_config_ok", "0 where the latest change of config or stub files is not taken up.", taken_up)
+    yield _gauge(
+        "mockserver_config_ok",
+        "0 if the latest config or stub files are invalid and not in force.",
+        taken_up,
+    )
 
 
 def _memories() -> Iterable[Family]:
