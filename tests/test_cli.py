@@ -74,7 +74,7 @@ def test_presets_draws_a_latency_of_ones_own(capsys: pytest.CaptureFixture[str])
     first, gap = capsys.readouterr().out.splitlines()
     assert (first.split()[-3:], gap.split()[-3:]) == (["always", "50", "ms"], ["always", "5", "ms"])
     assert main(["presets", "--latency", "ttft=soon"]) == 2
-    assert "--latency 'ttft=soon': column 6: 'soon' is no duration" in capsys.readouterr().err
+    assert "--latency 'ttft=soon': column 6: 'soon' is not a duration" in capsys.readouterr().err
 
 
 def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
@@ -92,7 +92,7 @@ def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
     assert f"{config}, line 2: models: unknown name 'cerebra'. Did you mean 'cerebras'?" in capsys.readouterr().err
     config.write_text('[[route]]\npath = "/ns/x"\ndialect = "ovms"\noperation = "completions"\n')
     assert main(["check", str(config)]) == 2
-    assert "route /ns/x: /ns/<name> in front of a path names a namespace" in capsys.readouterr().err
+    assert "route /ns/x: /ns/<name> at the beginning names a namespace" in capsys.readouterr().err
 
 
 def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tupl
 
 def _routes(value: Any, place: str, traces: Tracing) -> tuple[RouteSettings, ...]:
     if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
-        raise ConfigError(f"{place}: write it as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
+        raise ConfigError(f"{place}: must be tables, each written as [[route]] with the keys {', '.join(_ROUTE_KEYS)}")
     return tuple(_route(entry, f"{place}[{number}]", traces) for number, entry in enumerate(value))
 
 
@@ -85,9 +85,9 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
             raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
     for key in ("path", "dialect", "operation"):
         if not isinstance(entry.get(key), str):
-            raise ConfigError(f"{place}: {key} is missing, or no text")
+            raise ConfigError(f"{place}: {key} is missing or not a string")
     if not entry["path"].startswith("/"):
-        raise ConfigError(f"{place}.path: {entry['path']!r} does not start with /")
+        raise ConfigError(f"{place}.path: {entry['path']!r} must start with /")
     options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
     checked: dict[str, Any] = {
         key: read_option(BY_NAME[option], entry[key], f"{place}.{key}", traces)
@@ -100,17 +100,17 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
 
 def _table(value: Any, place: str, *, lists: bool) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{place}: is a table, such as [{place}]")
+        raise ConfigError(f"{place}: must be a table, such as [{place}]")
     return {str(key): (_names if lists else _name)(item, f"{place}: {key}") for key, item in value.items()}
 
 
 def _name(value: Any, place: str) -> str:
     if not isinstance(value, str):
-        raise ConfigError(f"{place}: {value!r} is not a text")
+        raise ConfigError(f"{place}: {value!r} is not a string")
     return value
 
 
 def _names(value: Any, place: str) -> tuple[str, ...]:
     if not isinstance(value, list):
-        raise ConfigError(f"{place}: {value!r} is not a list of texts")
+        raise ConfigError(f"{place}: {value!r} is not a list of strings")
     return tuple(_name(item, place) for item in value)

@@ -183,10 +183,11 @@ def wished(heard: Heard) -> tuple[Fault, ...]:
         raise WishError(f"X-Mockserver-Fault: {error}") from None
     for fault in faults:
         if not _fits(fault, heard):
-            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} strikes {_target(fault, heard)}")
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, heard)}")
         if fault.chance != Chance() or fault.match != ANYTHING:
             raise WishError(
-                "X-Mockserver-Fault: times, every, skip, share, from, for and match are for rules, not for a request"
+                "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
+                "settings and of the admin API, not in those of one request"
             )
     return faults
 
@@ -209,18 +210,21 @@ def _knows_the_end(fault: Fault, visit: Visit) -> bool:
     return reason is None or reason in visit.landing.dialect.finish_reasons
 
 
-def _target(fault: Fault, heard: Heard) -> str:
-    """What a fault strikes, for the message that it cannot strike this request."""
+def _demand(fault: Fault, heard: Heard) -> str:
+    """What a fault needs or does, for the message that it cannot apply to this request."""
     kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
     if not _knows_the_end(fault, heard.visit):
-        return f"what ends by {fault.settings['reason']}; {dialect.name} knows {' and '.join(dialect.finish_reasons)}"
+        reasons = ", ".join(dialect.finish_reasons)
+        return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
     if kind.listens:
-        return "the listener, and so everybody: arm it with --fault, in a config, or by the admin API"
+        return "affects all connections: set it with --fault, in the config file or through the admin API"
     if isinstance(heard, Plan) and heard.rejection is not None:
-        return f"answers, and this request is refused: {_reason(heard.rejection)}"
+        return f"needs an answer of the model, but this request is refused: {_reason(heard.rejection)}"
     if kind.streams:
-        return "streams, and this request asks for none"
-    return "tool calls, and this request offers no tools" if kind.calls else "what a model says"
+        return 'needs a stream, but this request does not ask for one with "stream": true'
+    if kind.calls:
+        return "needs tool calls, but this request offers no tools"
+    return "changes what a model says, but this request does not ask a model"
 
 
 def _reason(rejection: Rejection) -> str:

@@ -52,7 +52,7 @@ def check_strikes(faults: Iterable[Fault], place: str) -> None:
     for fault in faults:
         if FAULTS[fault.kind].listens:
             raise ConfigError(
-                f"{place}: {fault.kind!r} strikes the listener, and so everybody: say it to the whole server"
+                f"{place}: {fault.kind!r} affects all connections, so it can only be set for the whole server (--fault)"
             )
 
 
@@ -69,8 +69,8 @@ def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) 
         raise ConfigError(f"{_place_of(route)}: operation: {unknown('name', route.operation, operations)}")
     wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
     if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
-        holds = f"needs {' and '.join(wanted)}" if wanted else "takes no {...}"
-        raise ConfigError(f"{_place_of(route)}: the path of {route.dialect}'s {route.operation} {holds}")
+        holds = f"must contain {' and '.join(wanted)}" if wanted else "cannot contain {...}"
+        raise ConfigError(f"{_place_of(route)}: a path of {route.dialect}'s {route.operation} {holds}")
 
 
 def _place_of(route: RouteSettings) -> str:

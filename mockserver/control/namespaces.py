@@ -21,7 +21,7 @@ from mockserver.core.calls import Headers
 
 DEFAULT = ""
 
-BAD_NAME = "A namespace's name has no slash, no blank, and at most 200 characters."
+BAD_NAME = "A namespace's name cannot contain slashes or spaces, or more than 200 characters."
 
 _NAME = re.compile(r"[^/\s]{0,200}")
 _PREFIX = "/ns/"

@@ -75,14 +75,14 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
 def _seconds(value: Any) -> float:
     seconds = _number(value)
     if not 0 <= seconds < _END_OF_TIME:
-        raise ValueError(f"{value} is no Unix time, such as 1700000000")
+        raise ValueError(f"{value} is not a Unix time, such as 1700000000")
     return seconds
 
 
 def _speed(value: Any) -> float:
     speed = _number(value)
     if isinstance(value, bool) or not 1 / FASTEST <= speed <= FASTEST:
-        raise ValueError(f"{value} is no speed from {1 / FASTEST:f} to {FASTEST}, such as 10: ten times as fast")
+        raise ValueError(f"{value} is not a number from {1 / FASTEST:f} to {FASTEST}, such as 10 for ten times as fast")
     return speed
 
 
@@ -99,13 +99,13 @@ def _switch(value: Any) -> bool:
         return value
     words = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
     if str(value).lower() not in words:
-        raise ValueError(f"{value!r} is neither true nor false")
+        raise ValueError(f"{value!r} must be true or false")
     return words[str(value).lower()]
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError(f"{value!r} is not a text")
+        raise ValueError(f"{value!r} is not a string")
     return value
 
 

@@ -171,17 +171,17 @@ def check_routes(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
     for route in settings.routes:
         path, method = route.path, _configured(route, dialects[route.dialect]).operation.method
         if path.startswith(ADMIN) or path in contracts:
-            raise ConfigError(f"route {path}: the server itself answers there; choose another path")
+            raise ConfigError(f"route {path}: this path is used by the server itself; choose another path")
         if path.startswith("/ns/"):
             raise ConfigError(
-                f"route {path}: /ns/<name> in front of a path names a namespace, and every route has it anyway"
+                f"route {path}: /ns/<name> at the beginning names a namespace and works for every route; leave it out"
             )
         if "?" in path or "#" in path:
-            raise ConfigError(f"route {path}: a path ends before ? and #")
+            raise ConfigError(f"route {path}: a path cannot contain ? or #")
         other = known.setdefault((method, _VARIABLE.sub("{}", path)), route)
         if other is not route:
             both = " and ".join(f"{each.dialect}'s {each.operation}" for each in (other, route))
-            raise ConfigError(f"route {path}: only one can answer {method} there, and not {both}")
+            raise ConfigError(f"route {path}: two operations cannot both answer {method} there: {both}")
 
 
 def _native(dialect: Dialect) -> _Table:

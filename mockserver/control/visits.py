@@ -142,5 +142,5 @@ def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_
     try:
         profile = read_profile(text, realistic, traces)
     except NotationError as error:
-        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also possible: {OFF}, {REALISTIC}") from None
     return profile if speed == 1 else profile._replace(speed=profile.speed * speed)

@@ -31,15 +31,15 @@ from mockserver.core.regexes import RegexError, read_regex
 
 # How deeply criteria may be nested.
 _DEEPEST = 20
-_NAMES = {str: "text", bool: "true or false", int: "whole number"}
+_NAMES = {str: "a string", bool: "true or false", int: "a whole number"}
 
 
 def read_criteria(table: object, place: str = "match", depth: int = 0) -> Criteria:
     """Read criteria from a table, which errors call `place`. Raises CriteriaError."""
     if not isinstance(table, Mapping):
-        raise CriteriaError(f'{place}: is a table, such as {{ last_user = {{ contains = "weather" }} }}')
+        raise CriteriaError(f'{place}: must be a table, such as {{ last_user = {{ contains = "weather" }} }}')
     if depth > _DEEPEST:
-        raise CriteriaError(f"{place}: is nested too deep")
+        raise CriteriaError(f"{place}: is nested too deeply")
     criteria: list[Criterion] = []
     for key, value in table.items():
         where = f"{place}.{key}"
@@ -67,11 +67,11 @@ def read_matcher(value: object, place: str, type: type = object) -> Matcher:
         return Satisfies(value)
     if isinstance(value, Mapping):
         if not value:
-            raise CriteriaError(f"{place}: is empty; say one of {', '.join(MATCHERS)}")
+            raise CriteriaError(f"{place}: is empty; use one of {', '.join(MATCHERS)}")
         matchers = tuple(_read_word(word, inner, place, type) for word, inner in value.items())
         return matchers[0] if len(matchers) == 1 else Every(matchers)
     if isinstance(value, list | tuple):
-        raise CriteriaError(f"{place}: for a list say {{ one_of = [...] }}, or {{ equals = [...] }}")
+        raise CriteriaError(f"{place}: for a list use {{ one_of = [...] }}, or {{ equals = [...] }}")
     return Equals(_typed(value, place, type))
 
 
@@ -80,7 +80,7 @@ def _within(
 ) -> list[Criterion]:
     if not isinstance(table, Mapping):
         example = '{ x-tenant = "a" }' if field == "headers" else '{ "$.temperature" = 0 }'
-        raise CriteriaError(f"{place}: is a table, such as {example}")
+        raise CriteriaError(f"{place}: must be a table, such as {example}")
     found = []
     for name, value in table.items():
         try:
@@ -98,7 +98,7 @@ def _several(table: Mapping[str, Any], key: str, place: str, depth: int) -> tupl
     value, where = table[key], f"{place}.{key}"
     tables = value if isinstance(value, list | tuple) else [value]
     if not tables:
-        raise CriteriaError(f'{where}: is empty; say a list of tables, such as [{{ model = "a" }}]')
+        raise CriteriaError(f'{where}: is empty; use a list of tables, such as [{{ model = "a" }}]')
     return tuple(read_criteria(each, f"{where}[{number}]", depth + 1) for number, each in enumerate(tables))
 
 
@@ -122,19 +122,19 @@ def _regex(value: object, place: str, type: type) -> Matcher:
     try:
         return Regex(text, read_regex(text).search)
     except RegexError as error:
-        raise CriteriaError(f"{place}: {text!r} is no regular expression: {error}") from None
+        raise CriteriaError(f"{place}: {text!r} is not a valid regular expression: {error}") from None
 
 
 def _one_of(value: object, place: str, type: type) -> Matcher:
     if not isinstance(value, list | tuple) or not value:
-        raise CriteriaError(f"{place}: is a list of values")
+        raise CriteriaError(f"{place}: must be a list of values")
     return OneOf(tuple(_typed(item, place, type) for item in value))
 
 
 def _bound(name: str) -> Callable[[object, str, type], Matcher]:
     def read(value: object, place: str, type: type) -> Matcher:
         if type in (str, bool) or isinstance(value, bool) or not isinstance(value, int | float):
-            raise CriteriaError(f"{place}: bounds a number, and this is none")
+            raise CriteriaError(f"{place}: must be a number, and so must the field")
         return Between(**{name: value})
 
     return read
@@ -142,7 +142,7 @@ def _bound(name: str) -> Callable[[object, str, type], Matcher]:
 
 def _exists(value: object, place: str, type: type) -> Matcher:
     if not isinstance(value, bool):
-        raise CriteriaError(f"{place}: is true or false")
+        raise CriteriaError(f"{place}: must be true or false")
     return Exists(value)
 
 
@@ -164,9 +164,9 @@ MATCHERS: Mapping[str, Callable[[object, str, type], Matcher]] = {
 
 def _text(value: object, place: str, type: type) -> str:
     if type not in (str, object):
-        raise CriteriaError(f"{place}: looks at texts, and this field is a {_NAMES[type]}")
+        raise CriteriaError(f"{place}: matches strings, but this field is {_NAMES[type]}")
     if not isinstance(value, str):
-        raise CriteriaError(f"{place}: {value!r} is no text")
+        raise CriteriaError(f"{place}: {value!r} is not a string")
     return value
 
 
@@ -174,5 +174,5 @@ def _typed(value: object, place: str, type: type) -> object:
     """The value. Raises CriteriaError if no field of that type could have it."""
     right = isinstance(value, type) and (type is not int or not isinstance(value, bool))
     if not right:
-        raise CriteriaError(f"{place}: {value!r} is no {_NAMES.get(type, 'value')}")
+        raise CriteriaError(f"{place}: {value!r} is not {_NAMES.get(type, 'a value')}")
     return value

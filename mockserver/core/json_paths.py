@@ -20,7 +20,7 @@ def read_path(text: str) -> Path:
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None or (at == 1 and text[0] == "$" and text[1] not in ".["):
-            raise ValueError(f"{text!r} is no path such as '$.messages[0].content': stuck at {text[at:]!r}")
+            raise ValueError(f"{text!r} is not a path such as '$.messages[0].content': cannot read {text[at:]!r}")
         steps.append(_step(step))
         at = step.end()
     return tuple(steps)

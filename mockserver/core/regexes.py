@@ -101,10 +101,10 @@ def read_regex(text: str) -> Regex:
         raise RegexError(_complaint(text) or str(error)) from None
     # Only a parser could tell where the comments within such a group begin and end.
     if any(piece.lastgroup == "open" and "x" in piece[0] and piece[0].endswith(":") for piece in pieces):
-        raise RegexError("a part of it alone is verbose, by (?x:...): say (?x) at its start")
+        raise RegexError("only a part of it is verbose, by (?x:...); put (?x) at its start instead")
     if _size(pieces) > _MOST_PIECES:
-        most = f"no more than {_MOST_PIECES} characters, or {_MOST_PIECES // _GROUP} groups"
-        raise RegexError(f"it asks for too much: {most}, can stand one after the other")
+        most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
+        raise RegexError(f"it is too long: at most {most} may follow one another")
     return Regex(escaped)
 
 
@@ -117,7 +117,7 @@ def _complaint(text: str) -> str:
     except (ValueError, OverflowError):
         return "the repetition number is too large"
     except RecursionError:
-        return "it is nested too deep"
+        return "it is nested too deeply"
     except FutureWarning:  # an error in tests
         pass
     return ""

@@ -16,7 +16,7 @@ def read_toml(text: str) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise TomlError(str(error)) from None
     except RecursionError:
-        raise TomlError("it is nested too deep") from None
+        raise TomlError("it is nested too deeply") from None
 
 
 def read_toml_value(text: str) -> Any:

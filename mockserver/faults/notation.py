@@ -52,7 +52,7 @@ def _value(text: str) -> Any:
     try:
         return read_toml_value(text)
     except TomlError as error:
-        complaint = f"{text!r} is no TOML table: {error}"
+        complaint = f"{text!r} is not a valid TOML table: {error}"
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -69,7 +69,7 @@ def read_table(table: object) -> tuple[Fault, ...]:
 def read_fault(table: object) -> Fault:
     """Read a fault from its table. Raises FaultError."""
     if not isinstance(table, dict):
-        raise FaultError(f'{table!r} is no table, such as {{ kind = "cut", after_event = 5 }}')
+        raise FaultError(f'{table!r} is not a table such as {{ kind = "cut", after_event = 5 }}')
     name = table.get("kind")
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
@@ -78,7 +78,7 @@ def read_fault(table: object) -> Fault:
     _check_keys(name, table, ("kind", *kind.settings, *kind.places, *chosen))
     if sum(key in table for key in PLACE_KEYS) > 1:
         raise FaultError(
-            f"{name}: strikes in one place: {', '.join(key for key in table if key in PLACE_KEYS)} are too many"
+            f"{name}: can have only one place, not {' and '.join(key for key in table if key in PLACE_KEYS)}"
         )
     return Fault(
         kind=name,
@@ -109,7 +109,9 @@ def fault_in_words(fault: Fault) -> str:
 
 def _named(name: str) -> dict[str, str]:
     if "=" in name:
-        raise FaultError(f'{name!r} is no name: whoever tells more writes a table, {{ kind = "cut", after_event = 5 }}')
+        raise FaultError(
+            f'{name!r} is not a name; write settings as a table such as {{ kind = "cut", after_event = 5 }}'
+        )
     word, colon, rest = name.partition(":")
     return {"scenario": rest.strip()} if colon and word.strip() == "scenario" else {"kind": name}
 
@@ -140,9 +142,9 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
         _check_setting(f"{name}.{key}", key, kind.settings[key], value)
     settings = {key: setting.default for key, setting in kind.settings.items()} | given
     if not 200 <= settings.get("status", 200) < 600:
-        raise FaultError(f"{name}.status: {settings['status']} is no status from 200 to 599")
+        raise FaultError(f"{name}.status: {settings['status']} is not a status from 200 to 599")
     if settings.get("status") in (204, 304) and settings["body"]:
-        raise FaultError(f"{name}.body: an answer of status {settings['status']} has none")
+        raise FaultError(f"{name}.body: an answer with status {settings['status']} cannot have a body")
     if "charset" in given:
         _check_encoding(name, given["charset"])
     return settings
@@ -150,24 +152,24 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
 
 def _check_setting(place: str, key: str, setting: Setting, value: Any) -> None:
     if isinstance(value, str) and key != "body" and not value.isprintable():
-        raise FaultError(f"{place}: {value!r} holds more than one line")
+        raise FaultError(f"{place}: {value!r} contains line breaks or control characters")
     if setting.choices and value not in setting.choices:
         raise FaultError(f"{place}: {unknown(key, value, setting.choices)}")
     if isinstance(value, int | float) and value < setting.least:
-        raise FaultError(f"{place}: is a number from {setting.least} on")
+        raise FaultError(f"{place}: must be a number of at least {setting.least}")
 
 
 def _check_encoding(name: str, encoding: str) -> None:
     try:
         "a".encode(encoding, "replace")
     except (LookupError, UnicodeError):
-        raise FaultError(f"{name}.charset: Python knows no encoding {encoding!r}, as it knows 'utf-16-le'") from None
+        raise FaultError(f"{name}.charset: Python has no encoding {encoding!r}; use one such as 'utf-16-le'") from None
 
 
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
     given = _typed(name, table, _CHANCE_KEYS)
     if given.get("every", 1) < 1:
-        raise FaultError(f"{name}.every: is a whole number from 1 on")
+        raise FaultError(f"{name}.every: must be a whole number of at least 1")
     return Chance(**{_FIELDS.get(word, word): value for word, value in given.items()}, **_share(name, table))
 
 
@@ -177,18 +179,18 @@ def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     shares = given if isinstance(given, list) and len(given) == 2 else [given]
     for share in shares:
         if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
-            raise FaultError(f"{name}.share: {share!r} is no probability from 0 to 1, nor are two such as [0, 0.5]")
+            raise FaultError(f"{name}.share: {share!r} is not a probability from 0 to 1, or two such as [0, 0.5]")
     if len(shares) == 1:
         return {"share": shares[0]}
     if not table.get("for"):
-        raise FaultError(f"{name}.share: to move from {shares[0]} to {shares[1]} it needs a time: for = 30")
+        raise FaultError(f"{name}.share: to move from {shares[0]} to {shares[1]} it needs a duration, such as for = 30")
     return {"share": shares[0], "share_end": shares[1]}
 
 
 def _match(name: str, table: object) -> Criteria:
     """The criteria of a rule: the same as for stubs, except that a plain text means a part of the prompt."""
     if not isinstance(table, dict):
-        raise FaultError(f'{name}.match: is a table, such as {{ dialect = "cerebras" }}')
+        raise FaultError(f'{name}.match: must be a table, such as {{ dialect = "cerebras" }}')
     plain = {key: value for key, value in table.items() if key != "header"}
     if isinstance(plain.get("prompt"), str):
         plain["prompt"] = {"contains": plain["prompt"]}
@@ -219,5 +221,7 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) 
     for key, value in given.items():
         wanted = types[key]
         if not fits(value, wanted) or (wanted != TEXT and not 0 <= value <= _MOST):
-            raise FaultError(f"{name}.{key}: {value!r} is no {wanted}{'' if wanted == TEXT else ' from 0 on'}")
+            raise FaultError(
+                f"{name}.{key}: {value!r} is not a {'string' if wanted == TEXT else f'{wanted} of at least 0'}"
+            )
     return given

@@ -64,13 +64,13 @@ def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_T
         if setting is None:
             raise part.fault(unknown("setting", name, SETTINGS))
         if name in given:
-            raise part.fault(f"{name} is said twice")
+            raise part.fault(f"{name} is set twice")
         if {"itl", "rate"} <= {name, *given}:
-            raise part.fault("itl and rate say the same: one of them is enough")
+            raise part.fault("itl and rate set the same thing; use only one of them")
         given.add(name)
         profile = setting(profile, part.cut(len(key) + 1))
     if (profile.stall == NOTHING) != (profile.stall_share == 0):
-        raise whole.fault("stall and stall_share belong together")
+        raise whole.fault("stall and stall_share must be set together")
     return profile
 
 
@@ -83,7 +83,7 @@ def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES)
             # The preset only stands in: which latencies are valid does not depend on it.
             read_profile(text, "fast", traces)
         except NotationError as error:
-            raise NotationError(f"{text!r}: {error}. Also: {OFF}, {REALISTIC}") from None
+            raise NotationError(f"{text!r}: {error}. Also possible: {OFF}, {REALISTIC}") from None
     return text
 
 
@@ -103,7 +103,7 @@ def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
     if name not in presets():
         raise part.fault(unknown("preset", name, presets()))
     if not first:
-        raise part.fault(f"a preset comes before the settings that change it: put {part.text!r} first")
+        raise part.fault(f"a preset must come before the settings that change it; move {part.text!r} to the front")
     return preset_profile(name)
 
 
@@ -133,7 +133,7 @@ class _Arguments:
             if not equals:
                 continue
             if key.strip() in self._named:
-                raise part.fault(f"{key.strip()} is said twice")
+                raise part.fault(f"{key.strip()} is set twice")
             self._named[key.strip()] = part.cut(len(key) + 1)
 
     def take(self, name: str, read: Callable[[_Part], float], default: float | None = None) -> float:
@@ -173,13 +173,13 @@ class _Arguments:
         except TraceError as error:
             raise file.fault(str(error)) from None
         if self._amount is _tokens and (min(found) < 1 or max(found) > _MOST_TOKENS):
-            raise file.fault(f"{file.text}: a chunk has from 1 to {_MOST_TOKENS} tokens")
+            raise file.fault(f"{file.text}: a chunk must have from 1 to {_MOST_TOKENS} tokens")
         return found
 
     def end(self) -> None:
         """Raise NotationError for arguments that have not been taken."""
         for part in (*self._placed, *self._named.values()):
-            raise part.fault(f"{part.text!r} is one argument too many")
+            raise part.fault(f"{part.text!r} is an unexpected argument")
 
 
 def _constant(given: _Arguments) -> Distribution:
@@ -192,7 +192,7 @@ def _uniform(given: _Arguments) -> Distribution:
     made = Uniform(given.amount("min"), given.amount("max"))
     given.end()
     if made.least > made.most:
-        raise given.fault("the least is more than the most")
+        raise given.fault("the minimum is greater than the maximum")
     return made
 
 
@@ -201,7 +201,7 @@ def _normal(given: _Arguments) -> Distribution:
     made = Normal(mean, deviation, given.amount("min", 0.0), given.amount("max", float("inf")))
     given.end()
     if made.least > made.most:
-        raise given.fault("the least is more than the most")
+        raise given.fault("the minimum is greater than the maximum")
     return made
 
 
@@ -239,14 +239,14 @@ _DISTRIBUTIONS: dict[str, Callable[[_Arguments], Distribution]] = {
 def _rate(part: _Part) -> Distribution:
     matched = _RATE.fullmatch(part.text)
     if matched is None or float(matched[1]) == 0:
-        raise part.fault(f"{part.text!r} is no rate, such as '1800 tok/s'")
+        raise part.fault(f"{part.text!r} is not a rate such as '1800 tok/s'")
     return Constant(1 / float(matched[1]))
 
 
 def _share(part: _Part) -> float:
     share = _number(part)
     if not 0 <= share <= 1:
-        raise part.fault(f"{part.text} is no share from 0 to 1")
+        raise part.fault(f"{part.text} is not a share from 0 to 1")
     return share
 
 
@@ -273,27 +273,27 @@ SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
 def _duration(part: _Part) -> float:
     seconds = seconds_of(part.text)
     if seconds is None:
-        raise part.fault(f"{part.text!r} is no duration, such as '180ms', '1.5s' or '0'")
+        raise part.fault(f"{part.text!r} is not a duration such as '180ms', '1.5s' or '0'")
     return seconds
 
 
 def _number(part: _Part) -> float:
     if not _NUMBER.fullmatch(part.text):
-        raise part.fault(f"{part.text!r} is no number")
+        raise part.fault(f"{part.text!r} is not a number")
     return float(part.text)
 
 
 def _tokens(part: _Part) -> float:
     number = _number(part)
     if not 1 <= number <= _MOST_TOKENS:
-        raise part.fault(f"{part.text} is no number of tokens from 1 to {_MOST_TOKENS}")
+        raise part.fault(f"{part.text} is not a number of tokens from 1 to {_MOST_TOKENS}")
     return number
 
 
 def _speed(part: _Part) -> float:
     speed = _positive(part)
     if not 1 / FASTEST <= speed <= FASTEST:
-        raise part.fault(f"{part.text} is no speed from {1 / FASTEST} to {FASTEST}")
+        raise part.fault(f"{part.text} is not a speed from {1 / FASTEST:f} to {FASTEST}")
     return speed
 
 
@@ -309,28 +309,28 @@ def _bound(part: _Part) -> int | None:
 def _slots(part: _Part) -> int | None:
     slots = _bound(part)
     if slots == 0:
-        raise part.fault("an engine without slots serves nobody")
+        raise part.fault("must be at least 1, since an engine without slots cannot serve any request")
     return slots
 
 
 def _slowdown(part: _Part) -> float:
     factor = _number(part)
     if not 1 <= factor <= _SLOWEST:
-        raise part.fault(f"{part.text} is no factor from 1 to {_SLOWEST}")
+        raise part.fault(f"{part.text} is not a factor from 1 to {_SLOWEST}")
     return factor
 
 
 def _spread(part: _Part) -> float:
     spread = _number(part)
     if spread > _WIDEST:
-        raise part.fault(f"{part.text} is a spread beyond {_WIDEST}")
+        raise part.fault(f"{part.text} is more than the greatest possible spread, {_WIDEST}")
     return spread
 
 
 def _positive(part: _Part) -> float:
     number = _number(part)
     if number <= 0:
-        raise part.fault(f"{part.text} is not more than 0")
+        raise part.fault(f"{part.text} must be greater than 0")
     return number
 
 

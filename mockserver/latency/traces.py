@@ -58,9 +58,9 @@ class Traces:
         found = self.known.get(recording)
         if found is None:
             raise TraceError(
-                f"no trace {_described(recording)} has been read. Files are read for the server's own settings alone: "
-                "options, environment, latencies of the config file and its routes. A request or the admin API reads "
-                "none, and may name what these have named; a stub names none"
+                f"the trace {_described(recording)} has not been loaded. Trace files are loaded only if a latency of "
+                "the server's own settings names them: options, environment, the config file and its routes. Headers "
+                "and the admin API can only use those; stubs cannot use trace files"
             )
         return found
 
@@ -79,7 +79,7 @@ def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise TraceError(f"{recording.file}: is not a UTF-8 text") from None
+        raise TraceError(f"{recording.file}: is not UTF-8 text") from None
     cells = _FORMS.get(PurePath(recording.file).suffix.lower(), _plain_lines)
     values: list[float] = []
     for line, cell in cells(recording, text):
@@ -87,7 +87,7 @@ def read_trace(recording: Recording, data: bytes) -> tuple[float, ...]:
         if len(values) > _MOST_VALUES:
             raise TraceError(f"{recording.file}, line {line}: has more than {_MOST_VALUES} values")
     if not values:
-        raise TraceError(f"{_described(recording)}: holds no times")
+        raise TraceError(f"{_described(recording)}: contains no times")
     return tuple(values)
 
 
@@ -97,7 +97,7 @@ _Cells = Iterator[tuple[int, object]]
 
 def _plain_lines(recording: Recording, text: str) -> _Cells:
     if recording.column is not None:
-        raise TraceError(f"{recording.file}: a column is of a file whose name ends in {', '.join(_FORMS)}")
+        raise TraceError(f"{recording.file}: column can only be used for files whose names end in {', '.join(_FORMS)}")
     for number, line in enumerate(text.splitlines(), start=1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line
@@ -124,9 +124,9 @@ def _column(recording: Recording, names: list[str]) -> int:
         if len(names) == 1 and not _NUMBER.fullmatch(names[0]) and seconds_of(names[0]) is None:
             return 0
         raise TraceError(
-            f"{recording.file}, line 1: say which column is meant, by its name in this line: column={names[0]}"
+            f"{recording.file}, line 1: name the column to use, such as column={names[0]}"
             if len(names) > 1
-            else f"{recording.file}, line 1: a .csv begins with the names of its columns"
+            else f"{recording.file}, line 1: a .csv file must begin with a line that names its columns"
         )
     if recording.column not in names:
         raise TraceError(f"{recording.file}, line 1: {unknown('column', recording.column, names)}")
@@ -140,10 +140,10 @@ def _json_cells(recording: Recording, text: str) -> _Cells:
         try:
             found = _reached(recording, json.loads(line))
         except (ValueError, RecursionError):
-            raise TraceError(f"{recording.file}, line {number}: is no JSON") from None
+            raise TraceError(f"{recording.file}, line {number}: is not valid JSON") from None
         for cell in found if isinstance(found, list) else [found]:
             if isinstance(cell, dict):
-                raise TraceError(f"{recording.file}, line {number}: say which key is meant, as in column=timing.ttft")
+                raise TraceError(f"{recording.file}, line {number}: name the key to use, such as column=timing.ttft")
             if cell is not None:
                 yield number, cell
 
@@ -168,7 +168,7 @@ def _seconds(recording: Recording, line: int, cell: object) -> float:
     if seconds is None and _NUMBER.fullmatch(text):
         seconds = float(text) * UNITS[recording.unit or "s"]
     if seconds is None or seconds > _LONGEST:
-        raise TraceError(f"{recording.file}, line {line}: {text[:40]!r} is no duration, such as '180ms' or 0.18")
+        raise TraceError(f"{recording.file}, line {line}: {text[:40]!r} is not a duration such as '180ms' or 0.18")
     return seconds
 
 

@@ -145,20 +145,20 @@ def test_a_rule_strikes_only_what_it_is_meant_for(match: str, fits: bool) -> Non
 def test_a_rule_for_streams_leaves_plain_answers_alone_but_a_wish_for_one_is_told() -> None:
     assert strikes("cut", 1) == [False]
     assert strikes("cut", 1, stream=True) == [True]
-    with pytest.raises(WishError, match="'cut' strikes streams, and this request asks for none"):
+    with pytest.raises(WishError, match="'cut' needs a stream, but this request does not ask for one"):
         SHAPES[0].plain("hi", fault="cut")
 
 
 @every_shape
 @pytest.mark.parametrize("fault", ["cut", "refusal"])
 def test_a_wish_for_an_answer_to_what_is_refused_tells_why_it_is_refused(shape: Shape, fault: str) -> None:
-    refused = f"{fault!r} strikes answers, and this request is refused: .*temperature"
+    refused = f"{fault!r} needs an answer of the model, but this request is refused: .*temperature"
     with pytest.raises(WishError, match=refused):
         shape.stream("hi", fault=fault, temperature="warm")
 
 
 def test_a_wish_for_an_answer_where_no_model_answers_says_what_it_strikes() -> None:
-    with pytest.raises(WishError, match="'refusal' strikes what a model says"):
+    with pytest.raises(WishError, match="'refusal' changes what a model says, but this request does not ask a model"):
         ask("cerebras", None, path="/v1/models", method="GET", headers={"x-mockserver-fault": "refusal"})
 
 
@@ -221,9 +221,9 @@ def test_a_models_list_is_struck_like_any_answer_but_no_model_speaks_in_it() -> 
         return ask("cerebras", path="/v1/models", headers={"x-mockserver-fault": fault}).status
 
     assert models('{ kind = "error", error = "overloaded" }') == 429
-    with pytest.raises(WishError, match="'silence' strikes what a model says"):
+    with pytest.raises(WishError, match="'silence' changes what a model says, but this request does not ask a model"):
         models("silence")
-    with pytest.raises(WishError, match="are for rules, not for a request"):
+    with pytest.raises(WishError, match="are only possible in the faults of settings and of the admin API"):
         models('{ kind = "html", times = 2 }')
 
 
@@ -340,7 +340,7 @@ def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) ->
     shape = next(shape for shape in SHAPES if shape.id.startswith(dialect))
     wish = '{ kind = "finish", reason = "content_filter" }'
     if status == 400:
-        with pytest.raises(WishError, match=f"{dialect} knows stop and length"):
+        with pytest.raises(WishError, match=f"content_filter, which {dialect} does not do. Known: stop, length"):
             shape.plain("hello", fault=wish)
     else:
         assert "content_filter" in shape.plain("hello", fault=wish).body.decode()
@@ -349,7 +349,7 @@ def test_an_answer_ends_only_as_its_vendor_can_say(dialect: str, status: int) ->
 def test_a_fault_of_tool_calls_strikes_only_where_tools_are_offered() -> None:
     fault = '{ kind = "broken_tool_call", times = 1 }'
     assert strikes(fault, 2) == [False, False]
-    with pytest.raises(WishError, match="strikes tool calls, and this request offers no tools"):
+    with pytest.raises(WishError, match="needs tool calls, but this request offers no tools"):
         ask("cerebras", {"model": "m", "prompt": "a"}, headers={"x-mockserver-fault": '{ kind = "broken_tool_call" }'})
 
 
@@ -403,5 +403,5 @@ def test_of_a_prediction_only_what_a_struck_answer_says_came_true(fault: str, ac
 
 
 def test_friendli_has_no_word_for_a_content_filter() -> None:
-    with pytest.raises(WishError, match="friendli knows stop and length"):
+    with pytest.raises(WishError, match=r"content_filter, which friendli does not do\. Known: stop, length"):
         struck({"model": "m", "prompt": "x"}, '{ kind = "finish", reason = "content_filter" }', "friendli")

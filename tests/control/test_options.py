@@ -104,7 +104,7 @@ def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
     [
         (Settings(port="x"), "Settings: port: x is not a whole number from 0 to 65535"),  # type: ignore[arg-type]
         (Settings(latency="of"), "Settings: latency: 'of': column 1: unknown preset 'of'."),
-        (Settings(created=1e30), "Settings: created: 1e+30 is no Unix time, such as 1700000000"),
+        (Settings(created=1e30), "Settings: created: 1e+30 is not a Unix time, such as 1700000000"),
         (Settings(writes="x"), "Settings: writes: unknown name 'x'. Known: joined, single"),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_speed_that_cannot_be_meant_is_told_what_would_be(said: object) -> Non
     with pytest.raises(ConfigError) as raised:
         from_texts({"speed": said}, "option")
     assert str(raised.value) == (
-        f"option speed: {said} is no speed from 0.000001 to 1000000, such as 10: ten times as fast"
+        f"option speed: {said} is not a number from 0.000001 to 1000000, such as 10 for ten times as fast"
     )
 
 
@@ -154,10 +154,10 @@ def test_every_option_has_its_environment_variable() -> None:
             'latency = "fsat"',
             "mock.toml, line 1: latency: 'fsat': column 1: unknown preset 'fsat'. Did you mean 'fast'?",
         ),
-        ('latency = {ttft = "1 hour"}', "latency: 'ttft=1 hour': column 6: '1 hour' is no duration, such as '180ms'"),
+        ('latency = {ttft = "1 hour"}', "latency: 'ttft=1 hour': column 6: '1 hour' is not a duration such as '180ms'"),
         ("edition = 3", "mock.toml, line 1: edition: unknown name 3. Known: documented, observed"),
-        ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing, or no text"),
-        ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' does not start with /"),
+        ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing or not a string"),
+        ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' must start with /"),
         ("[[route]]\npth = '/x'", "mock.toml, line 2: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
         (
             "[[fault]]\nkind = 'cut'\n[[fault]]\nkind = 'cut'\nafter_evnt = 3",
@@ -165,7 +165,7 @@ def test_every_option_has_its_environment_variable() -> None:
         ),
         (
             "[[quota]]\ntier = 'free'\n\n[[quota]]\nrequests = '3'",
-            "mock.toml, line 4: quota[1]: requests: '3' is no limit",
+            "mock.toml, line 4: quota[1]: requests: '3' is not a limit",
         ),
         (
             "[[stub]]\nreply = 'a'\n\n[[stub]]\nname = 'b'\nrepli = 'c'",
@@ -173,13 +173,13 @@ def test_every_option_has_its_environment_variable() -> None:
         ),
         (
             "[[route]]\npath = '/x'\ndialect = 'ovms'\noperation = 'o'\nfaults = ['cut', 'refuse']",
-            "mock.toml, line 5: route[0].faults: 'refuse' strikes the listener, and so everybody",
+            "mock.toml, line 5: route[0].faults: 'refuse' affects all connections, so it can only be set for",
         ),
-        ("route = 3", "mock.toml, line 1: route: write it as [[route]]"),
-        ("bare = 3", "mock.toml, line 1: bare: is a table, such as [bare]"),
-        ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of texts"),
+        ("route = 3", "mock.toml, line 1: route: must be tables, each written as [[route]]"),
+        ("bare = 3", "mock.toml, line 1: bare: must be a table, such as [bare]"),
+        ("models = {cerebras = 'x'}", "mock.toml, line 1: models: cerebras: 'x' is not a list of strings"),
         ("seed = ", "mock.toml: "),
-        ("strict = 'perhaps'", "mock.toml, line 1: strict: 'perhaps' is neither true nor false"),
+        ("strict = 'perhaps'", "mock.toml, line 1: strict: 'perhaps' must be true or false"),
     ],
 )
 def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, complaint: str) -> None:
@@ -236,7 +236,7 @@ def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, comp
         (Settings(bare={"/v1/x": "cerebras"}), "bare /v1/x: unknown path of cerebras '/v1/x'. "),
         (
             Settings(routes=(RouteSettings("/x", "cerebras", "model"),)),
-            "route /x: the path of cerebras's model needs {id}",
+            "route /x: a path of cerebras's model must contain {id}",
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { dialect = "ovs" } }')),

@@ -304,25 +304,25 @@ def test_a_quota_is_said_in_words_or_in_tables(said: object, rules: tuple[Quota,
 @pytest.mark.parametrize(
     "said, complaint",
     [
-        ("requests=30", "requests: '30' is no limit, such as '30/min', '60k/min' or '1M/day'"),
+        ("requests=30", "requests: '30' is not a limit such as '30/min', '60k/min' or '1M/day'"),
         ("requests=30/week", "requests: unknown period 'week'. Known: s, min, hour, day"),
-        ("requests=0/min", "requests: '0/min' is not a whole number from 1 on"),
-        ("tokens=0.5/min", "tokens: '0.5/min' is not a whole number from 1 on"),
-        ("tokens=-1/min", "tokens: '-1/min' is no limit"),
-        ("requests=1/min, requests=2/minute", "requests: has two limits per minute"),
+        ("requests=0/min", "requests: '0/min' is not a whole number of at least 1"),
+        ("tokens=0.5/min", "tokens: '0.5/min' is not a whole number of at least 1"),
+        ("tokens=-1/min", "tokens: '-1/min' is not a limit"),
+        ("requests=1/min, requests=2/minute", "requests: is limited twice per minute"),
         ("requets=1/min", "unknown key 'requets'. Did you mean 'requests'? Known: tier, requests, tokens, concurrent"),
-        ("free, vendor", "tier: is said twice"),
-        ("concurrent=x", "concurrent: 'x' is not a whole number from 1 on"),
-        ("concurrent=0", "concurrent: 0 is not a whole number from 1 on"),
-        ("dialect=cerebras", "says nothing of how much: give it one of tier, requests, tokens, concurrent"),
-        ("off, requests=1/min", "tier: off has no limits"),
-        ("", "tier: '' is not a text"),
-        ("{ requests = 1", "is no TOML table"),
-        ({"requests": 30}, "requests: 30 is no limit, such as '30/min'"),
-        ({"concurrent": True}, "concurrent: True is not a whole number from 1 on"),
-        ({"tier": 3}, "tier: 3 is not a text"),
-        ([3], "3 is no quota, such as 'free' or 'requests=30/min, tokens=60k/min'"),
-        (3, "3 is no quota"),
+        ("free, vendor", "tier: is set twice"),
+        ("concurrent=x", "concurrent: 'x' is not a whole number of at least 1"),
+        ("concurrent=0", "concurrent: 0 is not a whole number of at least 1"),
+        ("dialect=cerebras", "sets no limit; add one of tier, requests, tokens, concurrent"),
+        ("off, requests=1/min", "tier: off cannot be combined with limits"),
+        ("", "tier: '' is not a string"),
+        ("{ requests = 1", "is not a valid TOML table"),
+        ({"requests": 30}, "requests: 30 is not a limit such as '30/min'"),
+        ({"concurrent": True}, "concurrent: True is not a whole number of at least 1"),
+        ({"tier": 3}, "tier: 3 is not a string"),
+        ([3], "3 is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'"),
+        (3, "3 is not a quota"),
     ],
 )
 def test_a_mistake_names_its_key_and_what_would_be_valid(said: object, complaint: str) -> None:
@@ -345,7 +345,7 @@ def test_quotas_come_from_options_environment_files_and_python() -> None:
 
 
 def test_a_mistake_in_a_file_names_its_line() -> None:
-    with pytest.raises(ConfigError, match=r"mock.toml, line 2: quota: requests: '3' is no limit, such as '30/min'"):
+    with pytest.raises(ConfigError, match=r"mock.toml, line 2: quota: requests: '3' is not a limit such as '30/min'"):
         from_toml("\n[quota]\nrequests = '3'\n", "mock.toml")
 
 
@@ -356,7 +356,7 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
         ("tier1, dialect=cerebras", "quota: tier: unknown tier 'tier1'. "),
         (
             "requests=1/s, dialect=ovms",
-            "quota: dialect: ovms refuses nobody for asking too much. With quotas: cerebras",
+            "quota: dialect: ovms has no quotas. Dialects with quotas: cerebras",
         ),
         ("vendor, dialect=cerebra", "quota: dialect: unknown name 'cerebra'. Did you mean 'cerebras'?"),
     ],

@@ -71,14 +71,14 @@ def test_a_route_of_the_users_own_comes_first() -> None:
 @pytest.mark.parametrize(
     "paths, said",
     [
-        (["/_mockserver/x"], "route /_mockserver/x: the server itself answers there"),
-        (["/_mockserver"], "route /_mockserver: the server itself answers there"),
-        (["/cerebras/openapi.json"], "route /cerebras/openapi.json: the server itself answers there"),
-        (["/ns/x"], "route /ns/x: /ns/<name> in front of a path names a namespace"),
-        (["/x?y=1"], "route /x?y=1: a path ends before ? and #"),
+        (["/_mockserver/x"], "route /_mockserver/x: this path is used by the server itself"),
+        (["/_mockserver"], "route /_mockserver: this path is used by the server itself"),
+        (["/cerebras/openapi.json"], "route /cerebras/openapi.json: this path is used by the server itself"),
+        (["/ns/x"], "route /ns/x: /ns/<name> at the beginning names a namespace"),
+        (["/x?y=1"], "route /x?y=1: a path cannot contain ? or #"),
         (
             ["/x", "/y", "/x"],
-            "route /x: only one can answer POST there, and not cerebras's completions and ovms's comp",
+            "route /x: two operations cannot both answer POST there: cerebras's completions and ovms's",
         ),
     ],
 )
@@ -100,7 +100,7 @@ def test_routes_may_share_a_path_by_different_methods_or_variables_in_different_
         RouteSettings("/{id}/x", "ovms", "model"),
     )
     check_routes(Settings(routes=routes), DIALECTS)
-    with pytest.raises(ConfigError, match="only one can answer GET"):
+    with pytest.raises(ConfigError, match="two operations cannot both answer GET there: "):
         check_routes(Settings(routes=(*routes, RouteSettings("/x/{id}", "ovms", "model"))), DIALECTS)
 
 

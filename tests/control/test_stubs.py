@@ -191,7 +191,7 @@ def test_faults_of_a_stub_strike_its_answers_and_one_that_cannot_is_an_error() -
     here = space({"faults": [{"kind": "cut", "after_event": 2}], "reply": "One two three"})
     answer = cerebras(here, stream=True)
     assert (answer.plan.faults, len(answer.events())) == (("cut",), 2)
-    with pytest.raises(WishError, match="stub 'stub-1': 'cut' strikes streams, and this request asks for none"):
+    with pytest.raises(WishError, match="stub 'stub-1': 'cut' needs a stream, but this request does not ask for one"):
         cerebras(here)
 
 
@@ -241,7 +241,7 @@ def test_the_header_goes_before_every_stub() -> None:
     assert text(here) == "stub"
     with pytest.raises(WishError, match=r"X-Mockserver-Reply: reply: unknown key 'txt'\. Did you mean 'text'"):
         text(here, headers={"x-mockserver-reply": '{"txt": "x"}'})
-    with pytest.raises(WishError, match="neither in JSON nor in TOML"):
+    with pytest.raises(WishError, match="is not a valid table in JSON or TOML"):
         text(here, headers={"x-mockserver-reply": "{text"})
 
 
@@ -259,7 +259,7 @@ def test_where_no_model_answers_a_stub_gives_bodies_alone() -> None:
     raw = space({"match": {"operation": "tcp_warming"}, "reply": {"body": {"warm": True}, "status": 203}})
     answer = ask("cerebras", path="/v1/tcp_warming", namespace=raw)
     assert (answer.status, answer.body, answer.plan.rule) == (203, b'{"warm": true}', "stub-1")
-    with pytest.raises(WishError, match="only a body can be given"):
+    with pytest.raises(WishError, match="does not ask a model, so the reply must be a body"):
         ask("cerebras", path="/v1/tcp_warming", headers={"x-mockserver-reply": "words"})
 
 
@@ -270,7 +270,7 @@ def test_words_are_not_spent_on_a_model_that_embeds() -> None:
     here = space({"name": "script", "script": ["first", "second"]}, {"match": {"dialect": "ovms"}, "reply": "any"})
     assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).plan.rule is None
     assert [text(here), text(here)] == ["first", "second"]
-    with pytest.raises(WishError, match="only a body can be given"):
+    with pytest.raises(WishError, match="does not ask a model, so the reply must be a body"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-reply": "words"})
 
 
@@ -288,7 +288,7 @@ def test_a_miss_says_that_words_are_for_models_that_speak() -> None:
 
 @pytest.mark.parametrize("kind", [name for name, kind in FAULTS.items() if kind.says is not None])
 def test_a_fault_of_what_is_said_cannot_strike_a_model_that_embeds(kind: str) -> None:
-    with pytest.raises(WishError, match=r"strikes (what a model says|tool calls)"):
+    with pytest.raises(WishError, match=r"(changes what a model says|needs tool calls), but"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-fault": f"{{ kind = '{kind}' }}"})
 
 
@@ -472,7 +472,7 @@ def test_a_template_is_filled_from_the_request(template: str, filled: str) -> No
     [
         ("{{ nobody }}", "unknown field 'nobody'"),
         ("{{ model | shout }}", "unknown filter 'shout'"),
-        ("{{ body.a..b }}", "is no path"),
+        ("{{ body.a..b }}", "is not a path"),
         ("{{ __import__('os') }}", "unknown field"),
         ("{{}}", "unknown field ''"),
     ],
@@ -498,7 +498,7 @@ def test_templates_reach_every_text_of_a_reply() -> None:
 def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
     answer = cerebras(space({"reply": {"text": "x", "headers": {"x-p": "{{ prompt }}"}, "template": True}}), "a\nb")
     assert answer.status == 500
-    assert "holds what no header can" in (answer.plan.trouble or "")
+    assert "contains characters that a header cannot have" in (answer.plan.trouble or "")
 
 
 # --- the notation --------------------------------------------------------------------------------------------------
@@ -548,59 +548,92 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
 @pytest.mark.parametrize(
     "table, complaint",
     [
-        ("It rains.", "stub: 'It rains.' is not { match = "),
-        ({}, "stub: answers nothing; say reply, replies, script, or one of error, faults, latency, seed, headers"),
-        ({"reply": "a", "replies": ["b"]}, "stub: has one of reply, replies, script; reply and replies are too many"),
+        ("It rains.", "stub: 'It rains.' is not valid; write { match = "),
+        ({}, "stub: has no answer; add reply, replies, script, or one of error, faults, latency, seed, headers"),
+        (
+            {"reply": "a", "replies": ["b"]},
+            "stub: can have only one of reply, replies, script, not both reply and replies",
+        ),
         ({"answer": "a"}, "stub: unknown key 'answer'"),
-        ({"reply": "a", "times": 0}, "stub.times: 0 is no whole number from 1"),
-        ({"reply": "a", "priority": "high"}, "stub.priority: 'high' is no whole number"),
-        ({"reply": "a", "name": "a\nb"}, "stub.name: 'a\\nb' is no name of one line"),
-        ({"script": ["a"], "times": 2}, "stub.times: a script is used once"),
-        ({"script": []}, "stub.script: is a list of one at least"),
+        ({"reply": "a", "times": 0}, "stub.times: 0 is not a whole number from 1"),
+        ({"reply": "a", "priority": "high"}, "stub.priority: 'high' is not a whole number"),
+        ({"reply": "a", "name": "a\nb"}, "stub.name: 'a\\nb' must be a name on one line"),
+        ({"script": ["a"], "times": 2}, "stub.times: cannot be combined with a script"),
+        ({"script": []}, "stub.script: must be a list with at least one item"),
         ({"script": [{"match": {"modl": 1}}]}, "stub.script[0].match: unknown field 'modl'"),
         ({"script": [{"match": {}, "replies": []}]}, "stub.script[0]: unknown key 'replies'"),
-        ({"match": {"prompt": 1}, "reply": "a"}, "stub.match.prompt: 1 is no text"),
-        ({"replies": ["a", 5]}, "stub.replies[1]: 5 is not"),
-        ({"reply": {"text": "a", "json": 1}}, "stub.reply: says one of text, chunks, json, refusal; text and json"),
+        ({"match": {"prompt": 1}, "reply": "a"}, "stub.match.prompt: 1 is not a string"),
+        ({"replies": ["a", 5]}, 'stub.replies[1]: 5 is not valid; write "It rains." or { text = '),
+        (
+            {"reply": {"text": "a", "json": 1}},
+            "stub.reply: can have only one of text, chunks, json, refusal, not both text and json",
+        ),
         (
             {"reply": {"text": "a", "status": 500}},
-            "stub.reply: text is said in the vendor's own format, status goes with",
+            "stub.reply: status belongs to a body and cannot be combined with text, which",
         ),
-        ({"reply": {"text": "a", "error": "overloaded"}}, "stub.reply: error is the whole answer, so text is too much"),
-        ({"reply": {"finish_reason": "stop"}}, "stub.reply: says nothing"),
+        (
+            {"reply": {"text": "a", "error": "overloaded"}},
+            "stub.reply: error is a whole answer and cannot be combined with text",
+        ),
+        ({"reply": {"finish_reason": "stop"}}, "stub.reply: has no content; add one of text"),
         ({"reply": {"text": "a", "finish_reason": "end"}}, "stub.reply.finish_reason: unknown reason 'end'"),
         ({"reply": {"text": "a", "usage": {"total_tokens": 1}}}, "stub.reply.usage: unknown key 'total_tokens'"),
-        ({"reply": {"text": "a", "usage": {"prompt_tokens": -1}}}, "stub.reply.usage.prompt_tokens: -1 is no whole"),
-        ({"reply": {"text": 5}}, "stub.reply.text: 5 is no text"),
-        ({"reply": {"text": "\ud800"}}, "stub.reply.text: '\\ud800' holds half a character"),
-        ({"reply": {"json": {1, 2}}}, "stub.reply.json: is no JSON value"),
-        ({"reply": {"refusal": "no", "tool_calls": [{"name": "f"}]}}, "stub.reply: who refuses calls no tools"),
+        (
+            {"reply": {"text": "a", "usage": {"prompt_tokens": -1}}},
+            "stub.reply.usage.prompt_tokens: -1 is not a whole number from 0",
+        ),
+        ({"reply": {"text": 5}}, "stub.reply.text: 5 is not a string"),
+        ({"reply": {"text": "\ud800"}}, "stub.reply.text: '\\ud800' contains half of a surrogate pair"),
+        ({"reply": {"json": {1, 2}}}, "stub.reply.json: is not a JSON value"),
+        (
+            {"reply": {"refusal": "no", "tool_calls": [{"name": "f"}]}},
+            "stub.reply: refusal cannot be combined with tool_calls",
+        ),
         ({"reply": {"tool_calls": [{"arguments": {}}]}}, "stub.reply.tool_calls[0].name: is missing"),
-        ({"reply": {"tool_calls": {"name": "f"}}}, "stub.reply.tool_calls: is a list"),
-        ({"reply": {"chunks": [{"delay": "soon"}]}}, "stub.reply.chunks[0].delay: column 1: 'soon' is no duration"),
-        ({"reply": {"chunks": [{"delay": -1}]}}, "stub.reply.chunks[0].delay: is a number of seconds"),
-        ({"reply": {"chunks": [{"delay": "normal(1s, 1s)"}]}}, "stub.reply.chunks[0].delay: is a number of seconds"),
-        ({"reply": {"body": "a", "file": "b"}}, "stub.reply: has one of body, body_base64, file; file and body"),
-        ({"reply": {"file": "b"}}, "stub.reply.file: only a stub file or a config file can name files"),
-        ({"reply": {"body": "a", "status": 99}}, "stub.reply.status: 99 is no whole number from 200 to 599"),
-        ({"reply": {"body": "a", "status": 204}}, "stub.reply.status: an answer of status 204 has no body"),
-        ({"reply": {"body_base64": "!"}}, "stub.reply.body_base64: is no base64"),
+        ({"reply": {"tool_calls": {"name": "f"}}}, "stub.reply.tool_calls: must be a list"),
+        ({"reply": {"chunks": [{"delay": "soon"}]}}, "stub.reply.chunks[0].delay: column 1: 'soon' is not a duration"),
+        ({"reply": {"chunks": [{"delay": -1}]}}, "stub.reply.chunks[0].delay: must be a number of seconds"),
+        (
+            {"reply": {"chunks": [{"delay": "normal(1s, 1s)"}]}},
+            "stub.reply.chunks[0].delay: must be a number of seconds",
+        ),
+        (
+            {"reply": {"body": "a", "file": "b"}},
+            "stub.reply: can have only one of body, body_base64, file, not both file and body",
+        ),
+        ({"reply": {"file": "b"}}, "stub.reply.file: only stub files and config files can name files"),
+        ({"reply": {"body": "a", "status": 99}}, "stub.reply.status: 99 is not a whole number from 200 to 599"),
+        ({"reply": {"body": "a", "status": 204}}, "stub.reply.status: an answer with status 204 cannot have a body"),
+        ({"reply": {"body_base64": "!"}}, "stub.reply.body_base64: is not valid base64"),
         (
             {"reply": {"body": "a", "content_type": "a\r\nb"}},
-            "stub.reply.content_type: 'a\\r\\nb' holds what no header",
+            "stub.reply.content_type: 'a\\r\\nb' contains characters that a header cannot have",
         ),
-        ({"headers": {"a b": "c"}}, "stub.headers: 'a b' is no name of a header"),
-        ({"headers": {"content-length": "5"}}, "stub.headers: content-length is the server's own to say"),
-        ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' holds characters beyond Latin-1"),
+        ({"headers": {"a b": "c"}}, "stub.headers: 'a b' is not a valid header name"),
+        (
+            {"headers": {"content-length": "5"}},
+            "stub.headers: content-length is set by the server; to send a wrong one, use a fault",
+        ),
+        ({"headers": {"a": "Ж"}}, "stub.headers.a: 'Ж' contains characters beyond Latin-1"),
         ({"error": "rate_limits"}, "stub.error: error.error: unknown error 'rate_limits'. Did you mean 'rate_limit'"),
-        ({"error": {"retry_after": 1}}, "stub.error: is a failure by its name, or"),
+        ({"error": {"retry_after": 1}}, "stub.error: must be the name of a failure, or"),
         ({"faults": [{"kind": "rst"}]}, "stub.faults: kind: unknown fault 'rst'"),
-        ({"faults": [{"kind": "cut", "times": 1}]}, "stub.faults: which requests are struck is the stub's to say"),
-        ({"faults": [{"kind": "refuse"}]}, "stub.faults: 'refuse' strikes the whole server, not an answer"),
-        ({"reply": {"body": "a", "faults": "silence"}}, "stub.reply.faults: 'silence' strikes what a model says"),
+        (
+            {"faults": [{"kind": "cut", "times": 1}]},
+            "stub.faults: share, times, match and the like are not possible here",
+        ),
+        (
+            {"faults": [{"kind": "refuse"}]},
+            "stub.faults: 'refuse' affects the whole server, so it cannot be a fault of one answer",
+        ),
+        (
+            {"reply": {"body": "a", "faults": "silence"}},
+            "stub.reply.faults: 'silence' changes what the model says, but this reply is a body",
+        ),
         ({"latency": "warp"}, "stub.latency: 'warp': column 1: unknown preset"),
-        ({"seed": "7"}, "stub.seed: '7' is no whole number"),
-        ({"reply": {"text": "a", "template": "yes"}}, "stub.reply.template: is true or false"),
+        ({"seed": "7"}, "stub.seed: '7' is not a whole number"),
+        ({"reply": {"text": "a", "template": "yes"}}, "stub.reply.template: must be true or false"),
     ],
 )
 def test_a_mistake_in_a_stub_names_its_place_and_what_would_be_valid(table: object, complaint: str) -> None:
@@ -617,7 +650,7 @@ def test_a_config_file_has_stubs_which_are_named_after_it() -> None:
     assert settings.stub[1].steps[0].prepared == Prepared(Raw(200, b"b.txt!", "text/plain; charset=utf-8"))
     with pytest.raises(ConfigError, match=r"m\.toml, line 2: stub\[0\]\.reply\.file: c: No such file"):
         from_toml('[[stub]]\nreply = { file = "c" }\n', "m.toml", missing)
-    with pytest.raises(ConfigError, match="two stubs are called 'a'"):
+    with pytest.raises(ConfigError, match="two stubs are named 'a'"):
         from_toml('[[stub]]\nname = "a"\nreply = "1"\n[[stub]]\nname = "a"\nreply = "2"\n', "m.toml")
 
 

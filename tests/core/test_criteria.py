@@ -51,7 +51,7 @@ def test_a_path_leads_to_the_values_at_its_place(path: str, found: list[object])
 
 @pytest.mark.parametrize("path", ["$.", "$..a", "a[", "a[b]", "a]", "[", "$model", "a..b", "a['b"])
 def test_a_path_that_is_none_is_refused(path: str) -> None:
-    with pytest.raises(ValueError, match="is no path"):
+    with pytest.raises(ValueError, match="is not a path"):
         read_path(path)
 
 
@@ -140,27 +140,27 @@ def test_an_explanation_names_each_field_that_differs_what_was_wanted_and_what_c
     "match, complaint",
     [
         ({"modle": "m"}, "match: unknown field 'modle'. Did you mean 'model'?"),
-        ("weather", "match: is a table"),
-        ({"stream": "yes"}, "match.stream: 'yes' is no true or false"),
-        ({"model": 1}, "match.model: 1 is no text"),
-        ({"turn": True}, "match.turn: True is no whole number"),
-        ({"turn": {"contains": "1"}}, "match.turn.contains: looks at texts"),
-        ({"prompt": {"at_least": 1}}, "match.prompt.at_least: bounds a number"),
+        ("weather", "match: must be a table"),
+        ({"stream": "yes"}, "match.stream: 'yes' is not true or false"),
+        ({"model": 1}, "match.model: 1 is not a string"),
+        ({"turn": True}, "match.turn: True is not a whole number"),
+        ({"turn": {"contains": "1"}}, "match.turn.contains: matches strings, but this field is a whole number"),
+        ({"prompt": {"at_least": 1}}, "match.prompt.at_least: must be a number, and so must the field"),
         ({"prompt": {"contain": "1"}}, "match.prompt: unknown matcher 'contain'. Did you mean 'contains'?"),
         ({"prompt": {}}, "match.prompt: is empty"),
-        ({"prompt": ["a"]}, "match.prompt: for a list say { one_of"),
-        ({"prompt": {"one_of": []}}, "match.prompt.one_of: is a list of values"),
-        ({"prompt": {"one_of": [1]}}, "match.prompt.one_of: 1 is no text"),
-        ({"prompt": {"regex": "("}}, "match.prompt.regex: '(' is no regular expression"),
-        ({"prompt": {"regex": "((a{999}){999}){999}"}}, "is no regular expression: it asks for too much"),
-        ({"prompt": {"exists": "no"}}, "match.prompt.exists: is true or false"),
+        ({"prompt": ["a"]}, "match.prompt: for a list use { one_of"),
+        ({"prompt": {"one_of": []}}, "match.prompt.one_of: must be a list of values"),
+        ({"prompt": {"one_of": [1]}}, "match.prompt.one_of: 1 is not a string"),
+        ({"prompt": {"regex": "("}}, "match.prompt.regex: '(' is not a valid regular expression"),
+        ({"prompt": {"regex": "((a{999}){999}){999}"}}, "is not a valid regular expression: it is too long"),
+        ({"prompt": {"exists": "no"}}, "match.prompt.exists: must be true or false"),
         ({"prompt": {"not": {"regex": "("}}}, "match.prompt.not.regex"),
-        ({"headers": "x"}, "match.headers: is a table"),
-        ({"headers": {"x": 1}}, "match.headers.x: 1 is no text"),
-        ({"body": {"$..": 1}}, "match.body: '$..' is no path"),
+        ({"headers": "x"}, "match.headers: must be a table"),
+        ({"headers": {"x": 1}}, "match.headers.x: 1 is not a string"),
+        ({"body": {"$..": 1}}, "match.body: '$..' is not a path"),
         ({"any": []}, "match.any: is empty"),
         ({"any": [{"model": "m"}, {"modell": 1}]}, "match.any[1]: unknown field"),
-        ({"not": "m"}, "match.not[0]: is a table"),
+        ({"not": "m"}, "match.not[0]: must be a table"),
     ],
 )
 def test_a_mistake_is_named_by_its_place(match: object, complaint: str) -> None:

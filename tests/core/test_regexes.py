@@ -148,8 +148,8 @@ def test_so_many_texts_are_remembered_and_no_more() -> None:
         ("a(?i)", "global flags not at the start of the expression at position 1"),
         ("a{99999999999}", "the repetition number is too large"),
         (f"a{{{'9' * 5000}}}", "the repetition number is too large"),
-        ("(" * 5000 + ")" * 5000, "it is nested too deep"),
-        ("a(?x: b )", "a part of it alone is verbose, by (?x:...): say (?x) at its start"),
+        ("(" * 5000 + ")" * 5000, "it is nested too deeply"),
+        ("a(?x: b )", "only a part of it is verbose, by (?x:...); put (?x) at its start instead"),
     ],
 )
 def test_what_is_no_pattern_is_refused_in_words(pattern: str, complaint: str) -> None:
@@ -173,7 +173,7 @@ def test_what_is_no_pattern_is_refused_in_words(pattern: str, complaint: str) ->
     ids=lambda pattern: pattern[:20],
 )
 def test_what_would_take_the_memory_of_the_machine_is_refused(pattern: str) -> None:
-    with pytest.raises(RegexError, match="no more than 200000 characters, or 5000 groups, can stand one after"):
+    with pytest.raises(RegexError, match="at most 200000 characters or 5000 groups may follow one another"):
         read_regex(pattern)
 
 

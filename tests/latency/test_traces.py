@@ -36,26 +36,30 @@ def test_a_file_is_read_as_its_name_says(recording: Recording, data: bytes, time
 @pytest.mark.parametrize(
     "recording, data, complaint",
     [
-        (Recording("t.txt"), b"1\n\nsoon\n", "t.txt, line 3: 'soon' is no duration, such as '180ms' or 0.18"),
-        (Recording("t.txt"), b"-1", "t.txt, line 1: '-1' is no duration"),
-        (Recording("t.txt"), b"nan", "t.txt, line 1: 'nan' is no duration"),
-        (Recording("t.txt"), b"1e999", "t.txt, line 1: '1e999' is no duration"),
-        (Recording("t.txt"), b"# nothing yet\n", "t.txt: holds no times"),
-        (Recording("t.txt"), b"\xff", "t.txt: is not a UTF-8 text"),
+        (Recording("t.txt"), b"1\n\nsoon\n", "t.txt, line 3: 'soon' is not a duration such as '180ms' or 0.18"),
+        (Recording("t.txt"), b"-1", "t.txt, line 1: '-1' is not a duration"),
+        (Recording("t.txt"), b"nan", "t.txt, line 1: 'nan' is not a duration"),
+        (Recording("t.txt"), b"1e999", "t.txt, line 1: '1e999' is not a duration"),
+        (Recording("t.txt"), b"# nothing yet\n", "t.txt: contains no times"),
+        (Recording("t.txt"), b"\xff", "t.txt: is not UTF-8 text"),
         (Recording("t.txt"), b"1\n" * 100_001, "t.txt, line 100001: has more than 100000 values"),
-        (Recording("t.txt", "ttft"), b"1\n", "t.txt: a column is of a file whose name ends in .csv, .jsonl, .ndjson"),
+        (
+            Recording("t.txt", "ttft"),
+            b"1\n",
+            "t.txt: column can only be used for files whose names end in .csv, .jsonl, .ndjson",
+        ),
         (Recording("t.csv", "tft"), b"ttft\n1\n", "t.csv, line 1: unknown column 'tft'. Did you mean 'ttft'?"),
-        (Recording("t.csv"), b"ttft,itl\n1,2\n", "t.csv, line 1: say which column is meant, by its name in this line"),
-        (Recording("t.csv"), b"0.5\n0.6\n", "t.csv, line 1: a .csv begins with the names of its columns"),
-        (Recording("t.csv"), b"", "t.csv, line 1: a .csv begins with the names of its columns"),
-        (Recording("t.csv"), b"ttft\n1\nsoon\n", "t.csv, line 3: 'soon' is no duration"),
+        (Recording("t.csv"), b"ttft,itl\n1,2\n", "t.csv, line 1: name the column to use, such as column=ttft"),
+        (Recording("t.csv"), b"0.5\n0.6\n", "t.csv, line 1: a .csv file must begin with a line that names its columns"),
+        (Recording("t.csv"), b"", "t.csv, line 1: a .csv file must begin with a line that names its columns"),
+        (Recording("t.csv"), b"ttft\n1\nsoon\n", "t.csv, line 3: 'soon' is not a duration"),
         (Recording("t.csv"), b'ttft\n"1\n', "t.csv, line 2: unexpected end of data"),
-        (Recording("t.jsonl", "ttft"), b'{"ttft": 1}\n{"ttft": \n', "t.jsonl, line 2: is no JSON"),
-        (Recording("t.jsonl", "ttft"), b"[" * 100_000, "t.jsonl, line 1: is no JSON"),
-        (Recording("t.jsonl", "ttft"), b'{"ttft": true}', "t.jsonl, line 1: 'true' is no duration"),
-        (Recording("t.jsonl", "ttft"), b'{"ttft": NaN}', "t.jsonl, line 1: 'NaN' is no duration"),
-        (Recording("t.jsonl"), b'{"ttft": 1}', "t.jsonl, line 1: say which key is meant, as in column=timing.ttft"),
-        (Recording("t.jsonl", "timing.tft"), JOURNAL, "t.jsonl, column=timing.tft: holds no times"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": 1}\n{"ttft": \n', "t.jsonl, line 2: is not valid JSON"),
+        (Recording("t.jsonl", "ttft"), b"[" * 100_000, "t.jsonl, line 1: is not valid JSON"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": true}', "t.jsonl, line 1: 'true' is not a duration"),
+        (Recording("t.jsonl", "ttft"), b'{"ttft": NaN}', "t.jsonl, line 1: 'NaN' is not a duration"),
+        (Recording("t.jsonl"), b'{"ttft": 1}', "t.jsonl, line 1: name the key to use, such as column=timing.ttft"),
+        (Recording("t.jsonl", "timing.tft"), JOURNAL, "t.jsonl, column=timing.tft: contains no times"),
     ],
 )
 def test_a_mistake_in_a_file_names_its_line(recording: Recording, data: bytes, complaint: str) -> None:
@@ -96,16 +100,16 @@ def test_all_that_was_measured_is_equally_likely() -> None:
     [
         (
             "ttft=empirical(file=other.txt)",
-            "column 21: no trace other.txt has been read. Files are read for the",
+            "column 21: the trace other.txt has not been loaded. Trace files are",
         ),
-        ("ttft=empirical(file=t.txt, column=a)", "column 21: no trace t.txt, column=a has been read"),
-        ("ttft=empirical(file=t.txt, 10ms)", "column 28: '10ms' is one argument too many"),
+        ("ttft=empirical(file=t.txt, column=a)", "column 21: the trace t.txt, column=a has not been loaded"),
+        ("ttft=empirical(file=t.txt, 10ms)", "column 28: '10ms' is an unexpected argument"),
         ("ttft=empirical(file=t.txt, unit=sec)", "column 33: unknown unit 'sec'. Known: us, µs, ms, s, min"),
-        ("ttft=empirical(10ms, column=a)", "column 29: 'a' is one argument too many"),
-        ("ttft=empirical(file=a.txt, file=t.txt)", "column 28: file is said twice"),
+        ("ttft=empirical(10ms, column=a)", "column 29: 'a' is an unexpected argument"),
+        ("ttft=empirical(file=a.txt, file=t.txt)", "column 28: file is set twice"),
         ("ttft=normal(file=t.txt)", "column 6: mean is missing in 'normal(file=t.txt)'"),
-        ("tokens_per_chunk=empirical(file=t.txt)", "column 33: t.txt: a chunk has from 1 to 4096 tokens"),
-        ("ttft=empirical()", "column 16: '' is no duration"),
+        ("tokens_per_chunk=empirical(file=t.txt)", "column 33: t.txt: a chunk must have from 1 to 4096 tokens"),
+        ("ttft=empirical()", "column 16: '' is not a duration"),
     ],
 )
 def test_a_recording_that_cannot_be_meant_is_told_by_its_column(text: str, complaint: str) -> None:
@@ -115,7 +119,7 @@ def test_a_recording_that_cannot_be_meant_is_told_by_its_column(text: str, compl
 
 
 def test_nothing_is_recorded_unless_it_is_handed_in() -> None:
-    with pytest.raises(NotationError, match=r"column 16: no trace t\.txt has been read"):
+    with pytest.raises(NotationError, match=r"column 16: the trace t\.txt has not been loaded"):
         read_distribution("empirical(file=t.txt)")
 
 

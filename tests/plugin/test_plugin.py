@@ -319,7 +319,7 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
             "*has no setting 'sed'. Did you mean 'seed'*",
             "*handles: unknown word 'maybe'*",
             "*Did you mean 'cerebras'*",
-            "*'perhaps' is neither true nor false*",
+            "*'perhaps' must be true or false*",
         ]
     )
 

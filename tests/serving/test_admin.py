@@ -91,7 +91,7 @@ def test_a_namespace_serves_openapi_documents_of_its_own_edition(server: MockSer
     assert document("/ns/newer/cerebras/openapi.json?edition=documented") == usual
     assert document("/ns/other/cerebras/openapi.json") == usual
     nameless = exchange(server.url, "GET", f"/ns/{'x' * 201}/cerebras/openapi.json")
-    assert (nameless.status, b"at most 200 characters" in nameless.body) == (400, True)
+    assert (nameless.status, b"more than 200 characters" in nameless.body) == (400, True)
     assert exchange(server.url, "GET", "/ns/newer/nobody/openapi.json").status == 404
 
 
@@ -244,7 +244,7 @@ def test_a_stub_that_nobody_could_list_is_refused(server: MockServer) -> None:
         deep = [deep]
     answer = exchange(server.url, "POST", "/_mockserver/ns/deep/stubs", {"reply": {"json": deep}})
     assert answer.status == 400
-    assert "nests deeper" in json.loads(answer.body)["error"]["message"]
+    assert "is nested too deeply" in json.loads(answer.body)["error"]["message"]
     assert exchange(server.url, "GET", "/_mockserver/ns/deep/stubs").status == 200
 
 

@@ -341,7 +341,7 @@ def test_check_takes_a_folder_of_stub_files_and_a_file_in_json(
     [
         ("a.json", '{"match": {"dialect": "openai"}, "reply": "x"}', "a.json: stub[0].match.dialect: "),
         ("a.toml", '[[stub]]\nreply = "x"\n\n[[stub]]\nreplly = "x"\n', "a.toml, line 5: "),
-        ("a.json", '[{"name": "n", "reply": "x"}, {"name": "n", "reply": "x"}]', "two stubs are called 'n'"),
+        ("a.json", '[{"name": "n", "reply": "x"}, {"name": "n", "reply": "x"}]', "two stubs are named 'n'"),
         ("a.json", "{", "a.json: Expecting property name"),
     ],
 )

@@ -70,7 +70,7 @@ def test_routes_name_files_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         "mock.toml, line 5: route[0].latency: 'ttft=empirical(file=ttft.csv, column=a, unit=ms)': column 21: " in said
     )
-    assert "ttft.csv, line 4: 'x' is no duration" in said
+    assert "ttft.csv, line 4: 'x' is not a duration" in said
     Path("ttft.csv").write_text("a,b\n7,1\n8,\n")
     assert main(["check", "mock.toml"]) == 0
 
@@ -105,7 +105,7 @@ def test_nothing_that_comes_later_makes_the_server_read_a_file() -> None:
     other = "ttft=empirical(file=other.txt)"
     with MockServer(latency=NAMED) as server:
         status, said = answer(server, x_mockserver_latency=other)
-        assert (status, "no trace other.txt has been read" in str(said)) == (400, True)
+        assert (status, "the trace other.txt has not been loaded" in str(said)) == (400, True)
         for method, path, body in (
             ("PATCH", "settings", {"latency": other}),
             ("PUT", "ns/mine/settings", {"latency": other}),
@@ -113,8 +113,8 @@ def test_nothing_that_comes_later_makes_the_server_read_a_file() -> None:
             ("GET", "latency?of=ttft=empirical(file=other.txt)", None),
         ):
             refused = exchange(server.url, method, f"/_mockserver/{path}", body)
-            assert (refused.status, b"no trace other.txt has been read" in refused.body) == (400, True), path
-        with pytest.raises(ConfigError, match=r"no trace other\.txt has been read"):
+            assert (refused.status, b"the trace other.txt has not been loaded" in refused.body) == (400, True), path
+        with pytest.raises(ConfigError, match=r"the trace other\.txt has not been loaded"):
             server.in_namespace("mine").settle(latency=other)
         assert server.settings.latency == NAMED
 
@@ -164,6 +164,6 @@ def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
         Path("conf/ttft.txt").write_text("soon\n")
         await watcher.look()
         assert recorded() == [(0.03,)]
-        assert "ttft.txt, line 1: 'soon' is no duration" in str(app.simulator.config_fault)
+        assert "ttft.txt, line 1: 'soon' is not a duration" in str(app.simulator.config_fault)
 
     asyncio.run(story())

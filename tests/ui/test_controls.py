@@ -63,7 +63,7 @@ def test_latency_is_chosen_drawn_and_set(open_page: Open, mock: MockServer) -> N
     card.get_by_label("TTFT").fill("0")
     expect(card.get_by_role("img", name="Time to the first token: median 5.0 ms")).to_be_visible()
     card.get_by_label("In words").fill("ttft=quick")
-    expect(card.get_by_role("alert")).to_contain_text("'quick' is no duration")
+    expect(card.get_by_role("alert")).to_contain_text("'quick' is not a duration")
     card.get_by_label("In words").fill("ttft=20ms")
     card.get_by_role("button", name="Apply").click()
     expect(page.locator(".toast").last).to_have_text("Latency: ttft=20ms")

@@ -72,7 +72,7 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
     wish = wished_reply(heard.visit.call.headers)
     if wish is not None:
         if fits is not None and not fits(wish):
-            raise WishError("X-Mockserver-Reply: no model speaks here; only a body can be given")
+            raise WishError("X-Mockserver-Reply: this request does not ask a model, so the reply must be a body")
         return Chosen(facts, prepared=wish)
     book = namespace.stubs
     if book.is_empty(standing):
@@ -101,9 +101,9 @@ def check_faults(prepared: Prepared, heard: Heard, by: str) -> None:
     for fault in prepared.faults:
         kind = FAULTS[fault.kind]
         if kind.streams and not streamed:
-            raise WishError(f"{by}: {fault.kind!r} strikes streams, and this request asks for none")
+            raise WishError(f"{by}: {fault.kind!r} needs a stream, but this request does not ask for one")
         if kind.says is not None and not (isinstance(heard, Question) and heard.speaks):
-            raise WishError(f"{by}: {fault.kind!r} strikes what a model says, and no model speaks here")
+            raise WishError(f"{by}: {fault.kind!r} changes what a model says, but this request does not ask a model")
 
 
 def wished_reply(headers: Headers) -> Prepared | None:

@@ -88,7 +88,7 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
             continue
         if not policies:
             having = ", ".join(name for name, dialect in dialects.items() if dialect.quotas is not None)
-            raise QuotaError(f"dialect: {quota.dialect} refuses nobody for asking too much. With quotas: {having}")
+            raise QuotaError(f"dialect: {quota.dialect} has no quotas. Dialects with quotas: {having}")
         known = dict.fromkeys((OFF, VENDOR, *(tier for policy in policies for tier in policy.tiers)))
         if quota.tier is not None and quota.tier not in known:
             raise QuotaError(f"tier: {unknown('tier', quota.tier, known)}")
@@ -121,7 +121,7 @@ def _rules(item: object) -> tuple[Quota, ...]:
     try:
         tables = read_toml_value(text)
     except TomlError as error:
-        raise QuotaError(f"{item!r} is no TOML table: {error}") from None
+        raise QuotaError(f"{item!r} is not a valid TOML table: {error}") from None
     return tuple(_rule(table) for table in (tables if isinstance(tables, list) else [tables]))
 
 
@@ -135,7 +135,7 @@ def _words(text: str) -> dict[str, Any]:
         if name in _MEASURES:
             table.setdefault(name, []).append(value)
         elif name in table:
-            raise QuotaError(f"{name}: is said twice")
+            raise QuotaError(f"{name}: is set twice")
         else:
             table[name] = int(value) if name == "concurrent" and value.isdecimal() and value.isascii() else value
     return table
@@ -144,27 +144,27 @@ def _words(text: str) -> dict[str, Any]:
 def _rule(table: object) -> Quota:
     """A rule from its table. Raises QuotaError."""
     if not isinstance(table, dict):
-        raise QuotaError(f"{table!r} is no quota, such as 'free' or 'requests=30/min, tokens=60k/min'")
+        raise QuotaError(f"{table!r} is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'")
     for key in table:
         if key not in _KEYS:
             raise QuotaError(unknown("key", key, _KEYS))
     if not any(key in table for key in _KEYS[:4]):
-        raise QuotaError(f"says nothing of how much: give it one of {', '.join(_KEYS[:4])}")
+        raise QuotaError(f"sets no limit; add one of {', '.join(_KEYS[:4])}")
     texts = {key: _text(key, table[key]) for key in ("tier", *_SCOPE) if key in table}
     if texts.get("tier") == OFF and any(key in table for key in _KEYS[1:4]):
-        raise QuotaError("tier: off has no limits")
+        raise QuotaError("tier: off cannot be combined with limits")
     return Quota(limits=_limits(table), concurrent=_concurrent(table.get("concurrent")), **texts)
 
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise QuotaError(f"{key}: {value!r} is not a text")
+        raise QuotaError(f"{key}: {value!r} is not a string")
     return value
 
 
 def _concurrent(value: object) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST):
-        raise QuotaError(f"concurrent: {value!r} is not a whole number from 1 on")
+        raise QuotaError(f"concurrent: {value!r} is not a whole number of at least 1")
     return value
 
 
@@ -175,7 +175,7 @@ def _limits(table: Mapping[str, Any]) -> tuple[Limit, ...]:
         for text in given if isinstance(given, list) else [given]:
             limit = _limit(measure, text)
             if (measure, limit.window) in limits:
-                raise QuotaError(f"{measure}: has two limits per {limit.period}")
+                raise QuotaError(f"{measure}: is limited twice per {limit.period}")
             limits[measure, limit.window] = limit
     return tuple(limits.values())
 
@@ -183,11 +183,11 @@ def _limits(table: Mapping[str, Any]) -> tuple[Limit, ...]:
 def _limit(measure: Measure, text: object) -> Limit:
     matched = _AMOUNT.fullmatch(text.strip()) if isinstance(text, str) else None
     if matched is None:
-        raise QuotaError(f"{measure}: {text!r} is no limit, such as '30/min', '60k/min' or '1M/day'")
+        raise QuotaError(f"{measure}: {text!r} is not a limit such as '30/min', '60k/min' or '1M/day'")
     whole, fraction, factor, period = matched.groups()
     if period not in _PERIODS:
         raise QuotaError(f"{measure}: {unknown('period', period, _SHORT.values())}")
     amount = _FACTORS[factor] * float(whole + (fraction or ""))
     if not 1 <= amount <= _MOST or amount != int(amount):
-        raise QuotaError(f"{measure}: {text!r} is not a whole number from 1 on")
+        raise QuotaError(f"{measure}: {text!r} is not a whole number of at least 1")
     return Limit(measure, _PERIODS[period], int(amount))

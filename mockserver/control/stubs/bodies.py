@@ -28,10 +28,10 @@ def with_file(table: Table, place: str, files: Files | None) -> Table:
         return table
     both = next((key for key in ("body", "body_base64") if key in table), None)
     if both is not None:
-        raise StubError(f"{place}: has one of {', '.join(_BODIES)}; file and {both} are too many")
+        raise StubError(f"{place}: can have only one of {', '.join(_BODIES)}, not both file and {both}")
     name = text_of(table["file"], f"{place}.file")
     if files is None:
-        raise StubError(f"{place}.file: only a stub file or a config file can name files; send body or body_base64")
+        raise StubError(f"{place}.file: only stub files and config files can name files; use body or body_base64")
     try:
         data = files(name)
     except OSError as error:
@@ -48,11 +48,11 @@ def read_body(table: Table, place: str) -> Raw:
     """The body of a reply, with its status and content type. Raises StubError."""
     given = [key for key in _BODIES if key in table]
     if len(given) > 1:
-        raise StubError(f"{place}: has one of {', '.join(_BODIES)}; {' and '.join(given)} are too many")
+        raise StubError(f"{place}: can have only one of {', '.join(_BODIES)}, not both {' and '.join(given)}")
     body, guess = _body(table, place)
     status = whole_of(table.get("status", 200), f"{place}.status", 200, 599)
     if status in (204, 304) and body:
-        raise StubError(f"{place}.status: an answer of status {status} has no body")
+        raise StubError(f"{place}.status: an answer with status {status} cannot have a body")
     kind = table.get("content_type", guess)
     return Raw(status, body, header_of(kind, f"{place}.content_type").decode("latin-1"))
 
@@ -80,4 +80,4 @@ def _decoded(value: object, place: str) -> bytes:
     try:
         return b64decode(text_of(value, place), validate=True)
     except (Base64Error, ValueError):
-        raise StubError(f"{place}: is no base64") from None
+        raise StubError(f"{place}: is not valid base64") from None

@@ -62,12 +62,12 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
     table = table_of(value, place, STUB_KEYS, '{ match = { model = "m" }, reply = "It rains." }')
     given = [key for key in _ANSWERS if key in table]
     if len(given) > 1:
-        raise StubError(f"{place}: has one of {', '.join(_ANSWERS)}; {' and '.join(given)} are too many")
+        raise StubError(f"{place}: can have only one of {', '.join(_ANSWERS)}, not both {' and '.join(given)}")
     if "script" in table and "times" in table:
-        raise StubError(f"{place}.times: a script is used once from its beginning to its end")
+        raise StubError(f"{place}.times: cannot be combined with a script, whose steps are used once each")
     criteria, shared = _criteria(table.get("match", {}), f"{place}.match"), read_shared(table, place)
     if not given and shared == Prepared():
-        raise StubError(f"{place}: answers nothing; say reply, replies, script, or one of {', '.join(SHARED)}")
+        raise StubError(f"{place}: has no answer; add reply, replies, script, or one of {', '.join(SHARED)}")
     return Stub(
         name=_name(table.get("name", ""), place),
         criteria=criteria,
@@ -83,7 +83,7 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
 def read_stubs(tables: object, place: str, files: Files | None = None, origin: str = "") -> tuple[Stub, ...]:
     """The stubs of a list of tables; those without a name are named after the `origin`, if any. Raises StubError."""
     if not isinstance(tables, list | tuple):
-        raise StubError(f"{place}: is a list of tables: write each as [[stub]]")
+        raise StubError(f"{place}: must be a list of tables; write each as [[stub]]")
     stubs = [read_stub(table, f"{place}[{number}]", files, origin) for number, table in enumerate(tables)]
     named = tuple(
         each if each.name or not origin else each._replace(name=f"{origin}-{n}") for n, each in enumerate(stubs, 1)
@@ -98,7 +98,7 @@ def check_unique(stubs: Sequence[Stub]) -> None:
     for stub in stubs:
         if stub.name and stub.name in seen:
             places = " and ".join(dict.fromkeys(each.origin for each in (seen[stub.name], stub) if each.origin))
-            raise StubError(f"two stubs are called {stub.name!r}{f' ({places})' if places else ''}")
+            raise StubError(f"two stubs are named {stub.name!r}{f' ({places})' if places else ''}")
         seen[stub.name] = stub
 
 
@@ -163,5 +163,5 @@ def _criteria(table: object, place: str) -> Criteria:
 def _name(value: object, place: str) -> str:
     text = text_of(value, f"{place}.name")
     if not text.isprintable() or text != text.strip() or len(text) > 200:
-        raise StubError(f"{place}.name: {text!r} is no name of one line")
+        raise StubError(f"{place}.name: {text!r} must be a name on one line")
     return text

@@ -48,9 +48,9 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
         return Prepared(Speech(text_of(value, place)))
     if callable(value):
         if iscoroutinefunction(value):
-            raise StubError(f"{place}: is a coroutine function; a plain function is wanted")
+            raise StubError(f"{place}: is a coroutine function; use a plain function")
         return Prepared(value)
-    example = '"It rains.", { text = "It rains.", finish_reason = "length" }'
+    example = '"It rains." or { text = "It rains.", finish_reason = "length" }'
     table = with_file(table_of(value, place, REPLY_KEYS, example), place, files)
     prepared = read_shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
@@ -76,7 +76,7 @@ def read_wish(text: str) -> Prepared:
     try:
         return read_prepared(read_toml_value(stripped))
     except TomlError as error:
-        raise StubError(f"{text!r} is a table neither in JSON nor in TOML: {error}") from None
+        raise StubError(f"{text!r} is not a valid table in JSON or TOML: {error}") from None
 
 
 def read_shared(table: Table, place: str) -> Prepared:
@@ -93,7 +93,7 @@ def read_shared(table: Table, place: str) -> Prepared:
 def _error(value: object, place: str) -> tuple[Fault, ...]:
     table = {"error": value} if isinstance(value, str) else value
     if not isinstance(table, Mapping) or "error" not in table:
-        raise StubError(f'{place}: is a failure by its name, or {{ error = "rate_limit", retry_after = 2 }}')
+        raise StubError(f'{place}: must be the name of a failure, or {{ error = "rate_limit", retry_after = 2 }}')
     return _faults([{"kind": "error", **table}], place)
 
 
@@ -108,9 +108,11 @@ def _faults(value: object, place: str) -> tuple[Fault, ...]:
         raise StubError(f"{place}: {error}") from None
     for fault in faults:
         if FAULTS[fault.kind].listens:
-            raise StubError(f"{place}: {fault.kind!r} strikes the whole server, not an answer")
+            raise StubError(f"{place}: {fault.kind!r} affects the whole server, so it cannot be a fault of one answer")
         if fault.chance != Chance() or fault.match != ANYTHING:
-            raise StubError(f"{place}: which requests are struck is the stub's to say, by its match and times")
+            raise StubError(
+                f"{place}: share, times, match and the like are not possible here; the stub's own match and times apply"
+            )
     return faults
 
 
@@ -119,7 +121,7 @@ def _check_faults(prepared: Prepared, place: str) -> None:
     if isinstance(prepared.content, Raw):
         for fault in prepared.faults:
             if FAULTS[fault.kind].says is not None:
-                raise StubError(f"{place}.faults: {fault.kind!r} strikes what a model says, and this is a body")
+                raise StubError(f"{place}.faults: {fault.kind!r} changes what the model says, but this reply is a body")
 
 
 def _latency(value: object, place: str) -> str:
@@ -131,15 +133,15 @@ def _latency(value: object, place: str) -> str:
 
 def _headers(value: object, place: str) -> RawHeaders:
     if not isinstance(value, Mapping):
-        raise StubError(f'{place}: is a table, such as {{ x-trace = "abc" }}')
+        raise StubError(f'{place}: must be a table, such as {{ x-trace = "abc" }}')
     return tuple((_header_name(name, place), header_of(text, f"{place}.{name}")) for name, text in value.items())
 
 
 def _header_name(name: str, place: str) -> bytes:
     if not fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise StubError(f"{place}: {name!r} is no name of a header")
+        raise StubError(f"{place}: {name!r} is not a valid header name")
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
-        raise StubError(f"{place}: {name} is the server's own to say; there are faults for a false one")
+        raise StubError(f"{place}: {name} is set by the server; to send a wrong one, use a fault")
     return name.lower().encode()
 
 
@@ -149,11 +151,11 @@ def _content(table: Table, place: str) -> Speech | Raw | None:
     raw = [key for key in RAW if key in table]
     if spoken and raw:
         raise StubError(
-            f"{place}: {spoken[0]} is said in the vendor's own format, {raw[0]} goes with a body; "
-            f"for the vendor's error say error"
+            f"{place}: {raw[0]} belongs to a body and cannot be combined with {spoken[0]}, which is written in the "
+            f"vendor's format; for an error of the vendor use error"
         )
     if "error" in table and (spoken or raw):
-        raise StubError(f"{place}: error is the whole answer, so {(spoken or raw)[0]} is too much")
+        raise StubError(f"{place}: error is a whole answer and cannot be combined with {(spoken or raw)[0]}")
     if raw:
         return read_body(table, place)
     return _speech(table, place) if spoken else None
@@ -162,11 +164,11 @@ def _content(table: Table, place: str) -> Speech | Raw | None:
 def _speech(table: Table, place: str) -> Speech:
     given = [key for key in _CONTENTS if key in table]
     if len(given) > 1:
-        raise StubError(f"{place}: says one of {', '.join(_CONTENTS)}; {' and '.join(given)} are too many")
+        raise StubError(f"{place}: can have only one of {', '.join(_CONTENTS)}, not both {' and '.join(given)}")
     if not given and "tool_calls" not in table:
-        raise StubError(f"{place}: says nothing; say one of {', '.join((*_CONTENTS, 'tool_calls'))}")
+        raise StubError(f"{place}: has no content; add one of {', '.join((*_CONTENTS, 'tool_calls'))}")
     if "refusal" in table and "tool_calls" in table:
-        raise StubError(f"{place}: who refuses calls no tools")
+        raise StubError(f"{place}: refusal cannot be combined with tool_calls")
     chunks = [
         _chunk(each, f"{place}.chunks[{n}]")
         for n, each in enumerate(list_of(table.get("chunks", ()), f"{place}.chunks", least=0))
@@ -191,7 +193,7 @@ def _words(table: Table, key: str, place: str) -> str:
 def _chunk(value: object, place: str) -> tuple[str, float | None]:
     if isinstance(value, str):
         return text_of(value, place), None
-    table = table_of(value, place, _CHUNK, '"It ", or { text = "rains.", delay = "200ms" }')
+    table = table_of(value, place, _CHUNK, '"It " or { text = "rains.", delay = "200ms" }')
     delay = seconds_of(table["delay"], f"{place}.delay") if "delay" in table else None
     return text_of(table.get("text", ""), f"{place}.text"), delay
 
@@ -204,7 +206,7 @@ def _calls(value: object, place: str) -> tuple[tuple[str, str], ...]:
         arguments = table.get("arguments", {})
         name = text_of(table.get("name", ""), f"{where}.name")
         if not name:
-            raise StubError(f"{where}.name: is missing, or empty")
+            raise StubError(f"{where}.name: is missing or empty")
         text = text_of(arguments, where) if isinstance(arguments, str) else json_of(arguments, f"{where}.arguments")
         found.append((name, text))
     return tuple(found)

@@ -21,7 +21,7 @@ class StubError(ValueError):
 def table_of(value: object, place: str, known: Sequence[str], example: str) -> Table:
     """A table with known keys only; the `example` shows what was expected."""
     if not isinstance(value, Mapping):
-        raise StubError(f"{place}: {value!r} is not {example}")
+        raise StubError(f"{place}: {value!r} is not valid; write {example}")
     for key in value:
         if key not in known:
             raise StubError(f"{place}: {unknown('key', key, known)}")
@@ -31,42 +31,42 @@ def table_of(value: object, place: str, known: Sequence[str], example: str) -> T
 def list_of(value: object, place: str, least: int = 1) -> Sequence[Any]:
     """A list with at least so many items."""
     if not isinstance(value, list | tuple) or len(value) < least:
-        raise StubError(f"{place}: is a list{' of one at least' if least else ''}")
+        raise StubError(f"{place}: must be a list{' with at least one item' if least else ''}")
     return value
 
 
 def text_of(value: object, place: str) -> str:
     """A string that can be encoded in UTF-8."""
     if not isinstance(value, str):
-        raise StubError(f"{place}: {value!r} is no text")
+        raise StubError(f"{place}: {value!r} is not a string")
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise StubError(f"{place}: {value!r} holds half a character, which UTF-8 cannot say") from None
+        raise StubError(f"{place}: {value!r} contains half of a surrogate pair, which UTF-8 cannot encode") from None
     return value
 
 
 def json_of(value: object, place: str) -> str:
     """A JSON value, serialised."""
     if not is_shallow(value):
-        raise StubError(f"{place}: nests deeper than anybody reads")
+        raise StubError(f"{place}: is nested too deeply")
     try:
         return text_of(json.dumps(value, ensure_ascii=False, allow_nan=False), place)
     except (TypeError, ValueError, RecursionError) as error:
-        raise StubError(f"{place}: is no JSON value: {error}") from None
+        raise StubError(f"{place}: is not a JSON value: {error}") from None
 
 
 def flag_of(value: object, place: str) -> bool:
     """True or false."""
     if not isinstance(value, bool):
-        raise StubError(f"{place}: is true or false")
+        raise StubError(f"{place}: must be true or false")
     return value
 
 
 def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int:
     """A whole number within bounds, both inclusive."""
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        raise StubError(f"{place}: {value!r} is no whole number from {least} to {most}")
+        raise StubError(f"{place}: {value!r} is not a whole number from {least} to {most}")
     return value
 
 
@@ -79,7 +79,7 @@ def seconds_of(value: object, place: str) -> float:
             raise StubError(f"{place}: {error}") from None
         value = read.seconds if isinstance(read, Constant) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
-        raise StubError(f"{place}: is a number of seconds, or a duration such as '200ms'")
+        raise StubError(f"{place}: must be a number of seconds, or a duration such as '200ms'")
     return float(value)
 
 
@@ -87,8 +87,8 @@ def header_of(value: object, place: str) -> bytes:
     """The value of a header."""
     text = text_of(value, place)
     if not text.isprintable() or text != text.strip():
-        raise StubError(f"{place}: {text!r} holds what no header can")
+        raise StubError(f"{place}: {text!r} contains characters that a header cannot have")
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        raise StubError(f"{place}: {text!r} holds characters beyond Latin-1") from None
+        raise StubError(f"{place}: {text!r} contains characters beyond Latin-1") from None

@@ -223,7 +223,7 @@ def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
 def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | None:
     text = request.query.get(name)
     if text is not None and not _is_whole(text):
-        raise BadRequestError(f"{name}: {text[:40]!r} is no whole number from 0 on")
+        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number from 0 on")
     return otherwise if text is None else int(text)
 
 
