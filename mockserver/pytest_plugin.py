@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 _SEED = 42
 _OPTIONS = {
-    "seed": f"what the tests' seeds are derived from (default: {_SEED})",
-    "config": "a config file of which holds how requests are answered: its routes, faults, quotas, stubs, ...",
-    "url": "use the server that runs at this URL, not one of the session's own",
-    "report": "write the verdict on every test's client to this file, as JSON",
+    "seed": f"the number from which the seeds of all tests are derived (default: {_SEED})",
+    "config": "a config file; its settings of how requests are answered apply: routes, faults, quotas, stubs, ...",
+    "url": "use the server at this URL instead of starting one for the session",
+    "report": "write the verdict on the clients of each test to this file, as JSON",
     "latency": "off (default), realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
 }
-_STRICT = "fail tests on requests that no stub matches or that break the vendor's contract, and on stubs left unused"
+_STRICT = "fail a test if no stub matches a request, a request breaks the vendor's contract, or a stub is not used"
 _MARKER = (
-    "mockserver(dialect=, seed=, latency=, edition=, strict=, ...): how the test's namespace answers; any setting that "
-    "a namespace can have, and what verify.resilience takes"
+    "mockserver(dialect=, seed=, latency=, edition=, strict=, ...): settings of the test's namespace, and arguments of "
+    "verify.resilience"
 )
 _LONGEST_SLUG = 40
 
@@ -54,11 +54,13 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
     config.stash[_NAMES] = {}
     if config.getoption("mockserver_url") and config.getoption("mockserver_config"):
-        raise pytest.UsageError("--mockserver-config: the server at --mockserver-url has a config of its own")
+        raise pytest.UsageError(
+            "--mockserver-config cannot be combined with --mockserver-url: that server has its own config"
+        )
     path = _option(config, "report")
     if path and worker is None:
         if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
-            raise pytest.UsageError(f"--mockserver-report {path}: nothing can be written there")
+            raise pytest.UsageError(f"--mockserver-report {path}: the folder does not exist or is not writable")
         config.pluginmanager.register(_ReportFile(path), "mockserver-report")
 
 
@@ -91,7 +93,7 @@ def mockserver_server(
     try:
         own_server = MockServer(**{"config": _config_file(pytestconfig), **options})
     except ConfigError as error:
-        raise pytest.fail.Exception(f"mockserver, by its settings: {error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"mockserver: invalid settings: {error}", pytrace=False) from None
     with own_server as server:
         yield server
 
@@ -120,9 +122,9 @@ def mockserver(
         handle.declare(**declared)
         variables = handle.environ()
     except (ConfigError, ValueError) as error:
-        raise pytest.fail.Exception(f"mockserver, by its marker or an option: {error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"mockserver: invalid marker or option: {error}", pytrace=False) from None
     except LinkError as error:
-        raise pytest.fail.Exception(f"mockserver, by --mockserver-url: {error}", pytrace=False) from None
+        raise pytest.fail.Exception(f"mockserver: --mockserver-url: {error}", pytrace=False) from None
     item.stash[_HANDLE] = handle
     item.stash[_STRICTLY] = strictly
     with variables:
@@ -189,11 +191,15 @@ class _ReportFile:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Write a line for each fault of conduct."""
+        from mockserver.core.naming import counted
+
         terminalreporter.section("mockserver report")
         for judged in self._tests:
             for finding in self._findings(judged):
                 terminalreporter.line(f"{judged['test']}: {finding['fault']}: {finding['message']}")
-        terminalreporter.line(f"The verdict on {len(self._tests)} tests' clients is in {self._path}")
+        terminalreporter.line(
+            f"Written: {self._path}, with the verdict on the clients of {counted(len(self._tests), 'test')}"
+        )
 
     @staticmethod
     def _findings(judged: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -220,7 +226,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     marked: dict[str, Any] = {}
     for marker in reversed(list(item.iter_markers("mockserver"))):
         if marker.args:
-            raise ValueError(f"{marker.args[0]!r}: it takes names, such as mockserver(seed=7, dialect='cerebras')")
+            raise ValueError(f"{marker.args[0]!r} has no name; write mockserver(seed=7, dialect='cerebras')")
         marked |= marker.kwargs
     return marked
 
@@ -260,11 +266,11 @@ def _latency(config: pytest.Config, settings: "Mapping[str, Any] | Settings") ->
 def _explained(item: pytest.Item, handle: "Handle") -> str:
     """What has happened in a test's namespace, and how to reproduce it. Errors here are only reported."""
     seed = _base_seed(item.config)
-    again = f"Again, with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
+    again = f"To run it again with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
     try:
         return "\n".join([*handle.story(), again])
     except Exception as error:
-        return f"There is no journal: {type(error).__name__}: {error}\n{again}"
+        return f"The journal cannot be read: {type(error).__name__}: {error}\n{again}"
 
 
 def _judged(handle: "Handle") -> dict[str, Any]:

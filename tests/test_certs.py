@@ -93,8 +93,8 @@ def test_files_that_are_spoilt_are_made_anew(spoil: str, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["--host", "no host"], "certs: 'no host' is no host name, such as api.cerebras.ai or *.upstash.io"),
-        (["--host", "münchen.example"], "certs: 'münchen.example' is no host name"),
+        (["--host", "no host"], "certs: 'no host' is not a host name such as api.cerebras.ai or *.upstash.io"),
+        (["--host", "münchen.example"], "certs: 'münchen.example' is not a host name"),
         (["--out", "/dev/null/certs"], "certs: /dev/null/certs: Not a directory"),
     ],
 )

@@ -242,7 +242,10 @@ def _is_well(port: int) -> bool:
 def test_ready_is_more_than_health(server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["health", "--ready", server.url]) == 0
     assert capsys.readouterr().out == f"{server.url}: ready\n"
-    for what, complaint in (("ftp://x", "'ftp://x' is no URL, such as http://127.0.0.1:8000"), (server.url + "/x", "")):
+    for what, complaint in (
+        ("ftp://x", "'ftp://x' is not a URL such as http://127.0.0.1:8000"),
+        (server.url + "/x", ""),
+    ):
         assert main(["health", what]) == 1
         assert complaint in capsys.readouterr().err
 

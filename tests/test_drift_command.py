@@ -100,9 +100,9 @@ def test_what_is_not_compared_is_told_and_where_nothing_is_it_is_a_failure(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is empty; wanted is a journal"),
-        ("[]", "is no recording; wanted is a journal"),
-        ("{", "line 1: is no JSON"),
+        ("", "is empty; expected a journal"),
+        ("[]", "is not a recording; expected a journal"),
+        ("{", "line 1: is not valid JSON"),
     ],
 )
 def test_what_is_no_recording_is_told(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

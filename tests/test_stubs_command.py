@@ -339,10 +339,10 @@ def test_a_cassette_may_hold_the_json_that_a_body_was(tmp_path: Path, capsys: py
     [
         ("interactions: [", "one.yaml: is not valid YAML: while parsing a flow node"),
         ("interactions: !!python/object/apply:os.getcwd []", "one.yaml: is not valid YAML: could not determine a"),
-        ("interactions: 7", "one.yaml: is no recording; wanted is a journal "),
-        ("interactions: [{request: 7}]", "one.yaml: interaction 1: is no exchange ("),
+        ("interactions: 7", "one.yaml: is not a recording; expected a journal "),
+        ("interactions: [{request: 7}]", "one.yaml: interaction 1: is not an exchange ("),
         ("interactions:\n- request: {method: POST, uri: 'http://x/', headers: {}, body: 7}\n"
-         "  response: {headers: {}, status: {code: 200}}", "interaction 1: is no exchange (TypeError: body: neither a"),
+         "  response: {headers: {}, status: {code: 200}}", "1: is not an exchange (TypeError: body: not a string"),
     ],
 )  # fmt: skip
 def test_what_is_no_cassette_is_told(
@@ -362,8 +362,8 @@ def test_a_body_that_nobody_can_unpack_is_told_and_left_out(tmp_path: Path, caps
     (tmp_path / "one.yaml").write_text(yaml.dump({"interactions": interactions}))
     assert main(["stubs", str(tmp_path / "one.yaml")]) == 1
     first, second, _ = capsys.readouterr().err.splitlines()
-    assert "interaction 1: its answer is packed (br); record it with decode_compressed_response=True; left" in first
-    assert "interaction 2: its answer says that it is packed (gzip), and is not; left out" in second
+    assert "interaction 1: its answer is compressed (br); record it with decode_compressed_response=True; left" in first
+    assert "interaction 2: its answer is not compressed, although its header says so (gzip); left out" in second
 
 
 def test_where_nobody_reads_yaml_a_cassette_says_what_does(
@@ -462,20 +462,20 @@ def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest
     assert main(["stubs", str(recording)]) == 1
     printed = capsys.readouterr()
     told = [line.removeprefix(f"mockserver: {recording}, ") for line in printed.err.splitlines()]
-    assert told[7].startswith("entry 8: cerebras refuses this request by itself: ")
+    assert told[7].startswith("entry 8: cerebras refuses this request: ")
     assert told[8] == f"mockserver: {recording}: no stub can be made from it"
     assert (printed.out, told[:7]) == (
         "",
         [
             "entry 1: the body of its answer was not recorded; left out",
             "entry 2: the body of its request was not recorded; left out",
-            "entry 3: is a WebSocket; left out",
+            "entry 3: is a WebSocket connection; left out",
             "entry 4: has no answer (status 0); left out",
             "entry 5: no dialect serves POST /cart; left out",
             "entry 6: no dialect serves OPTIONS /v1/completions; left out",
-            "entry 7: cerebras refuses this request by itself: body.messages: List should have at least 1 item after "
-            "validation, not 0. What a dialect refuses, no stub answers; a route of your own gives its path to another "
-            "one; left out",
+            "entry 7: cerebras refuses this request: body.messages: List should have at least 1 item after "
+            "validation, not 0. A stub cannot answer what the dialect refuses; if the request is for another dialect, "
+            "add a route for its path; left out",
         ],
     )
 
@@ -495,7 +495,7 @@ def test_answers_that_broke_off_are_left_out(
     assert main(["stubs", str(recording)]) == 1
     broken, nowhere, _ = capsys.readouterr().err.splitlines()
     assert broken == (
-        f"mockserver: {recording}, {word} 1: its answer broke off (reset): that is said by a fault; left out"
+        f"mockserver: {recording}, {word} 1: its answer broke off (reset); use a fault for that; left out"
     )
     assert nowhere.startswith(f"mockserver: {recording}, {word} 2: no")
 
@@ -507,18 +507,18 @@ def test_requests_that_no_match_can_tell_apart_are_told(tmp_path: Path, capsys: 
     recording.write_text(json.dumps(archive(*(entry(each, {"text": "{}"}, **where) for each in asked))))
     assert main(["stubs", str(recording)]) == 0
     printed = capsys.readouterr()
-    assert printed.err == f"mockserver: {recording}, entry 2: no match can tell it from entry 1; left out\n"
+    assert printed.err == f"mockserver: {recording}, entry 2: its request cannot be told apart from entry 1; left out\n"
     assert len(tomllib.loads(printed.out)["stub"]) == 1
 
 
 @pytest.mark.parametrize(
     "content, complaint",
     [
-        ("", "is empty; wanted is a journal (journal.jsonl of the admin API), an HTTP Archive (HAR), or a cassette"),
-        ("nonsense", "line 1: is no JSON"),
-        ('{"a": 1}', "is no recording; wanted is"),
-        ('{"number": 1, "answer": {}}', "line 1: is no exchange (KeyError: 'request'); wanted is"),
-        ('{"log": {"entries": [{}]}}', "entry 1: is no exchange (KeyError: 'request'); wanted is"),
+        ("", "is empty; expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette"),
+        ("nonsense", "line 1: is not valid JSON"),
+        ('{"a": 1}', "is not a recording; expected"),
+        ('{"number": 1, "answer": {}}', "line 1: is not an exchange (KeyError: 'request'); expected"),
+        ('{"log": {"entries": [{}]}}', "entry 1: is not an exchange (KeyError: 'request'); expected"),
     ],
 )
 def test_what_is_no_recording_is_refused(

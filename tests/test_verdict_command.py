@@ -28,9 +28,9 @@ def server() -> Iterator[MockServer]:
 
 def test_a_running_server_is_judged(server: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verdict", f"{server.url}/ns/hasty"]) == 1
-    assert capsys.readouterr().out.startswith("retry_after_ignored: asked to stay away for 5 s, it was back after 0.")
+    assert capsys.readouterr().out.startswith("retry_after_ignored: asked to wait 5 s, the client came back after 0.")
     assert main(["verdict", server.url, "--namespace", "fine", "--handles", "retry"]) == 0
-    assert capsys.readouterr().out == "No fault of conduct in 1 call.\n"
+    assert capsys.readouterr().out == "No faults of conduct in 1 call.\n"
 
 
 def test_a_journal_in_a_file_is_judged(server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,7 +57,7 @@ def test_exchanges_that_a_journals_file_lacks_are_told(
     with urlopen(f"{server.url}/_mockserver/ns/hasty/journal.jsonl?limit=1") as answer:
         file.write_bytes(answer.read())
     assert main(["verdict", str(file)]) == 0
-    assert f"1 exchange of the journal that {file} is from are not in it" in capsys.readouterr().out
+    assert f"{file} lacks 1 exchange of the journal, which cannot be judged" in capsys.readouterr().out
 
 
 def test_a_certificate_that_is_not_trusted_is_told_with_the_way_out(
@@ -68,7 +68,7 @@ def test_a_certificate_that_is_not_trusted_is_told_with_the_way_out(
     with MockServer(tls_cert=certificate, tls_key=key) as secure:
         assert main(["verdict", secure.url]) == 2
         assert "CERTIFICATE_VERIFY_FAILED" in (told := capsys.readouterr().err)
-        assert "Trust the server's certificate: SSL_CERT_FILE=" in told
+        assert "To trust the server's certificate, set SSL_CERT_FILE" in told
         monkeypatch.setenv("SSL_CERT_FILE", certificate)
         assert main(["verdict", secure.url]) == 0
 
@@ -87,8 +87,8 @@ def test_a_report_is_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[st
     "content, words",
     [
         ("", "is empty"),
-        ("nonsense\n", "line 1: is no exchange"),
-        ('{"number": 1}\n', "line 1: is no exchange"),
+        ("nonsense\n", "line 1: is not an exchange"),
+        ('{"number": 1}\n', "line 1: is not an exchange"),
         (None, "No such file"),
     ],
 )

@@ -91,7 +91,7 @@ def options() -> str:
         )
         for option in OPTIONS
     )
-    return table(("option", "variable", "default", "what it says", "may change"), rows)
+    return table(("option", "variable", "default", "meaning", "may change"), rows)
 
 
 def _default(value: object) -> object:
@@ -135,7 +135,7 @@ def clients() -> str:
         )
         for dialect in load_dialects().values()
     )
-    heads = ("dialect", "the vendor's client wants", "the openai client wants", "variables", "hosts")
+    heads = ("dialect", "base URL for the vendor's client", "for the openai client", "variables", "hosts")
     return table(heads, rows)
 
 
@@ -158,7 +158,7 @@ def faults() -> str:
         (code(name), kind.summary, _strikes(kind), "<br>".join(_key(key, it) for key, it in kind.settings.items()))
         for name, kind in FAULTS.items()
     )
-    return table(("kind", "what happens", "strikes", "its own keys, and what they are when nothing is said"), rows)
+    return table(("kind", "what happens", "strikes", "its own keys, with their defaults"), rows)
 
 
 def _strikes(kind: Kind) -> str:
@@ -167,7 +167,7 @@ def _strikes(kind: Kind) -> str:
     whom = "answers that call a tool" if kind.calls else "what a model says" if kind.says else "any answer"
     whom = "streams" if kind.streams else whom
     if kind.needs is not None:
-        whom = "streams that say it"
+        whom = "streams that have it"
     if kind.places == tuple(PLACE_KEYS):
         return f"{whom}, placed"
     return f"{whom}, {codes(kind.places)}" if kind.places else whom
@@ -185,14 +185,12 @@ def scenarios() -> str:
         (
             code(name),
             it.summary,
-            "by its counts" if it.seconds is None else f"{it.seconds:g} s",
+            "its counts" if it.seconds is None else f"{it.seconds:g} s",
             "<br>".join(map(_act, it.acts)),
         )
         for name, it in SCENARIOS.items()
     )
-    return table(
-        ("scenario", "what happens", "ends after", "its acts (`from` and `for` are shares of the whole)"), rows
-    )
+    return table(("scenario", "what happens", "ends after", "acts (`from` and `for` are shares of the duration)"), rows)
 
 
 def _act(act: Act) -> str:
@@ -240,7 +238,7 @@ def fields() -> str:
             'a table of places in the body: `{ "$.messages[0].content" = { contains = "x" } }`; `[*]` is any item',
         )
     )
-    return table(("field", "what it is"), rows)
+    return table(("field", "meaning"), rows)
 
 
 def tiers() -> str:
@@ -271,7 +269,7 @@ def admin() -> str:
             for method, operation in operations.items():
                 many = f"/_mockserver/ns/{{namespace}}{short}" in document["paths"]
                 subjects.setdefault(operation["tags"][0], []).append(_operation(method, path, operation, many=many))
-    heads = ("operation", "per namespace", "what it does", "takes", "answers")
+    heads = ("operation", "per namespace", "what it does", "parameters", "responses")
     return "\n\n".join(f"### {tag.capitalize()}\n\n{table(heads, rows)}" for tag, rows in sorted(subjects.items()))
 
 
@@ -303,7 +301,7 @@ def _schema(schema: Mapping[str, Any]) -> str:
         (code(name), "yes" if name in required else "", _shown(it), it.get("description", ""))
         for name, it in schema["properties"].items()
     )
-    return "\n\n".join([*lines, table(("key", "always", "is", "which"), rows)])
+    return "\n\n".join([*lines, table(("key", "always", "type", "meaning"), rows)])
 
 
 def _shown(schema: Mapping[str, Any]) -> str:
@@ -339,7 +337,7 @@ def metrics() -> str:
     kinds = dict(re.findall(r"^# TYPE (\S+) (\S+)$", text, re.MULTILINE))
     helps = dict(re.findall(r"^# HELP (\S+) (.+)$", text, re.MULTILINE))
     rows = ((code(name), kind, codes(_labels(text, name)), helps[name]) for name, kind in kinds.items())
-    return table(("metric", "type", "labels", "what it counts"), rows)
+    return table(("metric", "type", "labels", "meaning"), rows)
 
 
 def _labels(text: str, name: str) -> list[str]:

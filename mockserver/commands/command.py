@@ -58,7 +58,7 @@ def announce(words: str) -> None:
         sys.stdout.flush()
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            complain(f"the standard output takes nothing: {error.strerror}")
+            complain(f"cannot write to standard output: {error.strerror}")
         # What could not be written must not be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

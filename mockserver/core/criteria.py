@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mockserver.core.matchers import Matcher
 
 # Why a decision is None.
-GIVEN_UP = f"the search in that was given up: all searches for a request have {PATIENCE:g} s together"
+GIVEN_UP = f"the regular expression took too long (a request's searches have {PATIENCE:g} s in all)"
 
 
 class CriteriaError(ValueError):
@@ -35,21 +35,21 @@ class Field(NamedTuple):
 
 FIELDS: Mapping[str, Field] = {
     "dialect": Field(str, "the dialect's name"),
-    "operation": Field(str, "the operation's name, as `mockserver routes` lists it"),
+    "operation": Field(str, "the operation's name, as in `mockserver routes`"),
     "path": Field(str, "the dialect's own path, or that of a route of your own"),
     "method": Field(str, "GET, POST, ..."),
-    "model": Field(str, "the model asked for"),
-    "stream": Field(bool, "whether a stream is asked for"),
+    "model": Field(str, "the requested model"),
+    "stream": Field(bool, "whether a stream is requested"),
     "key": Field(str, "the API key"),
-    "prompt": Field(str, "all that the model reads: the prompt, or the whole conversation"),
-    "last_user": Field(str, "what the user said last; of a completion the prompt"),
-    "last_message": Field(str, "the last message, whoever said it; of a completion the prompt"),
+    "prompt": Field(str, "everything that the model reads: the prompt, or the whole conversation"),
+    "last_user": Field(str, "the last message of the user; for a completion, the prompt"),
+    "last_message": Field(str, "the last message of any role; for a completion, the prompt"),
     "system": Field(str, "a system (or developer) message"),
-    "turn": Field(int, "how many user messages there are"),
-    "tool": Field(str, "the name of a tool on offer"),
-    "tool_result": Field(str, "the name of the tool whose result is the last message"),
-    "number": Field(int, "the number of the request within its namespace, from 1 on; only those to a model count"),
-    "attempt": Field(int, "1, and one more for each failure (or answer left early) that the same request has just met"),
+    "turn": Field(int, "the number of user messages"),
+    "tool": Field(str, "the name of an offered tool"),
+    "tool_result": Field(str, "the name of the tool, if the last message is a tool's result"),
+    "number": Field(int, "the number of the request within its namespace, from 1; only requests to a model count"),
+    "attempt": Field(int, "1, plus one for each time that the same request has just failed or was left early"),
 }
 # The other keys of a match: tables of headers or of places in the body, and tables that are matches themselves.
 COMPOUND = ("headers", "body", "any", "all", "not")
@@ -99,7 +99,7 @@ class Difference(NamedTuple):
     found: str
 
     def __str__(self) -> str:
-        return f"{self.field}: wanted {self.wanted}, came {self.found}"
+        return f"{self.field}: expected {self.wanted}, found {self.found}"
 
 
 def matches(criteria: Criteria, facts: Facts) -> bool:
@@ -207,7 +207,7 @@ def _differences_of(criteria: Sequence[Criterion], facts: Facts) -> Iterator[Dif
 
 
 def _unknown(found: str) -> str:
-    return f"{found}: {GIVEN_UP}, so this does not count as met"
+    return f"{found}; {GIVEN_UP}, so this counts as not met"
 
 
 def _nearest(alternatives: Sequence[Criteria], facts: Facts) -> Iterator[Difference]:
@@ -223,4 +223,6 @@ def _unwanted(unwanted: Sequence[Criteria], facts: Facts) -> Iterator[Difference
     for each in unwanted:
         decision = decided(each, facts)
         if decision is not False:
-            yield Difference("not", f"not {in_words(each)}", "just that" if decision else _unknown("what may be that"))
+            yield Difference(
+                "not", f"not {in_words(each)}", "just that" if decision else _unknown("something that may match")
+            )

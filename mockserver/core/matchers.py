@@ -67,7 +67,7 @@ class Contains(Matcher):
     @property
     def wanted(self) -> str:
         """The part, named as such."""
-        return f"with {shortened(self.part)} in it"
+        return f"containing {shortened(self.part)}"
 
     def fits(self, value: Any) -> bool:
         """Whether the value contains the part."""
@@ -84,7 +84,7 @@ class Regex(Matcher):
     @property
     def wanted(self) -> str:
         """The pattern."""
-        return f"like /{self.pattern}/"
+        return f"matching /{self.pattern}/"
 
     def holds(self, values: Sequence[object]) -> Decision:
         """Whether the expression finds a match in any of the values. No search follows one that was given up."""
@@ -161,7 +161,7 @@ class Satisfies(Matcher):
     @property
     def wanted(self) -> str:
         """The function's name."""
-        return f"what {getattr(self.predicate, '__name__', 'a predicate')}() accepts"
+        return f"accepted by {getattr(self.predicate, '__name__', 'a predicate')}()"
 
     def fits(self, value: Any) -> bool:
         """Whether the function accepts the value."""

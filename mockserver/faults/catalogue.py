@@ -57,8 +57,8 @@ class Kind:
 _SECONDS = {"seconds": Setting(NUMBER, 5.0, "how long, in seconds")}
 _FAILURES = tuple(FailureKind)
 _FAILURE = {
-    "error": Setting(TEXT, "server_error", "what has failed, by its neutral name", _FAILURES),
-    "message": Setting(TEXT, "", "other words than the vendor's"),
+    "error": Setting(TEXT, "server_error", "the failure, by its neutral name", _FAILURES),
+    "message": Setting(TEXT, "", "a message instead of the vendor's"),
 }
 
 # Kinds that strike a stream at a place which something follows; and kinds that break an answer off at a place.
@@ -71,9 +71,9 @@ FAULTS: dict[str, Kind] = {
         "the vendor's own error instead of an answer",
         _FAILURE
         | {
-            "error": Setting(TEXT, "server_error", "what has failed, in any vendor's shape", _FAILURES),
-            "retry_after": Setting(NUMBER, None, "seconds that the answer asks the client to wait"),
-            "retry_after_as": Setting(TEXT, "seconds", "how it is said", ("seconds", "ms", "date")),
+            "error": Setting(TEXT, "server_error", "the failure, which is worded as the vendor does", _FAILURES),
+            "retry_after": Setting(NUMBER, None, "how long the answer asks the client to wait, in seconds"),
+            "retry_after_as": Setting(TEXT, "seconds", "how the wait is written", ("seconds", "ms", "date")),
         },
         ends=True,
         harm="none",
@@ -84,17 +84,17 @@ FAULTS: dict[str, Kind] = {
         {
             "status": Setting(WHOLE, 503, "the HTTP status"),
             "body": Setting(TEXT, "", "the body"),
-            "content_type": Setting(TEXT, "text/plain", "its content type"),
+            "content_type": Setting(TEXT, "text/plain", "the body's content type"),
         },
         ends=True,
         harm="spoils",
     ),
     "html": Kind(answers.html, "a sign-in page with status 200, as a captive portal gives", ends=True, harm="spoils"),
     "empty": Kind(answers.empty, "no body at all", ends=True, harm="truncates"),
-    "truncated": Kind(answers.truncated, "half of the body, with a length that says it is whole", harm="truncates"),
+    "truncated": Kind(answers.truncated, "half of the body, although its length states all of it", harm="truncates"),
     "content_type": Kind(
         answers.content_type,
-        "another content type",
+        "a wrong content type",
         {"value": Setting(TEXT, "text/plain", "the content type")},
         head=True,
         harm="none",
@@ -116,17 +116,15 @@ FAULTS: dict[str, Kind] = {
         ends=True,
         harm="truncates",
     ),
-    "malformed": _at_an_event(streams.over(streams.malformed), "an event that is no JSON", harm="spoils"),
+    "malformed": _at_an_event(streams.over(streams.malformed), "an event that is not JSON", harm="spoils"),
     "no_finish": Kind(
         fields.no_finish,
-        "a stream that never says why it ended",
+        "a stream without a finish reason",
         streams=True,
         needs=fields.has_finish,
         harm="truncates",
     ),
-    "no_usage": Kind(
-        fields.no_usage, "a stream that never says what it has used", streams=True, needs=fields.has_usage, harm="none"
-    ),
+    "no_usage": Kind(fields.no_usage, "a stream without usage", streams=True, needs=fields.has_usage, harm="none"),
     "drop": _at_an_event(streams.over(streams.drop), "an event is missing", harm="none"),
     "duplicate": _at_an_event(streams.over(streams.duplicate), "an event comes twice", harm="none"),
     "swap": _at_an_event(
@@ -137,7 +135,7 @@ FAULTS: dict[str, Kind] = {
     ),
     "stall": Kind(
         streams.over(streams.stall),
-        "nothing comes for a while",
+        "a pause in which nothing is sent",
         _SECONDS,
         places=_ANYWHERE,
         harm="none",
@@ -145,10 +143,10 @@ FAULTS: dict[str, Kind] = {
     ),
     "keep_alive": _at_an_event(
         streams.over(streams.keep_alive),
-        "nothing but comment lines for a while",
+        "a pause in which only comment lines are sent",
         {
-            "seconds": Setting(NUMBER, 1.0, "seconds from one to the next"),
-            "count": Setting(WHOLE, 3, "how many of them", least=1),
+            "seconds": Setting(NUMBER, 1.0, "seconds between comment lines"),
+            "count": Setting(WHOLE, 3, "how many comment lines", least=1),
             "text": Setting(TEXT, "keep-alive", "the comment"),
         },
         harm="none",
@@ -156,16 +154,16 @@ FAULTS: dict[str, Kind] = {
     "burst": Kind(
         streams.over(streams.burst),
         "several events in one write",
-        {"events": Setting(WHOLE, 4, "how many events leave together, with the last of them", least=2)},
+        {"events": Setting(WHOLE, 4, "how many events are held back and sent together", least=2)},
         streams=True,
         harm="none",
     ),
     "split": Kind(
         streams.over(streams.split),
-        "events in pieces, within a character where there is one to cut",
+        "events in pieces, if possible cut within a character",
         {
-            "pieces": Setting(WHOLE, 3, "how many pieces an event is cut in", least=2),
-            "gap": Setting(NUMBER, 0.002, "seconds between them"),
+            "pieces": Setting(WHOLE, 3, "into how many pieces an event is cut", least=2),
+            "gap": Setting(NUMBER, 0.002, "seconds between pieces"),
         },
         streams=True,
         harm="none",
@@ -182,38 +180,40 @@ FAULTS: dict[str, Kind] = {
     "encoding": Kind(
         streams.over(streams.encoding),
         "bytes in another encoding",
-        {"charset": Setting(TEXT, "utf-16-le", "Python's name of it")},
+        {"charset": Setting(TEXT, "utf-16-le", "the encoding, by its name in Python")},
         harm="spoils",
     ),
     "late_done": Kind(
         streams.over(streams.late_done),
-        "the last event, the terminator, comes late",
+        "the last event, which is the terminator, is late",
         _SECONDS,
         streams=True,
         harm="none",
     ),
-    "after_done": Kind(streams.over(streams.after_done), "one more event at the very end", streams=True, harm="none"),
+    "after_done": Kind(
+        streams.over(streams.after_done), "one more event after the terminator", streams=True, harm="none"
+    ),
     "reset": _broken_off(connections.broken_off("reset"), "the connection is reset (RST)"),
     "close": _broken_off(connections.broken_off("close"), "the connection is closed too early (FIN)"),
-    "hang": _broken_off(connections.broken_off("hang"), "nothing more comes, and the connection stays open"),
+    "hang": _broken_off(connections.broken_off("hang"), "nothing more is sent, but the connection stays open"),
     "bad_chunk": _broken_off(
         connections.broken_off("close", b"XYZ\r\n"),
-        "a chunk whose size is no number",
+        "a chunk whose size is not a number",
         streams=True,
     ),
-    "half_chunk": _broken_off(connections.half_chunk, "a connection that is closed within a chunk", streams=True),
+    "half_chunk": _broken_off(connections.half_chunk, "the connection is closed within a chunk", streams=True),
     "half_open": _broken_off(
         connections.broken_off("half_open"),
-        "the server is gone without a word: silence, and a reset for whoever sends on",
+        "the server vanishes: silence, and a reset for clients that send more",
     ),
-    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are no HTTP", ends=True, harm="spoils"),
+    "garbage": Kind(connections.instead(bytes(range(128, 192))), "bytes that are not HTTP", ends=True, harm="spoils"),
     "bad_status": Kind(
-        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "a status line that is none", ends=True, harm="spoils"
+        connections.instead(b"HTTP/1.1 two-hundred OK\r\n\r\n"), "an invalid status line", ends=True, harm="spoils"
     ),
     "half_head": Kind(
         connections.half_head,
-        "half a head, and then nothing",
-        {"then": Setting(TEXT, "hang", "what comes then", ("hang", "reset", "close"))},
+        "half of the response head, then nothing",
+        {"then": Setting(TEXT, "hang", "what follows", ("hang", "reset", "close"))},
         ends=True,
         harm="truncates",
     ),
@@ -225,24 +225,24 @@ FAULTS: dict[str, Kind] = {
     ),
     "short_body": Kind(
         connections.instead(connections.HEAD + b'content-length: 99\r\n\r\n{"choices"'),
-        "less of a body than its length says",
+        "a body that is shorter than its length states",
         ends=True,
         harm="truncates",
     ),
     "finish": Kind(
         None,
-        "the model ends early, for a reason",
-        {"reason": Setting(TEXT, "length", "for which", get_args(FinishReason)[:3])},
+        "the model stops early, with a finish reason",
+        {"reason": Setting(TEXT, "length", "the finish reason", get_args(FinishReason)[:3])},
         places=("after_token",),
         says=finish,
         harm="none",
     ),
-    "silence": Kind(None, "the model says nothing at all", says=silence, harm="none"),
-    "repeat": Kind(None, "the model is stuck with one token", places=("after_token",), says=repeat, harm="none"),
+    "silence": Kind(None, "the model writes nothing", says=silence, harm="none"),
+    "repeat": Kind(None, "the model repeats one token", places=("after_token",), says=repeat, harm="none"),
     "whitespace": Kind(
         None,
-        "the model writes line ends until it may not go on, as JSON modes do that were not told to write JSON",
-        {"tokens": Setting(WHOLE, 4096, "how many, where the request allows more")},
+        "the model writes line breaks up to its limit, as in JSON mode without a prompt that asks for JSON",
+        {"tokens": Setting(WHOLE, 4096, "how many tokens at most")},
         places=("after_token",),
         says=whitespace,
         harm="none",
@@ -250,12 +250,12 @@ FAULTS: dict[str, Kind] = {
     "refusal": Kind(None, "the model declines to answer", says=decline, harm="none"),
     "broken_tool_call": Kind(
         None,
-        "the model calls a tool in a way that nobody can use",
+        "the model calls a tool incorrectly",
         {
             "how": Setting(
                 TEXT,
                 "json",
-                "json: it breaks off; name: no such tool; schema: a list, not an object",
+                "json: arguments that break off; name: an unknown tool; schema: a list as arguments, not an object",
                 ("json", "name", "schema"),
             )
         },
@@ -265,19 +265,19 @@ FAULTS: dict[str, Kind] = {
     ),
     "bandwidth": Kind(
         streams.over(connections.bandwidth),
-        "a slow line, in small pieces",
+        "a slow connection that sends small pieces",
         {
-            "bytes_per_second": Setting(NUMBER, 1000, "how many bytes it carries in a second", least=1),
-            "piece": Setting(WHOLE, 16, "how many bytes leave at a time", least=1),
+            "bytes_per_second": Setting(NUMBER, 1000, "bytes per second", least=1),
+            "piece": Setting(WHOLE, 16, "the size of a piece, in bytes", least=1),
         },
         harm="none",
     ),
     "drip": Kind(
         streams.over(connections.drip),
         "an answer byte by byte",
-        {"bytes_per_second": Setting(NUMBER, 100, "how many bytes leave in a second", least=1)},
+        {"bytes_per_second": Setting(NUMBER, 100, "bytes per second", least=1)},
         harm="none",
     ),
-    "refuse": Kind(None, "connections are refused: nobody listens", listens=True, harm="none"),
-    "accept_nothing": Kind(None, "connections are made, and nobody ever answers", listens=True, harm="none"),
+    "refuse": Kind(None, "connections are refused", listens=True, harm="none"),
+    "accept_nothing": Kind(None, "connections are accepted, but never answered", listens=True, harm="none"),
 }

@@ -22,11 +22,11 @@ _RATE_LIMIT: Act = {"kind": "error", "error": "rate_limit", "retry_after": 1}
 
 SCENARIOS: dict[str, Scenario] = {
     "rate-limited": Scenario(
-        "two refusals for too many requests, then all is well",
+        "two rate-limit errors, then normal answers",
         ({**_RATE_LIMIT, "times": 2},),
     ),
     "retry-storm": Scenario(
-        "refusals for too many requests grow to nine in ten, and fade again",
+        "rate-limit errors that increase to nine in ten requests, then decrease again",
         (
             {**_RATE_LIMIT, "from": 0, "for": 0.5, "share": [0.1, 0.9]},
             {**_RATE_LIMIT, "from": 0.5, "for": 0.5, "share": [0.9, 0]},
@@ -34,12 +34,12 @@ SCENARIOS: dict[str, Scenario] = {
         60.0,
     ),
     "outage": Scenario(
-        "every request is refused as the vendor does when overloaded",
+        "the vendor's overload error for all requests",
         ({**_OVERLOADED, "from": 0, "for": 1},),
         30.0,
     ),
     "slow-recovery": Scenario(
-        "well for a tenth of the time, an outage for three tenths, then delays and errors that fade",
+        "normal for a tenth of the time, an outage for three tenths, then delays and errors that decrease",
         (
             {"kind": "stall", "seconds": 2, "from": 0.4, "for": 0.6, "share": [1, 0]},
             {**_OVERLOADED, "from": 0.1, "for": 0.3},
@@ -48,7 +48,7 @@ SCENARIOS: dict[str, Scenario] = {
         100.0,
     ),
     "brownout": Scenario(
-        "more and more answers are late or fail, up to half of them, then fewer again",
+        "more and more late or failing answers, up to half of them, then fewer again",
         (
             {"kind": "stall", "seconds": 2, "from": 0, "for": 0.5, "share": [0, 1]},
             {"kind": "stall", "seconds": 2, "from": 0.5, "for": 0.5, "share": [1, 0]},
@@ -58,12 +58,12 @@ SCENARIOS: dict[str, Scenario] = {
         60.0,
     ),
     "flapping": Scenario(
-        "three short outages in which connections are reset, with calm in between",
+        "three short outages with connection resets, and normal answers in between",
         tuple({"kind": "reset", "from": start / 5, "for": 1 / 5} for start in (0, 2, 4)),
         60.0,
     ),
     "restart": Scenario(
-        "connections are reset, then the server is overloaded, then it is slow",
+        "connection resets, then overload errors, then delays",
         (
             {"kind": "reset", "from": 0, "for": 0.25},
             {**_OVERLOADED, "from": 0.25, "for": 0.25},

@@ -59,7 +59,7 @@ class AsgiSink:
     async def flush(self, send: Send) -> None:
         """Send all queued messages, and all that are queued as a result."""
         if self._aborted:
-            raise RuntimeError("the answer cannot go on; see the log of mockserver")
+            raise RuntimeError("the answer cannot continue; see the log of mockserver")
         while self._messages or self._resume is not None:
             while self._messages:
                 await send(self._messages.popleft())

@@ -69,9 +69,7 @@ def names_of(certificate: Path) -> set[str]:
 
 def _check_library() -> None:
     if find_spec("cryptography") is None:
-        raise ConfigError(
-            "certs: making certificates needs the library cryptography: pip install 'llm-mockserver[tls]'"
-        )
+        raise ConfigError("certs: certificates need the library cryptography: pip install 'llm-mockserver[tls]'")
 
 
 def _are_good(bundle: Bundle, names: Iterable[str]) -> bool:
@@ -175,7 +173,7 @@ def _general(host: str) -> "GeneralName":
     try:
         return x509.DNSName(_checked(host))
     except ValueError:
-        raise ConfigError(f"certs: {host!r} is no host name, such as api.cerebras.ai or *.upstash.io") from None
+        raise ConfigError(f"certs: {host!r} is not a host name such as api.cerebras.ai or *.upstash.io") from None
 
 
 def _checked(host: str) -> str:

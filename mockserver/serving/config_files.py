@@ -57,6 +57,6 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: is not a UTF-8 text") from None
+        raise ConfigError(f"{path}: is not UTF-8 text") from None
     # File names are relative to the config file, wherever the server is started.
     return file | {"stubs": str(path.parent / file["stubs"])} if file.get("stubs") else file

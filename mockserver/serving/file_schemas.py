@@ -39,11 +39,9 @@ def config_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     """The schema of a config file, in TOML."""
     settings = {option.name: described(_value_of(option, dialects), option.help) for option in OPTIONS}
     tables = {
-        "bare": by_name(one_of(dialects), "bare paths that several dialects have, and whose they are"),
-        "models": described(
-            closed(dict.fromkeys(dialects, rows(TEXT))), "the models that a dialect has; others are refused"
-        ),
-        "route": described(rows(_route(dialects)), "paths of your own"),
+        "bare": by_name(one_of(dialects), "the dialects that answer at bare paths which several dialects have"),
+        "models": described(closed(dict.fromkeys(dialects, rows(TEXT))), "the models of a dialect; others are refused"),
+        "route": described(rows(_route(dialects)), "routes of your own"),
         "stub": described(rows(reference("Stub")), "prepared answers"),
     }
     return _document("mockserver: a config file", closed({**_NAMES_A_SCHEMA, **settings, **tables}), dialects)
@@ -136,9 +134,9 @@ def _in_draft_7(schema: Any) -> Any:
 def _route(dialects: Mapping[str, Dialect]) -> Schema:
     operations = {operation.name for dialect in dialects.values() for operation in dialect.operations}
     keys = {
-        "path": {"type": "string", "pattern": "^/", "description": "where it is served"},
+        "path": {"type": "string", "pattern": "^/", "description": "the path at which it is served"},
         "dialect": one_of(dialects),
-        "operation": described(one_of(sorted(operations)), "as `mockserver routes` lists it"),
+        "operation": described(one_of(sorted(operations)), "the operation's name, as in `mockserver routes`"),
         "edition": one_of(EDITIONS),
         "latency": reference("Latency"),
         "seed": _SEED,

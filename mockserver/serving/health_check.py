@@ -16,13 +16,13 @@ def ask(url: str, *, ready: bool) -> tuple[bool, str]:
     except (OSError, HTTPException) as error:
         return False, str(getattr(error, "strerror", None) or error or type(error).__name__)
     except (ValueError, KeyError, TypeError, AttributeError):
-        return False, "what answers there is no mockserver"
+        return False, "the server there is not a mockserver"
 
 
 def _get(url: str, path: str) -> tuple[int, bytes]:
     target = urlsplit(url)
     if target.scheme not in ("http", "https") or not target.hostname:
-        raise OSError(0, f"{url!r} is no URL, such as http://127.0.0.1:8000")
+        raise OSError(0, f"{url!r} is not a URL such as http://127.0.0.1:8000")
     connection = _connection(target.scheme, target.hostname, target.port)
     try:
         connection.request("GET", target.path.rstrip("/") + path)

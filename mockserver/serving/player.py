@@ -108,7 +108,7 @@ class Performance:
         try:
             due = self._play(now - self._arrived)
         except Exception:
-            log.exception("a fault of mockserver's own, in the middle of an answer")
+            log.exception("an error in mockserver itself, in the middle of an answer")
             self.leave("server")
             self._sink.abort()
             return None

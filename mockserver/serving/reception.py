@@ -219,7 +219,7 @@ class Reception:
             take_back(decision.strikes)
         if isinstance(error, WishError):
             return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
-        message = "a fault of mockserver's own, answered as a server error: %s %s"
+        message = "an error in mockserver itself, answered as a server error: %s %s"
         log.error(message, visitor.incoming.method, landing.path, exc_info=error)
         return self._refused(visitor, landing, FailureKind.SERVER_ERROR)
 
@@ -239,7 +239,7 @@ class Reception:
         if decision is not None:
             take_back(decision.strikes, () if wireless else plan.struck)
         if wireless:
-            message = f"{' and '.join(plan.faults)}: needs a socket, and here is none."
+            message = f"{' and '.join(plan.faults)}: needs a socket, which a server in process does not have."
             _leave(visitor.namespace, ticket)
             return self._denied(visitor, Denial(501, "no_wire", message), plan.visit.landing)
         if decision is not None:

@@ -70,16 +70,16 @@ def check_tls(settings: Settings) -> None:
     certificate, key = settings.tls_cert, settings.tls_key
     if certificate is None:
         if key is not None:
-            raise ConfigError("tls_key: a key needs its certificate: say --tls-cert too")
+            raise ConfigError("tls_key: a key needs its certificate; set --tls-cert too")
         return
     for place, file in (("tls_cert", certificate), ("tls_key", key)):
         if file is not None and not Path(file).is_file():
-            raise ConfigError(f"{place}: there is no file {file}")
+            raise ConfigError(f"{place}: file {file} does not exist")
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (ssl.SSLError, OSError) as error:
         files = f"{certificate} and {key}" if key else f"{certificate} alone"
-        raise ConfigError(f"tls_cert: {files} make no certificate with its key, in PEM: {error}") from None
+        raise ConfigError(f"tls_cert: {files} must contain a certificate and its key as PEM: {error}") from None
 
 
 class _Config(uvicorn.Config):
@@ -257,7 +257,7 @@ class ServerThread:
     def start(self) -> None:
         """Start serving. The socket is listening already: a client that connects earlier waits in its queue."""
         if self._loop is not None or self._listener.fileno() < 0:
-            raise RuntimeError("A server is started once, and not again after its end: make another MockServer().")
+            raise RuntimeError("A server can be started only once; make another MockServer().")
         self._loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
         self._thread.start()
 
@@ -287,7 +287,7 @@ class ServerThread:
             raise RuntimeError("The server is not running: use it within `with MockServer() as server:`.")
         if threading.current_thread() is self._thread:
             awaitable.close()
-            raise RuntimeError("A function that decides whether a stub matches cannot wait for what clients do.")
+            raise RuntimeError("A function that decides whether a stub matches cannot wait for clients.")
         return asyncio.run_coroutine_threadsafe(awaitable, self._loop).result(seconds + _DEADLINE)
 
     def _run(self) -> None:

@@ -63,7 +63,7 @@ class Simulator:
         """
         changed = [name for name in (*FIXED, "pinned") if getattr(settings, name) != getattr(self.setup.settings, name)]
         if changed:
-            raise ConfigError(f"{' and '.join(changed)}: cannot change while the server runs")
+            raise ConfigError(f"{' and '.join(changed)}: cannot be changed while the server runs; restart it")
         # A namespace's own latency may name a recording that was read before.
         settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
         self.setup = self._set_up(settings)._replace(stubs=self.setup.stubs if stubs is None else stubs)

@@ -47,10 +47,12 @@ def load_stubs(folder: Path, operations: Operations | None = None, sources: Sour
     sources = Sources() if sources is None else sources
     files = sorted(map(Path, sources.note_folder(folder, _stub_files)))
     if not folder.is_dir():
-        raise ConfigError(f"stubs: there is no folder {folder}")
+        raise ConfigError(f"stubs: folder {folder} does not exist")
     other = None if files else min(map(Path, _files(str(folder))), default=None)
     if other is not None:
-        raise ConfigError(f"stubs: no *.toml and no *.json in {folder}: {other.relative_to(folder)} is neither")
+        raise ConfigError(
+            f"stubs: no *.toml or *.json files in {folder}, only others such as {other.relative_to(folder)}"
+        )
     return tuple(stub for path in files for stub in _load(path, folder, operations, sources))
 
 
@@ -106,5 +108,5 @@ def _tables(document: Any, suffix: str) -> Any:
         return [document]
     others = [key for key in document if key != "stub"]
     if others:
-        raise StubError(f"{others[0]}: a stub file has nothing but [[stub]]")
+        raise StubError(f"{others[0]}: a stub file can contain only [[stub]]")
     return document.get("stub", [])

@@ -37,15 +37,15 @@ def together(config: Traces, options: Traces) -> Traces:
     for recording in config.known.keys() & options.known.keys():
         if config.known[recording] != options.known[recording]:
             raise ConfigError(
-                f"latency: {recording.file} is one file from the config's folder, and another from the working "
-                "directory: write one of them with its whole path"
+                f"latency: {recording.file} names different files in the config's folder and in the working directory; "
+                "write the full path of one of them"
             )
     return options.over(config)
 
 
 def _data(path: Path) -> bytes:
     if not path.is_file():
-        raise TraceError(f"there is no file {path}")
+        raise TraceError(f"file {path} does not exist")
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

@@ -41,7 +41,7 @@ class _Worker:
 def listeners_for(app: App, count: int) -> list[socket.socket]:
     """Sockets that listen on the settings' one address, `count` of them. Raises ConfigError if it is not available."""
     if sys.platform != "linux":
-        raise ConfigError("workers: several processes can share a port on Linux alone; leave it at 1")
+        raise ConfigError("workers: several processes can share a port only on Linux; leave it at 1")
     # First bound exclusively, to detect that another server uses the address.
     with bound_socket(app.settings) as alone:
         family, address = alone.family, alone.getsockname()
@@ -128,9 +128,9 @@ class Crew:
             early = time.monotonic() - worker.began < _EARLY
             self._early_deaths = self._early_deaths + 1 if early else 0
             if self._early_deaths >= _MOST_EARLY:
-                log.error("worker %d has ended (%s) right after its start, as others did", worker.number, how)
+                log.error("worker %d has ended (%s) soon after its start, like others", worker.number, how)
                 return False
-            log.warning("worker %d has ended (%s); another takes its place", worker.number, how)
+            log.warning("worker %d has ended (%s); a new one takes its place", worker.number, how)
             self._start(worker.number)
         return True
 

@@ -161,7 +161,9 @@ class Handle:
             forgotten = self._link.past().forgotten.questions
             if forgotten:
                 raise LookupError(loss(forgotten))
-            raise LookupError("There was no request yet. Does the client ask this namespace? Its URL is " + self.url)
+            raise LookupError(
+                "There was no request yet. Does the client use the URL of this namespace? It is " + self.url
+            )
         return view
 
     @property
@@ -198,10 +200,10 @@ class Handle:
         """A description of what has happened: a line for each exchange, and why stubs did not match."""
         past = self._link.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
-        lines = _lines(past) or ["There was no request."]
+        lines = _lines(past) or ["There were no requests."]
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
-            lines += ["No stub matched; the nearest, field by field:", *explain_misses(missed)]
+            lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]
         return [*lines, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
 
     @property
@@ -213,13 +215,13 @@ class Handle:
         """Wait until a model was asked so many times; return the exchanges in the journal. Raises TimeoutError."""
         wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
         if not self._link.wait(seconds, wanted):
-            raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} requests"))
+            raise TimeoutError(self._late(f"{number} requests did not arrive within {timeout:g} s"))
         return [view for view in self._link.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until every answer has ended. Raises TimeoutError."""
         if not self._link.wait(read_seconds(timeout, "timeout")):
-            raise TimeoutError(self._late(f"Waited {timeout:g} s for every answer to end"))
+            raise TimeoutError(self._late(f"Some answers had not ended after {timeout:g} s"))
 
     def journal(self) -> str:
         """What has happened, with one line for each exchange."""
@@ -235,11 +237,11 @@ class Handle:
     def _named(self, dialect: str | None) -> str:
         name = dialect or self._dialect
         if name is None:
-            raise ValueError("Whose base URL? Say a dialect, such as base_url('cerebras')")
+            raise ValueError("Name a dialect, such as base_url('cerebras')")
         return name
 
     def _late(self, what: str) -> str:
-        return "\n".join([f"{what}; there is:", *(_lines(self._link.past()) or ["   nothing yet"])])
+        return "\n".join([f"{what}. The journal:", *(_lines(self._link.past()) or ["   (empty)"])])
 
     def _settled(self) -> Past:
         """The journal, after a short wait for open answers to end."""

@@ -12,10 +12,11 @@ from mockserver.control.settings import ConfigError
 from mockserver.control.verify.conduct import Unjudged
 from mockserver.control.verify.declarations import Declaration
 from mockserver.control.verify.verdict import Verdict, judge
+from mockserver.core.naming import counted
 from mockserver.serving.inputs import bytes_of
 from mockserver.testing.links import LinkError, RemoteLink
 
-_KINDS = "a journal (journal.jsonl of the admin API), or a report of --mockserver-report"
+_KINDS = "a journal (journal.jsonl of the admin API) or a report of --mockserver-report"
 
 
 def verdict_on(
@@ -34,10 +35,7 @@ def verdict_on(
     views = _views(text, source)
     verdict, missing = judge(views, declared), _missing(views)
     if missing:
-        message = (
-            f"{missing} exchange{'' if missing == 1 else 's'} of the journal that {source} is from are not in it; "
-            "nothing can be said of them"
-        )
+        message = f"{source} lacks {counted(missing, 'exchange')} of the journal, which cannot be judged"
         verdict = replace(verdict, unjudged=(Unjudged("conduct", message), *verdict.unjudged), forgotten=missing)
     return _summed(verdict)
 
@@ -59,7 +57,7 @@ def _text(source: str) -> str:
     except ConfigError as error:
         raise ConfigError(f"verdict: {error}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"verdict: {source}: is not a UTF-8 text") from None
+        raise ConfigError(f"verdict: {source}: is not UTF-8 text") from None
 
 
 def _report(text: str) -> dict[str, Any] | None:
@@ -77,7 +75,7 @@ def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
         for test in report["tests"]
         for finding in test.get("verdict", {}).get("findings", [])
     ]
-    return not lines, "\n".join(lines or [f"No fault of conduct in {len(report['tests'])} tests."]), report
+    return not lines, "\n".join(lines or [f"No faults of conduct in {counted(len(report['tests']), 'test')}."]), report
 
 
 def _views(text: str, name: str) -> list[View]:
@@ -87,9 +85,11 @@ def _views(text: str, name: str) -> list[View]:
             exchange = json.loads(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except (ValueError, KeyError, TypeError) as error:
-            raise ConfigError(f"verdict: {name}, line {number}: is no exchange ({error}); wanted is {_KINDS}") from None
+            raise ConfigError(
+                f"verdict: {name}, line {number}: is not an exchange ({error}); expected {_KINDS}"
+            ) from None
     if not views:
-        raise ConfigError(f"verdict: {name}: is empty; wanted is {_KINDS}")
+        raise ConfigError(f"verdict: {name}: is empty; expected {_KINDS}")
     return views
 
 

@@ -255,14 +255,14 @@ def _way_out(reason: object) -> str:
     """Advice about a certificate that is not trusted. It must not be trusted blindly: its owner would get the token."""
     if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
         return ""
-    return ". Trust the server's certificate: SSL_CERT_FILE=<its file, or the ca.pem of `mockserver certs`>"
+    return ". To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of `mockserver certs`"
 
 
 def _json(value: object) -> bytes:
     try:
         return json.dumps(value).encode()
     except TypeError as error:
-        raise LinkError(f"Only values go to a server elsewhere, no functions: {error}") from None
+        raise LinkError(f"A server elsewhere can get only values, not functions: {error}") from None
 
 
 def _refused(error: HTTPError) -> Exception:

@@ -66,7 +66,7 @@ def chunk(text: str, delay: float | str = 0.0) -> Table:
 def as_json(*value: Any, **fields: Any) -> Table:
     """A reply: the model writes JSON: one value, None being null, or an object with these fields."""
     if len(value) > 1 or (value and fields):
-        raise TypeError("Say one value, as_json([1, 2]), or the fields of an object, as_json(city='Oslo')")
+        raise TypeError("Give one value, as_json([1, 2]), or the fields of an object, as_json(city='Oslo')")
     return {"json": value[0] if value else fields}
 
 
@@ -104,15 +104,15 @@ def reply_value(*parts: Any, **settings: Any) -> Any:
     """A reply made of parts: texts, tables such as `tool_call(...)`, or a single function of the request."""
     if len(parts) == 1 and callable(parts[0]):
         if settings:
-            raise TypeError(f"A function says all of its reply: put {', '.join(settings)} into what it returns")
+            raise TypeError(f"A function defines the whole reply: put {', '.join(settings)} into what it returns")
         return parts[0]
     in_chunks = any(isinstance(part, Mapping) and "chunks" in part for part in parts)
     reply: Table = {}
     for part in parts:
         if not isinstance(part, str | Mapping):
             raise StubError(
-                f"{part!r} is no part of a reply: say texts, tool_call(...), chunk(...)s or as_json(...) one after the "
-                "other, or a function alone"
+                f"{part!r} is not a part of a reply; use strings, tool_call(...), chunk(...), as_json(...), or a "
+                "single function"
             )
         text = chunk(part) if in_chunks and isinstance(part, str) else {"text": part}
         _join(reply, text if isinstance(part, str) else part)
@@ -156,7 +156,7 @@ def _join(reply: Table, part: Mapping[str, Any]) -> None:
         elif name == "text" and "text" in reply:
             reply[name] = reply[name] + value
         elif name in reply:
-            raise TypeError(f"A reply says {name} once: {json.dumps(reply[name])}, and {json.dumps(value)}")
+            raise TypeError(f"A reply can have {name} only once, not {json.dumps(reply[name])} and {json.dumps(value)}")
         else:
             reply[name] = value
 
@@ -166,11 +166,11 @@ def _pattern(pattern: Any) -> str:
     if isinstance(pattern, str):
         return pattern
     if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
-        raise CriteriaError(f"{pattern!r} is no regular expression for texts: say r'...', or re.compile(r'...')")
+        raise CriteriaError(f"{pattern!r} is not a regular expression for strings; use r'...' or re.compile(r'...')")
     unsupported = re.RegexFlag(pattern.flags & ~_SUPPORTED)
     if unsupported:
         known = ", ".join(flag.name or "" for flag in _FLAGS.values())
-        raise CriteriaError(f"{pattern!r}: {unsupported!r} cannot be said in a pattern's text. Known: {known}")
+        raise CriteriaError(f"{pattern!r}: {unsupported!r} cannot be written within a pattern. Possible: {known}")
     flags = "".join(letter for letter, flag in _FLAGS.items() if pattern.flags & flag)
     return f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
 

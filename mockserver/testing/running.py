@@ -40,7 +40,9 @@ def run_beside(settings: Settings, command: Sequence[str], declared: Declaration
     Raises ConfigError for settings that a server in a thread does not support.
     """
     if settings.workers != 1:
-        raise ConfigError("workers: run serves with one process, so that there is one journal and one state")
+        raise ConfigError(
+            "workers: run serves with a single process, since each process has its own journal; leave it at 1"
+        )
     with MockServer(settings) as server:
         log.info("serving on %s", server.url)
         code = _exit_code(command, {**os.environ, **_variables(server)}, say)
@@ -140,6 +142,6 @@ def _verdict(server: MockServer, declared: Declaration) -> tuple[bool, str]:
 
 def _silence(server: Handle) -> str:
     return (
-        f"no model was asked here. Do the clients read their URL from the environment (OPENAI_BASE_URL, ...)? "
-        f"The server's was {server.url}"
+        f"no model was asked. Do the clients read their URL from the environment (OPENAI_BASE_URL, ...)? "
+        f"The server was at {server.url}"
     )

@@ -47,7 +47,7 @@ class MockServer(Handle):
         elif settings is None:
             settled = _settled_by_file(Path(config), options)
         else:
-            raise ConfigError("MockServer: Settings say everything, a config beside them nothing: give one of them")
+            raise ConfigError("MockServer: give either settings=Settings(...) or config=..., not both")
         self._thread = ServerThread(settled, loop)
         super().__init__(LocalLink(self._thread, ""))
 

@@ -77,7 +77,7 @@ class Stubbing:
         """Answer with these steps in turn, each of them once."""
         if isinstance(steps, str | Mapping):
             # Both could be iterated: over characters, or over keys.
-            raise StubError(f"script: {steps!r} is no list of steps; a single one is [{steps!r}]")
+            raise StubError(f"script: {steps!r} is not a list of steps; write a single one as [{steps!r}]")
         return self._put(script=[step_value(step) for step in steps])
 
     def error(self, kind: str, **settings: Any) -> Self:
@@ -103,7 +103,7 @@ class Stubbing:
     def headers(self, headers: Mapping[str, str]) -> Self:
         """Send these headers with the answer, replacing others of the same names."""
         if not isinstance(headers, Mapping):
-            raise StubError(f"headers: {headers!r} is no table of headers, such as {{'x-trace': 'abc'}}")
+            raise StubError(f"headers: {headers!r} is not a table of headers such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
 
     def _put(self, **words: Any) -> Self:
@@ -138,4 +138,4 @@ def _meant(match: dict[str, Any]) -> dict[str, Any]:
 
 def complaint_of(stubbing: Stubbing) -> str:
     """The complaint about a stub that was left under construction."""
-    return f"A stub for requests{asked_for(stubbing._match)} was begun, and nothing was said that it answers."
+    return f'A stub for requests{asked_for(stubbing._match)} has no answer; add one, such as .reply("...").'

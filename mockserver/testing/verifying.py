@@ -63,7 +63,7 @@ class Verify:
         """Expect requests that match one after the other; others may have come in between."""
         __tracebackhide__ = True
         if not matches:
-            raise TypeError("In which order? Say matches, such as {'turn': 1}, {'turn': 2}")
+            raise TypeError("in_order needs matches, such as in_order({'turn': 1}, {'turn': 2})")
         groups = [self._subject.narrowed(match_table(match)) for match in read_matches(matches, "in_order")]
         _raise(expectations.in_order([group.sifted() for group in groups], self._subject.sifted()))
         return self
@@ -174,7 +174,7 @@ def _bounds(count: int | None, least: int | None, most: int | None, place: str) 
     """Bounds from a number or from limits; by default at least one."""
     if count is not None:
         if least is not None or most is not None:
-            raise TypeError("Say a number, or at_least and at_most, not both")
+            raise TypeError("Give a number, or at_least and at_most, but not both")
         return read_bounds(count, place)
     bounds = {name: bound for name, bound in (("at_least", least), ("at_most", most)) if bound is not None}
     return read_bounds(bounds or {"at_least": 1}, place)

@@ -220,7 +220,7 @@ def test_what_is_no_json_is_compared_as_text() -> None:
     ("recorded", "why"),
     [
         (PLAIN._replace(path="/elsewhere", dialect=None), "no dialect serves POST /elsewhere"),
-        (Lost("line 7", "is a WebSocket"), "is a WebSocket"),
+        (Lost("line 7", "is a WebSocket connection"), "is a WebSocket connection"),
     ],
 )
 def test_what_cannot_be_compared_is_told_with_the_reason(recorded: Recorded | Lost, why: str) -> None:

@@ -314,9 +314,9 @@ def test_a_miss_tells_the_nearest_stubs_and_each_field_that_differs() -> None:
     plan = cerebras(here).plan
     assert plan.nearest is not None
     assert [(near.name, [str(each) for each in near.differences]) for near in plan.nearest] == [
-        ("used", ["times: wanted 1 use at the most, came one more after 1 use"]),
-        ("near", ["last_user: wanted with 'weather' in it, came 'Hello'"]),
-        ("step", ["script[0].prompt: wanted 'go', came 'Hello'"]),
+        ("used", ["times: expected at most 1 use, found one more after 1 use"]),
+        ("near", ["last_user: expected containing 'weather', found 'Hello'"]),
+        ("step", ["script[0].prompt: expected 'go', found 'Hello'"]),
     ]
     assert plan.rule is None
 
@@ -352,8 +352,8 @@ def test_a_predicate_is_only_asked_where_the_criteria_before_it_hold_and_breaks_
     assert (plan.trouble, plan.timeline.status) == (None, 200)
     assert plan.nearest is not None
     assert [str(each) for each in plan.nearest[0].differences] == [
-        f"model: wanted 'other', came {MODEL!r}",
-        "predicate: wanted an answer, came ZeroDivisionError: division by zero",
+        f"model: expected 'other', found {MODEL!r}",
+        "predicate: expected an answer, found ZeroDivisionError: division by zero",
     ]
 
 
@@ -377,13 +377,13 @@ def test_unmatched_requests_are_refused_in_the_vendors_shape_when_the_settings_s
     body = {"model": "gpt://f/yandexgpt" if dialect == "yandex" else MODEL, "stream": True}
     body |= {"messages": [{"role": "user", "content": "Hi"}]} if dialect in ("upstash", "yandex") else {"prompt": "Hi"}
     answer = ask(dialect, body, namespace=here, settings=settings)
-    said = "'rain' (last_user: wanted with 'rain' in it, came 'Hi')"
+    said = "'rain' (last_user: expected containing 'rain', found 'Hi')"
     assert answer.status == 404
     assert said in str(answer.json())
     assert answer.plan.nearest is not None
     without = ask(dialect, body, settings=settings)
     assert without.status == 404
-    assert "No stub matches this request. There are none." in str(without.json())
+    assert "No stub matches this request. There are no stubs." in str(without.json())
 
 
 # --- functions of the user's ---------------------------------------------------------------------------------------
@@ -417,11 +417,11 @@ def _raises(request: Any) -> str:
         ({"reply": _raises}, "stub 'x': its function raised KeyError: 'city' (test_stubs.py:"),
         (
             {"reply": lambda request: {"txt": 1}},
-            "stub 'x': its function returned what is no reply: reply: unknown key 'txt'.",
+            "stub 'x': its function returned an invalid reply: reply: unknown key 'txt'.",
         ),
         (
             {"reply": lambda request: 42},
-            "stub 'x': its function returned 42; it may return a text, a reply such as tool_",
+            "stub 'x': its function returned 42; it may return a string, a reply such as tool_",
         ),
         ({"reply": lambda request: {"seed": 1}}, "stub 'x': its function returned a function, a seed or a latency"),
         (

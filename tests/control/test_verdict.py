@@ -117,7 +117,7 @@ def test_waits_with_jitter_are_told_from_exact_ones() -> None:
     [
         ({"handles": "retri"}, r"handles: unknown word 'retri'. Did you mean 'retry'\?"),
         ({"outcome": "ok"}, "outcome: unknown word 'ok'"),
-        ({"patience": 0}, "patience: 0 is not a number above 0"),
+        ({"patience": 0}, "patience: 0 is not a number greater than 0"),
         ({"most_attempts": True}, "most_attempts: True is not"),
     ],
 )

@@ -265,7 +265,7 @@ def test_the_older_form_of_functions_has_its_own_reason() -> None:
 @pytest.mark.parametrize("shape", [s for s in SHAPES if not s.calls_tools], ids=lambda shape: shape.id)
 @STREAM
 def test_a_dialect_that_knows_no_tools_refuses_calls(shape: Shape, stream: bool) -> None:
-    with pytest.raises(WishError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions calls no tools"):
+    with pytest.raises(WishError, match=f"stub 'rain': tool_calls: {shape.dialect}'s .*completions cannot call tools"):
         asked(shape, {"tool_calls": CALLS}, stream=stream)
 
 

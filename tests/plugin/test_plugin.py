@@ -127,12 +127,12 @@ def test_a_failing_test_explains_itself(pytester: pytest.Pytester) -> None:
             "*AssertionError: Expected 1 request, found 2.",
             "*- mockserver journal -*",
             "*#? cerebras completions llama3.1-8b 'hello' -> 429 by next-1, struck by error, 1 event, done after *",
-            "*#? cerebras completions llama3.1-8b 'hello' -> 200, 1 event, *(client came back after 0.*",
-            "No stub matched; the nearest, field by field:",
+            "*#? cerebras completions llama3.1-8b 'hello' -> 200, 1 event, *(client returned after 0.*",
+            "Requests that no stub matched, with the nearest stubs:",
             "*stub 'stub-1':",
-            "*model: wanted 'other', came 'llama3.1-8b'",
-            "*stream: wanted True, came False",
-            "Again, with the same answers: pytest 'test_it.py::test_it' --mockserver-seed=42",
+            "*model: expected 'other', found 'llama3.1-8b'",
+            "*stream: expected True, found False",
+            "To run it again with the same answers: pytest 'test_it.py::test_it' --mockserver-seed=42",
         ]
     )
 
@@ -166,10 +166,10 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
     result.assert_outcomes(passed=2, failed=2)
     result.stdout.fnmatch_lines(
         [
-            "Expected a stub to match every request, but 1 found none:",
+            "Expected a stub to match every request, but 1 had none:",
             "Expected every stub to be used, but:",
             "*stub-1*used 0 of 1 times",
-            "Expected all requests to keep to the vendor's contract, but 1 do not:",
+            "Expected all requests to conform to the vendor's contract, but 1 does not:",
         ]
     )
     pytester.makeini("[pytest]\nmockserver_strict = true\n")
@@ -179,10 +179,14 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
 @pytest.mark.parametrize(
     ("marker", "arguments", "complaint"),
     [
-        ("'cerebras'", [], "*by its marker or an option: 'cerebras': it takes names, such as mockserver(seed=7, *"),
-        ("", ["--mockserver-seed=x"], "*by its marker or an option: mockserver_seed: 'x' is not a whole number"),
-        ("", ["--mockserver-url=http://127.0.0.1:9"], "*by --mockserver-url: http://127.0.0.1:9: *Connection refused"),
-        ("", ["--mockserver-url=127.0.0.1:9"], "*by --mockserver-url: 127.0.0.1:9: *"),
+        ("'cerebras'", [], "*invalid marker or option: 'cerebras' has no name; write mockserver(seed=7, *"),
+        ("", ["--mockserver-seed=x"], "*invalid marker or option: mockserver_seed: 'x' is not a whole number"),
+        (
+            "",
+            ["--mockserver-url=http://127.0.0.1:9"],
+            "*mockserver: --mockserver-url: http://127.0.0.1:9: *Connection refused",
+        ),
+        ("", ["--mockserver-url=127.0.0.1:9"], "*mockserver: --mockserver-url: 127.0.0.1:9: *"),
     ],
 )
 def test_a_mistake_is_told_in_a_line_and_not_by_our_own_code(
@@ -264,7 +268,7 @@ def test_the_report_gathers_the_verdicts_of_all_workers(pytester: pytest.Pyteste
     faults = {told["test"]: {each["fault"] for each in told["verdict"]["findings"]} for told in report["tests"]}
     assert report["clean"] is False
     assert faults == {"test_it.py::test_hasty": {"retry_after_ignored"}, "test_it.py::test_patient": set()}
-    result.stdout.fnmatch_lines(["test_it.py::test_hasty: retry_after_ignored: asked to stay away for 5 s*"])
+    result.stdout.fnmatch_lines(["test_it.py::test_hasty: retry_after_ignored: asked to wait 5 s*"])
 
 
 def test_settings_come_from_the_marker_the_command_line_the_fixture_and_the_ini_file(pytester: pytest.Pytester) -> None:
@@ -387,11 +391,13 @@ def test_a_mistake_in_the_config_file_is_told_with_its_line(pytester: pytest.Pyt
     (pytester.path / "mock.toml").write_text('seed = 1\nlatncy = "off"\n')
     result = run(pytester, "--mockserver-config=mock.toml", test_it="def test_it(mockserver): ...")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*by its settings: *mock.toml, line 2: latncy: unknown name 'latncy'. Did you mean*"])
+    result.stdout.fnmatch_lines(["*invalid settings: *mock.toml, line 2: latncy: unknown name 'latncy'. Did you mean*"])
     result.stdout.no_fnmatch_line("*Error*")
     both = run(pytester, "--mockserver-config=mock.toml", "--mockserver-url=http://127.0.0.1:9")
     assert both.ret == pytest.ExitCode.USAGE_ERROR
-    both.stderr.fnmatch_lines(["*--mockserver-config: the server at --mockserver-url has a config of its own"])
+    both.stderr.fnmatch_lines(
+        ["*--mockserver-config cannot be combined with --mockserver-url: that server has its own config"]
+    )
 
 
 MARKED = """
@@ -466,7 +472,9 @@ def test_a_marker_brings_the_fixture_before_other_fixtures_make_clients(
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_runs(pytester: pytest.Pytester) -> None:
     result = run(pytester, "--mockserver-report=/nowhere/report.json", test_it="def test_nothing(): ...")
-    result.stderr.fnmatch_lines(["*--mockserver-report /nowhere/report.json: nothing can be written there*"])
+    result.stderr.fnmatch_lines(
+        ["*--mockserver-report /nowhere/report.json: the folder does not exist or is not writable*"]
+    )
     assert result.ret == pytest.ExitCode.USAGE_ERROR
 
 

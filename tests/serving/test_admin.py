@@ -45,7 +45,7 @@ def test_settings_are_shown_with_rules_in_words_and_without_their_keys() -> None
     with MockServer(Settings(port=0, latency="off", routes=(route,)), fault=fault, quota=limits) as server:
         answer = exchange(server.url, "GET", "/_mockserver/settings")
     shown = json.loads(answer.body)
-    words = ["cut, after_event=3 where prompt with 'x' in it"]
+    words = ["cut, after_event=3 where prompt containing 'x'"]
     assert (shown["fault"], shown["routes"][0]["faults"], shown["routes"][0]["path"]) == (words, words, "/mine")
     assert shown["quota"] == ["requests=3 per minute, dialect=yandex, for one key"]
     assert b"hush" not in answer.body
@@ -66,7 +66,7 @@ def test_an_admin_path_names_the_methods_that_it_takes(
 ) -> None:
     answer = exchange(server.url, method, f"/_mockserver{path}")
     assert (answer.status, dict(answer.headers)["allow"]) == (405, allowed)
-    assert f"takes {allowed}, and no {method}" in json.loads(answer.body)["error"]["message"]
+    assert f"accepts {allowed}, not {method}" in json.loads(answer.body)["error"]["message"]
 
 
 @pytest.mark.parametrize("dialect", ["cerebras", "friendli", "ovms", "upstash", "yandex"])
@@ -120,7 +120,7 @@ def test_a_reset_forgets_what_a_namespace_has_armed_and_counted(server: MockServ
 def test_a_fault_that_cannot_be_is_not_armed(server: MockServer, fault: object) -> None:
     answer = exchange(server.url, "POST", "/_mockserver/faults", fault)
     assert answer.status == 400
-    assert "A fault is a JSON object such as" in json.loads(answer.body)["error"]["message"]
+    assert json.loads(answer.body)["error"]["message"].find('{"kind": "cut", "after_event": 5}') > 0
 
 
 def test_a_fault_that_could_not_strike_is_not_counted_as_struck(server: MockServer) -> None:
@@ -204,7 +204,7 @@ def test_a_page_of_another_origin_cannot_reach_the_admin_api(server: MockServer)
     path, body = "/_mockserver/faults", {"kind": "html"}
     foreign = exchange(server.url, "POST", path, body, {"origin": "https://example.com"})
     assert (foreign.status, json.loads(exchange(server.url, "GET", path).body)) == (403, {"faults": []})
-    assert "another origin" in json.loads(foreign.body)["error"]["message"]
+    assert "other origins only with the admin token" in json.loads(foreign.body)["error"]["message"]
     assert exchange(server.url, "GET", path, None, {"origin": server.url}).status == 200
 
 

@@ -59,7 +59,7 @@ def test_settings_change_for_the_requests_that_come_from_then_on() -> None:
     ({"seed": "x"}, "seed: x is not a whole number"),
     ({"port": 1}, "Known: seed, edition"),
     ({"latency": "slo"}, "Did you mean 'slow'?"),
-    ([], "is a JSON object"),
+    ([], "must be a JSON object"),
 ])  # fmt: skip
 def test_settings_that_cannot_be_meant_change_nothing(server: MockServer, values: object, said: str) -> None:
     before = exchange(server.url, "GET", "/_mockserver/settings").body

@@ -84,7 +84,7 @@ def test_the_rule_and_the_miss_are_told_in_answer_and_journal(
     assert line["decision"]["nearest"] == [
         {
             "name": "rain",
-            "differences": [{"field": "prompt", "wanted": "with 'weather' in it", "found": "'Hi'"}],
+            "differences": [{"field": "prompt", "wanted": "containing 'weather'", "found": "'Hi'"}],
         }
     ]
     [first, _] = admin("GET", "/journal")[1]["exchanges"]
@@ -107,12 +107,12 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
     )
     [line] = admin("GET", "/journal/unmatched")[1]["exchanges"]
     found = (
-        f"'{'a' * 159}... (5003 characters): the search in that was given up: all searches for a request have 0.1 s "
-        "together, so this does not count as met"
+        f"'{'a' * 159}... (5003 characters); the regular expression took too long (a request's searches have "
+        "0.1 s in all), so this counts as not met"
     )
     assert (line["number"], line["decision"]["nearest"]) == (
         2,
-        [{"name": "slow", "differences": [{"field": "prompt", "wanted": "like /(a+)+$/", "found": found}]}],
+        [{"name": "slow", "differences": [{"field": "prompt", "wanted": "matching /(a+)+$/", "found": found}]}],
     )
     assert [(row["used"], row["used_up"]) for row in admin("GET", "/stubs")[1]["stubs"]] == [(1, False)]
 
@@ -122,7 +122,7 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
     [
         ({"reply": "a", "tims": 1}, "stub: unknown key 'tims'. Did you mean 'times'?"),
         ({"stubs": [{"reply": "a"}, {"match": {"promt": "a"}}]}, "stubs[1].match: unknown field 'promt'."),
-        ({"stubs": {"reply": "a"}}, "stubs: is a list of stubs"),
+        ({"stubs": {"reply": "a"}}, "stubs: must be a list of stubs"),
         (
             {"match": {"dialect": "cerebra"}, "reply": "a"},
             "stub.match.dialect: unknown name 'cerebra'. Did you mean 'cerebras'?",
@@ -133,8 +133,8 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
         ),
         ({"match": {"any": [{"operation": "chat"}]}, "reply": "a"}, "match.operation: unknown name 'chat'."),
         ({"reply": {"file": "secret.txt"}}, "stub.reply.file: only stub files and config files can name files"),
-        (b"[1]", "A stub is a JSON object such as"),
-        (b"{", "A stub is a JSON object such as"),
+        (b"[1]", "A stub must be a JSON object such as"),
+        (b"{", "A stub must be a JSON object such as"),
     ],
 )
 def test_a_mistake_is_told_with_what_would_be_valid_and_nothing_is_added(
@@ -150,7 +150,7 @@ def test_a_wish_that_cannot_be_obeyed_is_told(server: MockServer) -> None:
     answer = ask(server, "wish", x_mockserver_reply='{"tool_calls": [{"name": "f"}]}')
     error = json.loads(answer.body)["error"]
     assert (answer.status, error["type"]) == (400, "mockserver_bad_wish")
-    assert error["message"] == "X-Mockserver-Reply: tool_calls: cerebras's completions calls no tools"
+    assert error["message"] == "X-Mockserver-Reply: tool_calls: cerebras's completions cannot call tools"
 
 
 def test_chunks_arrive_with_their_delays(server: MockServer) -> None:
@@ -191,7 +191,7 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
         ({"a.toml": "[[stub]\n"}, "a.toml: "),
         ({"a.json": "{"}, "a.json: "),
         ({"a.json": "5"}, "a.json: stub: must be a list of tables"),
-        ({"a.toml": "seed = 1\n"}, "a.toml, line 1: seed: a stub file has nothing but [[stub]]"),
+        ({"a.toml": "seed = 1\n"}, "a.toml, line 1: seed: a stub file can contain only [[stub]]"),
         ({"a.toml": b"\xff"}, "a.toml: "),
         ({"a.toml": '[[stub]]\nreply = { file = "x" }\n'}, "a.toml, line 2: stub[0].reply.file: x: No such file"),
         ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
@@ -237,14 +237,14 @@ def test_stubs_are_listed_under_either_name_in_a_file_and_over_the_admin_api(
 
 
 def test_a_folder_that_is_not_there_is_told() -> None:
-    with pytest.raises(ConfigError, match="stubs: there is no folder nowhere"):
+    with pytest.raises(ConfigError, match="stubs: folder nowhere does not exist"):
         load_stubs(Path("nowhere"))
 
 
 def test_a_folder_in_which_no_file_is_one_of_stubs_is_told_unless_it_is_empty(tmp_path: Path) -> None:
     assert load_stubs(tmp_path) == ()
     (tmp_path / "x.yaml").write_text("reply: hello")
-    with pytest.raises(ConfigError, match=r"stubs: no \*\.toml and no \*\.json in .*: x\.yaml is neither"):
+    with pytest.raises(ConfigError, match=r"stubs: no \*\.toml or \*\.json files in .*, only others such as x\.yaml"):
         load_stubs(tmp_path)
 
 

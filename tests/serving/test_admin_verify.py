@@ -120,7 +120,7 @@ def test_sifting_tells_who_matches_and_where_the_others_differ(server: MockServe
     exchange(server.url, "POST", f"/ns/{space}/nowhere", BODY)
     status, told = admin(server, space, "POST", "/journal/sift", {"match": {"model": "n"}})
     assert (status, told["matching"]) == (200, [2])
-    differences = {"1": ["model: wanted 'n', came 'm'"], "2": [], "3": ["nothing is served there"]}
+    differences = {"1": ["model: expected 'n', found 'm'"], "2": [], "3": ["nothing is served at this path"]}
     assert told["differences"] == differences
 
 
@@ -133,7 +133,7 @@ def test_whoever_has_to_guess_whether_a_request_matches_says_so(server: MockServ
     ):
         status, told = admin(server, space, "POST", path, body)
         assert status == 400
-        assert told["error"]["message"].startswith("Nobody knows whether request #1 matches: ")
+        assert told["error"]["message"].startswith("Cannot tell whether request #1 matches: ")
         assert "/(a|aa)+$/" in told["error"]["message"]
     assert admin(server, space, "POST", "/journal/sift", {"match": {**match, "model": "x"}})[0] == 200
 

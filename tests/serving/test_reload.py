@@ -103,7 +103,7 @@ def test_a_change_that_a_running_server_cannot_make_is_refused_whole(tmp_path: P
     path.write_text("seed = 2\nport = 9000")
     asyncio.run(watcher.look())
     assert app.settings.seed == 1
-    assert app.simulator.config_fault == "port: cannot change while the server runs"
+    assert app.simulator.config_fault == "port: cannot be changed while the server runs; restart it"
 
 
 def test_a_file_is_told_from_its_next_version_even_while_it_is_away(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_what_is_settled_at_the_start_is_not_said_to_be_in_force(tmp_path: Path,
     path, watcher, app = started(tmp_path)
     path.write_text(f"{name} = {value!r}")
     asyncio.run(watcher.look())
-    assert app.simulator.config_fault == f"{name}: cannot change while the server runs"
+    assert app.simulator.config_fault == f"{name}: cannot be changed while the server runs; restart it"
 
 
 def test_whatever_is_wrong_with_a_file_its_next_version_is_taken_up(
@@ -185,7 +185,7 @@ def test_stubs_with_a_mistake_leave_the_old_ones_in_force_until_it_is_mended(
 
     async def story() -> None:
         for text, complaint in (
-            ('seed = 1\n[[stub]]\nreply = "x"', "a.toml, line 1: seed: a stub file has nothing but [[stub]]"),
+            ('seed = 1\n[[stub]]\nreply = "x"', "a.toml, line 1: seed: a stub file can contain only [[stub]]"),
             (STUB.format(name="b", file="_two.txt"), "a.toml, line 3: stub[0].reply.file: _two.txt: No such file or"),
         ):
             (tmp_path / "a.toml").write_text(text)

@@ -313,9 +313,9 @@ def test_a_certificate_that_cannot_be_used_is_told_before_anything_starts(
     certificate, key = write_certificate(tmp_path_factory.mktemp("tls"))
     cases: tuple[tuple[dict[str, Any], str], ...] = (
         ({"tls_key": str(key)}, "tls_key: a key needs its certificate"),
-        ({"tls_cert": "nowhere.pem"}, "tls_cert: there is no file nowhere.pem"),
-        ({"tls_cert": str(certificate)}, "alone make no certificate with its key"),
-        ({"tls_cert": str(key), "tls_key": str(certificate)}, "make no certificate with its key"),
+        ({"tls_cert": "nowhere.pem"}, "tls_cert: file nowhere.pem does not exist"),
+        ({"tls_cert": str(certificate)}, "alone must contain a certificate and its key"),
+        ({"tls_cert": str(key), "tls_key": str(certificate)}, "must contain a certificate and its key"),
     )
     for wrong, said in cases:
         with pytest.raises(ConfigError, match=said):

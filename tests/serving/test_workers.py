@@ -94,7 +94,7 @@ def test_a_worker_that_dies_is_replaced() -> None:
         assert numbers(server) == {"1", "2"}
         server.process.send_signal(signal.SIGTERM)
         _, complaints = server.process.communicate(timeout=10)
-        assert re.search(r"worker 1 has ended \(SIGKILL\); another takes its place\n$", complaints)
+        assert re.search(r"worker 1 has ended \(SIGKILL\); a new one takes its place\n$", complaints)
 
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])

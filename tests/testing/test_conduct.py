@@ -162,6 +162,6 @@ def test_a_finding_is_an_assertion_error_with_the_journal(server: MockServer) ->
     handle.next(2).error("rate_limit", retry_after=9)
     obedient(0.1)(Wire(handle))
     with pytest.raises(
-        AssertionError, match=r"retry_after_ignored: asked to stay away for 9 s, it was back after 0\.9"
+        AssertionError, match=r"retry_after_ignored: asked to wait 9 s, the client came back after 0\.9"
     ):
         handle.verify.resilience(handles="retry")

@@ -139,7 +139,7 @@ def test_a_reply_as_json_may_be_any_value(handle: Handle) -> None:
         assert said(handle, "json?")["content"] == text
     handle.next().reply(as_json())
     assert said(handle, "json?")["content"] == "{}"
-    with pytest.raises(TypeError, match="Say one value"):
+    with pytest.raises(TypeError, match="Give one value"):
         as_json({"a": 1}, b=2)
 
 
@@ -149,15 +149,15 @@ def test_a_pattern_keeps_its_flags(handle: Handle) -> None:
     handle.verify.calls(2, prompt=re.compile(r"^\w+$")).calls(1, prompt=re.compile(r"^\w+$", re.ASCII))
     handle.verify.calls(1, prompt=regex(re.compile(r"^[a-z]+$ # letters", re.A | re.I | re.X)))
     unsaid: list[tuple[Any, str]] = [
-        (re.compile(b"a"), r"re.compile\(b'a'\) is no regular expression for texts"),
-        (re.compile("a", re.DEBUG), "re.DEBUG cannot be said in a pattern's text. Known: ASCII, IGNORECASE, "),
+        (re.compile(b"a"), r"re.compile\(b'a'\) is not a regular expression for strings"),
+        (re.compile("a", re.DEBUG), "re.DEBUG cannot be written within a pattern. Possible: ASCII, IGNORECASE, "),
     ]
     for pattern, words in unsaid:
         with pytest.raises(CriteriaError, match=words):
             handle.verify.never(prompt=pattern)
         with pytest.raises(CriteriaError, match=words):
             handle.on(prompt=pattern)
-    with pytest.raises(CriteriaError, match="b'a' is no regular expression for texts"):
+    with pytest.raises(CriteriaError, match="b'a' is not a regular expression for strings"):
         regex(b"a")  # type: ignore[arg-type]
     assert handle.problems() == []
 
@@ -177,7 +177,7 @@ def test_an_agent_gets_its_tool_call_and_then_the_answer(handle: Handle) -> None
     verify = handle.verify.all_used().all_matched()
     verify.tool_called("get_weather", city="Oslo").tool_answered("get_weather", contains("rain"))
     verify.tool_called("get_weather", city=re.compile("^O"))
-    with pytest.raises(AssertionError, match=r"calls get_weather\(city='Rome'\), found 1 calls"):
+    with pytest.raises(AssertionError, match=r"calls get_weather\(city='Rome'\), found 1 call:"):
         verify.tool_called("get_weather", city="Rome")
 
 
@@ -215,7 +215,7 @@ def test_a_script_is_played_step_by_step(handle: Handle) -> None:
 @pytest.mark.parametrize("steps", ["Hello.", {"reply": "Hello."}])
 def test_a_script_of_one_step_that_is_no_list_is_refused(handle: Handle, steps: Any) -> None:
     for script in (handle.script, handle.on(stream=True).script):
-        with pytest.raises(StubError, match=r"is no list of steps; a single one is \["):
+        with pytest.raises(StubError, match=r"is not a list of steps; write a single one as \["):
             script(steps)
     assert handle.stubs == []
 
@@ -255,7 +255,7 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(CriteriaError, match=r"unknown word 'rest'. Did you mean 'reset'?"):
         handle.verify.never(fault="rest")
     for pieces in ((None,), (5,), (["a", "b"],), ([chunk("a"), chunk("b")],)):
-        with pytest.raises(StubError, match="is no part of a reply"):
+        with pytest.raises(StubError, match="is not a part of a reply"):
             handle.on().reply(*pieces)
     for seconds in (-5, float("nan"), float("inf"), 1e300, "5s"):
         with pytest.raises(ValueError, match="is a number of seconds from 0 to"):
@@ -267,7 +267,7 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
 
 def test_only_values_go_to_a_server_elsewhere(server: MockServer) -> None:
     remote = RemoteServer(server.url).in_namespace("values")
-    with pytest.raises(LinkError, match="no functions"):
+    with pytest.raises(LinkError, match="can get only values, not functions"):
         remote.on(last_user=lambda text: True).reply("no")
     with pytest.raises(LinkError, match="Connection refused"):
         RemoteServer("http://127.0.0.1:9").journal()
@@ -312,8 +312,8 @@ def test_a_stub_that_answers_nothing_is_a_problem_of_the_test(handle: Handle) ->
     handle.next(2)
     handle.on(prompt="Hi").reply("Hello")
     assert handle.problems() == [
-        "A stub for requests with prompt='Tell me a story' was begun, and nothing was said that it answers.",
-        "A stub for requests was begun, and nothing was said that it answers.",
+        "A stub for requests with prompt='Tell me a story' has no answer; add one, such as .reply(\"...\").",
+        'A stub for requests has no answer; add one, such as .reply("...").',
     ]
     handle.reset()
     assert handle.problems() == []
@@ -396,10 +396,12 @@ def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
     handle.wait_idle()
     assert handle.requests[0].closed_by == "server"
     asker.join()
-    with pytest.raises(TimeoutError, match=r"Waited 0.01 s for 2 requests; there is:\n.*#1 cerebras completions"):
+    with pytest.raises(
+        TimeoutError, match=r"2 requests did not arrive within 0.01 s. The journal:\n.*#1 cerebras completions"
+    ):
         handle.wait_for_requests(2, timeout=0.01)
     handle.reset()
-    with pytest.raises(TimeoutError, match=r"there is:\n +nothing yet$"):
+    with pytest.raises(TimeoutError, match=r"The journal:\n +\(empty\)$"):
         handle.wait_for_requests(1, timeout=0.01)
 
 
@@ -501,11 +503,11 @@ def test_a_journal_that_keeps_nothing_says_so() -> None:
         asker = threading.Thread(target=Wire(server).ask)
         asker.start()
         assert server.wait_for_requests(1) == []
-        with pytest.raises(TimeoutError, match="to end; there is:\nThe journal has forgotten 1 exchange "):
+        with pytest.raises(TimeoutError, match=r"The journal:\nThe journal has forgotten 1 exchange\. "):
             server.wait_idle(timeout=0.01)
         server.wait_idle()
         asker.join()
-        with pytest.raises(LookupError, match="The journal has forgotten 1 exchange "):
+        with pytest.raises(LookupError, match=r"The journal has forgotten 1 exchange\. "):
             _ = server.last
         server.verify.calls(1)
 
@@ -552,28 +554,28 @@ def test_what_follows_calls_is_about_the_requests_that_matched(handle: Handle) -
     handle.verify.calls(3).calls(0, operation="models")
     handle.verify.calls(1, operation="models").calls(1, status=200).tokens(at_most=0)
     alpha.in_order({"prompt": "alpha"}, {"prompt": contains("beta")})
-    with pytest.raises(AssertionError, match=r"but none with prompt=contains\('alpha'\), prompt='beta' came"):
+    with pytest.raises(AssertionError, match=r"but no request with prompt=contains\('alpha'\), prompt='beta' came"):
         alpha.in_order({"prompt": "beta"})
 
 
 def test_a_check_that_cannot_be_meant_is_refused_before_it_is_run(handle: Handle) -> None:
     verify = handle.verify
     refused: list[tuple[Callable[[], object], str]] = [
-        (lambda: verify.calls(-1), "calls: -1 is neither a number nor"),
+        (lambda: verify.calls(-1), "calls: -1 is not a whole number, or a table such as"),
         (lambda: verify.calls(at_least=5, at_most=2), "calls: at_least 5 is more than at_most 2"),
-        (lambda: verify.cancelled(-1), "cancelled: -1 is neither"),
-        (lambda: verify.concurrency(at_most=True), "concurrency: at_most: True is not what it takes"),
-        (lambda: verify.tokens(at_most="many"), "tokens: at_most: 'many' is not what it takes"),  # type: ignore[arg-type]
-        (lambda: verify.cost(at_most=1, prices={}), "cost: prices: {} is not what it takes"),
-        (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is no number of seconds"),
+        (lambda: verify.cancelled(-1), "cancelled: -1 is not a whole number"),
+        (lambda: verify.concurrency(at_most=True), "concurrency: at_most: True is not a whole number of at least 0"),
+        (lambda: verify.tokens(at_most="many"), "tokens: at_most: 'many' is not a number of at least 0"),  # type: ignore[arg-type]
+        (lambda: verify.cost(at_most=1, prices={}), "cost: prices: {} is not a table with the prices"),
+        (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is not a number of seconds of at least 0"),
         (lambda: verify.calls(3, at_lest=1), "unknown field 'at_lest'. Did you mean 'at_least'?"),
         (lambda: verify.never(statsu=429), "unknown field 'statsu'. Did you mean 'status'?"),
         (lambda: verify.resilience(patiense=3), "unknown word 'patiense'. Did you mean 'patience'?"),
         (lambda: handle.declare(handle="retry"), "unknown word 'handle'. Did you mean 'handles'?"),
-        (lambda: handle.wait_for_requests("a"), "wait_for_requests: 'a' is not what it takes: a whole number"),  # type: ignore[arg-type]
-        (lambda: handle.wait_for_requests(1, "a"), "timeout: 'a' is no number of seconds"),  # type: ignore[arg-type]
-        (lambda: handle.wait_idle(-1), "timeout: -1 is no number of seconds"),
-        (lambda: handle.next().headers("x"), "headers: 'x' is no table of headers, such as {'x-trace': 'abc'}"),  # type: ignore[arg-type]
+        (lambda: handle.wait_for_requests("a"), "wait_for_requests: 'a' is not a whole number of at least 0"),  # type: ignore[arg-type]
+        (lambda: handle.wait_for_requests(1, "a"), "timeout: 'a' is not a number of seconds of at least 0"),  # type: ignore[arg-type]
+        (lambda: handle.wait_idle(-1), "timeout: -1 is not a number of seconds of at least 0"),
+        (lambda: handle.next().headers("x"), "headers: 'x' is not a table of headers such as {'x-trace': 'abc'}"),  # type: ignore[arg-type]
     ]
     for nonsense, words in refused:
         with pytest.raises(ValueError, match=re.escape(words)):
@@ -590,7 +592,7 @@ def test_a_server_that_is_not_running_says_so() -> None:
 def test_a_server_is_started_once_and_whoever_tries_again_does_it_no_harm() -> None:
     server = MockServer()
     server.start()
-    with pytest.raises(RuntimeError, match="started once"):
+    with pytest.raises(RuntimeError, match="started only once"):
         server.start()
     assert ask(server.url, "cerebras") == 200
     server.stop()

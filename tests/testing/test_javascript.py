@@ -212,8 +212,12 @@ say({ waited, seed, ahead, late, after: (await mock.requests()).length, none: aw
 """
     seen = told(client, server, code)
     assert (seen["waited"], seen["seed"], seen["ahead"], seen["after"], seen["others"]) == (1, 7, [60, 61], 0, 0)
-    assert seen["late"].startswith("MockServerError: Waited 0.05 s for 2 requests; there were 1. The URL is http://")
-    assert seen["none"].startswith("MockServerError: There was no request yet. Does the client ask this namespace?")
+    assert seen["late"].startswith(
+        "MockServerError: 2 requests did not arrive within 0.05 s; there were 1. The URL is http://"
+    )
+    assert seen["none"].startswith(
+        "MockServerError: There was no request yet. Does the client use the URL of this namespace?"
+    )
 
 
 def test_the_default_namespace_may_have_settings_too(client: Path, server: MockServer) -> None:
@@ -232,13 +236,13 @@ say([plain.url, plain.apiKey, await plain.requests()]);
         ('mock.next().fault("rst")', "unknown fault 'rst'. Did you mean 'reset'?"),
         ("mock.settle({ sead: 7 })", "no setting 'sead'. Did you mean 'seed'?"),
         ("mock.verify({ call: 1 })", "unknown check 'call'. Did you mean 'calls'?"),
-        ('(async () => server.namespace("x").baseUrl())()', "Whose base URL? Say a dialect, such as baseUrl("),
-        ('(async () => mock.baseUrl("openai"))()', 'no dialect "openai". Known: cerebras, friendli, '),
-        ('(async () => server.namespace("x", { dialect: "y" }))()', 'There is no dialect "y". Known: cerebras, '),
-        ('(async () => server.namespace("a/b"))()', "a namespace's name has no slash, no blank"),
+        ('(async () => server.namespace("x").baseUrl())()', "Name a dialect, such as baseUrl("),
+        ('(async () => mock.baseUrl("openai"))()', 'unknown dialect "openai". Known: cerebras, friendli, '),
+        ('(async () => server.namespace("x", { dialect: "y" }))()', 'unknown dialect "y". Known: cerebras, '),
+        ('(async () => server.namespace("a/b"))()', "a namespace's name cannot contain slashes or spaces"),
         ('MockServer.connect({ url: server.url, token: "wrong" })', "token"),
-        ('MockServer.connect({ url: "http://127.0.0.1:1" })', "Is it running? mockserver serve"),
-        ("MockServer.connect({ url: `${server.url}/ovms` })", "/ovms/_mockserver/catalogue is no mockserver: 400"),
+        ('MockServer.connect({ url: "http://127.0.0.1:1" })', "Is it running? Start it with: mockserver serve"),
+        ("MockServer.connect({ url: `${server.url}/ovms` })", "/ovms/_mockserver/catalogue is not a mockserver: 400"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_in_words(client: Path, server: MockServer, code: str, complaint: str) -> None:

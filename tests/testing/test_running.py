@@ -118,11 +118,11 @@ def test_the_report_says_how_clients_behaved_and_faults_make_one_of_zero() -> No
     twice = python(ASKING, *["CEREBRAS_BASE_URL"] * 2)
     ran = run("--fault", fault, "--report", *twice)
     assert (ran.returncode, ran.stdout) == (1, "429\n200\n")
-    assert ran.stderr.startswith("mockserver: retry_after_ignored: asked to stay away for 5 s, it was back after 0.")
+    assert ran.stderr.startswith("mockserver: retry_after_ignored: asked to wait 5 s, the client came back after 0.")
     ran = run("--fault", fault, *twice)
     assert (ran.returncode, ran.stderr) == (0, "")
     ran = run("--report", *twice)
-    assert (ran.returncode, ran.stderr) == (0, "mockserver: No fault of conduct in 2 calls.\n")
+    assert (ran.returncode, ran.stderr) == (0, "mockserver: No faults of conduct in 2 calls.\n")
     ran = run("--fault", fault, "--handles", "retry", *python(ASKING + "sys.exit(5)", "CEREBRAS_BASE_URL"))
     assert ran.returncode == 5
     assert ran.stderr.startswith("mockserver: gave_up: ")
@@ -151,9 +151,9 @@ def test_any_declaration_asks_for_a_report() -> None:
 def test_the_report_is_on_every_namespace_and_on_none() -> None:
     code = "import os; os.environ['OPENAI_BASE_URL'] = os.environ['MOCKSERVER_URL'] + '/ns/a/ovms/v3'\n" + ASKING
     ran = run("--report", *python(code, "OPENAI_BASE_URL"))
-    assert (ran.returncode, ran.stderr) == (0, "mockserver: [a] No fault of conduct in 1 call.\n")
+    assert (ran.returncode, ran.stderr) == (0, "mockserver: [a] No faults of conduct in 1 call.\n")
     ran = run("--report", *python("pass"))
-    assert (ran.returncode, ran.stderr.startswith("mockserver: no model was asked here. ")) == (0, True)
+    assert (ran.returncode, ran.stderr.startswith("mockserver: no model was asked. ")) == (0, True)
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_report_is_on_every_namespace_and_on_none() -> None:
         (["npm", "test"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
-        (["--workers", "2", "--", "x"], "workers: run serves with one process"),
+        (["--workers", "2", "--", "x"], "workers: run serves with a single process"),
         (["--handles", "nothing", "--", "x"], "run: handles: unknown word 'nothing'"),
     ],
 )

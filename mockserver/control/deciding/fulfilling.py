@@ -83,7 +83,7 @@ def unmatched(heard: Question, nearest: Sequence[Near]) -> Plan:
 def in_words(nearest: Sequence[Near]) -> str:
     """The stubs that are nearest to a request and how they differ, as a sentence."""
     stubs = (f"{near.name!r} ({'; '.join(map(str, near.differences))})" for near in nearest)
-    return f"Nearest: {', '.join(stubs)}." if nearest else "There are none."
+    return f"Nearest: {', '.join(stubs)}." if nearest else "There are no stubs."
 
 
 def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
@@ -92,7 +92,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
         try:
             filled = read_prepared(fill_all(prepared.template, chosen.facts))
         except (StubError, TemplateError) as error:
-            raise HandlerError(f"{chosen.by}: its template, once filled: {error}") from None
+            raise HandlerError(f"{chosen.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=_joined(filled.headers, prepared.headers))
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
@@ -113,16 +113,16 @@ def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
         raise HandlerError(f"{chosen.by}: its function {raised(error)}") from error
     if not (value is None or isinstance(value, str | Mapping) or callable(value)):
         raise HandlerError(
-            f"{chosen.by}: its function returned {value!r}; it may return a text, a reply such as tool_call(...), "
+            f"{chosen.by}: its function returned {value!r}; it may return a string, a reply such as tool_call(...), "
             "as_json(...), error(...) or {'text': 'It rains.'}, or None for a generated answer"
         )
     try:
         returned = Prepared() if value is None else read_prepared(value)
     except StubError as error:
-        raise HandlerError(f"{chosen.by}: its function returned what is no reply: {error}") from error
+        raise HandlerError(f"{chosen.by}: its function returned an invalid reply: {error}") from error
     if callable(returned.content) or returned.seed is not None or returned.latency is not None:
         raise HandlerError(
-            f"{chosen.by}: its function returned a function, a seed or a latency; these are the stub's to say"
+            f"{chosen.by}: its function returned a function, a seed or a latency; set these in the stub itself"
         )
     return resolved(returned, chosen)
 
@@ -131,7 +131,7 @@ def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:
     operation, dialect = heard.visit.landing.operation, heard.visit.landing.dialect
     if speech is not None and speech.calls and not (operation is not None and operation.calls_tools):
         named = operation.name if operation is not None else ""
-        raise WishError(f"{by}: tool_calls: {dialect.name}'s {named} calls no tools")
+        raise WishError(f"{by}: tool_calls: {dialect.name}'s {named} cannot call tools")
 
 
 def _reply(raw: Raw) -> Reply:

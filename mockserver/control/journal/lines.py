@@ -6,6 +6,7 @@ import orjson
 
 from mockserver.control.journal.exchanges import MOST_BYTES
 from mockserver.control.journal.views import View
+from mockserver.core.naming import counted
 
 # How many characters of a refusal are shown.
 _MOST_SHOWN = 300
@@ -32,7 +33,7 @@ def journal_lines(views: Sequence[View]) -> list[str]:
     lines: list[str] = []
     for place, view in enumerate(views):
         since = f"{view.arrived - views[0].arrived:8.3f} s"
-        gap = f" (client came back after {max(view.arrived - views[place - 1].end, 0.0):.3f} s)" if place else ""
+        gap = f" (client returned after {max(view.arrived - views[place - 1].end, 0.0):.3f} s)" if place else ""
         lines.append(f"{since}  {line(view)}{gap}")
     return lines
 
@@ -44,7 +45,7 @@ def explain_misses(views: Iterable[View]) -> Iterable[str]:
         for near in view.nearest:
             yield f"      stub {near['name']!r}:"
             yield from (
-                f"          {each['field']}: wanted {each['wanted']}, came {each['found']}"
+                f"          {each['field']}: expected {each['wanted']}, found {each['found']}"
                 for each in near["differences"]
             )
 
@@ -52,9 +53,8 @@ def explain_misses(views: Iterable[View]) -> Iterable[str]:
 def loss(count: int) -> str:
     """The message for when so many exchanges are forgotten, which says how to keep them."""
     return (
-        f"The journal has forgotten {count} exchange{'' if count == 1 else 's'} (--journal says how many a namespace "
-        f"keeps; all together hold {MOST_BYTES >> 20} MiB); nothing can be said of them. Keep more with --journal, in "
-        "Python MockServer(journal=...), or check and reset() before so much has come."
+        f"The journal has forgotten {counted(count, 'exchange')}. Keep more with --journal or "
+        f"MockServer(journal=...), or check and reset() earlier. All journals together keep {MOST_BYTES >> 20} MiB."
     )
 
 

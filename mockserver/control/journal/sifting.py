@@ -33,7 +33,7 @@ def sift(
             facts = RequestFacts(exchange.plan, questions, exchange.plan.attempt)
             found[exchange.number] = _differing(criteria, facts, exchange.number)
         else:
-            found[exchange.number] = ("nothing is served there",) if match else ()
+            found[exchange.number] = ("nothing is served at this path",) if match else ()
     return found
 
 
@@ -43,5 +43,5 @@ def _differing(criteria: Criteria, facts: Facts, number: int) -> Sequence[str]:
         return ()
     found = tuple(map(str, differences(criteria, facts)))
     if decision is None:
-        raise CriteriaError(f"Nobody knows whether request #{number} matches: {'; '.join(found)}")
+        raise CriteriaError(f"Cannot tell whether request #{number} matches: {'; '.join(found)}")
     return found

@@ -39,7 +39,7 @@ def _status(response: Mapping[str, Any]) -> int:
     """The status, at its place in current cassettes or in those of older versions."""
     code = response["status"]["code"] if "status" in response else response["status_code"]
     if not isinstance(code, int):
-        raise TypeError("status: no number")
+        raise TypeError("status: not a number")
     return code
 
 
@@ -65,7 +65,7 @@ def _body(message: Mapping[str, Any], key: str) -> bytes:
     if isinstance(value, str):
         return value.encode()
     if not isinstance(value, bytes):
-        raise TypeError(f"{key}: neither a text nor bytes")
+        raise TypeError(f"{key}: not a string or bytes")
     return value
 
 
@@ -76,10 +76,10 @@ def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
         # Some recorders decompress bodies but keep the header.
         return body
     if packing not in _PACKINGS:
-        raise LostError(f"its answer is packed ({packing}); record it with decode_compressed_response=True")
+        raise LostError(f"its answer is compressed ({packing}); record it with decode_compressed_response=True")
     for bits in _PACKINGS[packing]:
         try:
             return zlib.decompress(body, bits)
         except zlib.error:
             continue
-    raise LostError(f"its answer says that it is packed ({packing}), and is not")
+    raise LostError(f"its answer is not compressed, although its header says so ({packing})")

@@ -126,8 +126,8 @@ def _is_own(recorded: Recorded, landing: Landing) -> bool:
 def _refused(landing: Landing, rejection: Rejection) -> str:
     why = f": {rejection.message}" if rejection.message else f" ({rejection.kind})"
     return (
-        f"{landing.dialect.name} refuses this request by itself{why}. What a dialect refuses, no stub answers; "
-        f"a route of your own gives its path to another one"
+        f"{landing.dialect.name} refuses this request{why}. A stub cannot answer what the dialect refuses; if the "
+        f"request is for another dialect, add a route for its path"
     )
 
 
@@ -146,7 +146,7 @@ def _matches(asked: Sequence[_Asked]) -> list[Match | str]:
         # The earliest of indistinguishable requests is kept.
         for first, *others in _distinguished(asked, usual, numbers) if len(numbers) > 1 else ():
             for number in others:
-                found[number] = f"no match can tell it from {asked[first].recorded.place}"
+                found[number] = f"its request cannot be told apart from {asked[first].recorded.place}"
     return found
 
 

@@ -18,7 +18,7 @@ from mockserver.control.journal.transcripts import MOST_EVENTS
 from mockserver.control.recordings.cassettes import of_cassette
 from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
 
-_WANTED = "wanted is a journal (journal.jsonl of the admin API), an HTTP Archive (HAR), or a cassette of vcrpy"
+_WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
 
@@ -37,7 +37,7 @@ def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorde
         return list(_each("interaction", list(enumerate(whole["interactions"], 1)), of_cassette))
     if isinstance(whole, dict) and "number" in whole:
         return list(_each("line", [(1, whole)], _of_journal))
-    raise RecordingError(f"is no recording; {_WANTED}")
+    raise RecordingError(f"is not a recording; {_WANTED}")
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
@@ -46,7 +46,7 @@ def _lines(data: bytes) -> list[tuple[int, Any]]:
         try:
             lines += [(number, orjson.loads(line))] if line.strip() else []
         except orjson.JSONDecodeError as error:
-            raise RecordingError(f"line {number}: is no JSON ({error}); {_WANTED}") from None
+            raise RecordingError(f"line {number}: is not valid JSON ({error}); {_WANTED}") from None
     if not lines:
         raise RecordingError(f"is empty; {_WANTED}")
     return lines
@@ -60,7 +60,7 @@ def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Re
         except LostError as error:
             yield Lost(place, str(error))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RecordingError(f"{place}: is no exchange ({type(error).__name__}: {error}); {_WANTED}") from None
+            raise RecordingError(f"{place}: is not an exchange ({type(error).__name__}: {error}); {_WANTED}") from None
 
 
 # --- a line of a journal -----------------------------------------------------------------------------------------
@@ -68,17 +68,17 @@ def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Re
 
 def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if "answer" not in exchange:
-        raise LostError("is told without its answer; save journal.jsonl, which has it")
+        raise LostError("has no answer; save journal.jsonl, which contains answers")
     request, answer, outcome = exchange["request"], exchange["answer"], exchange["outcome"]
     if exchange["decision"]["by"] == "denial":
         raise LostError(f"nothing is served at {exchange['path']}")
     if answer["ending"] is not None:
-        raise LostError(f"its answer broke off ({answer['ending']}): that is said by a fault")
+        raise LostError(f"its answer broke off ({answer['ending']}); use a fault for that")
     if outcome["closed_by"] != "server":
-        raise LostError("its answer was left, or still open, before its end")
+        raise LostError("its answer was not complete: the client left, or it was still open")
     events = answer["events"]
     if len(events) >= MOST_EVENTS:
-        raise LostError("its answer has more events than a journal tells")
+        raise LostError("its answer has more events than a journal keeps")
     streamed = exchange["streamed"]
     times = [event["sent"] for event in events if event["sent"] is not None]
     return Recorded(
@@ -145,13 +145,13 @@ def _check_whole(scheme: str, response: Mapping[str, Any], own: Mapping[str, Any
     """Raise LostError unless an exchange has a complete HTTP answer; `own` are the fields that our journals add."""
     status = response["status"]
     if scheme in ("ws", "wss") or status == 101:
-        raise LostError("is a WebSocket")
+        raise LostError("is a WebSocket connection")
     if not 200 <= status <= 599:
         raise LostError(f"has no answer (status {status})")
     if response.get("_error"):
-        raise LostError(f"its answer broke off ({response['_error']}): that is said by a fault")
+        raise LostError(f"its answer broke off ({response['_error']}); use a fault for that")
     if own.get("outcome", {}).get("closed_by", "server") != "server":
-        raise LostError("its answer was left, or still open, before its end")
+        raise LostError("its answer was not complete: the client left, or it was still open")
 
 
 def _content(content: Mapping[str, Any]) -> bytes | None:
@@ -177,7 +177,7 @@ def _unpacked(text: str, encoding: str | None) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except Base64Error:
-        raise LostError("a body in base64 is none") from None
+        raise LostError("a body is not valid base64") from None
 
 
 def _seconds(milliseconds: float | None) -> float | None:

@@ -249,9 +249,12 @@ class StubBook:
         step = stub.step(used)
         found = _differing(stub.criteria, facts)
         if step is None:
-            return (*found, Difference("times", f"{_times(stub.most)} at the most", f"one more after {_times(used)}"))
+            return (*found, Difference("times", f"at most {_times(stub.most)}", f"one more after {_times(used)}"))
         if fits is not None and not fits(step.prepared):
-            found = (*found, Difference("operation", "one whose model speaks, for the words of this reply", "another"))
+            found = (
+                *found,
+                Difference("operation", "a request to a model, since this reply is written by one", "another"),
+            )
         return (
             *found,
             *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),

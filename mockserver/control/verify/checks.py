@@ -75,7 +75,7 @@ class Check(NamedTuple):
 def run_checks(checks: object, evidence: Evidence) -> list[dict[str, Any]]:
     """The result of each check: `check`, `passed`, and `problem` if it has failed. Raises CheckError, CriteriaError."""
     if not isinstance(checks, list) or not checks:
-        raise CheckError("checks: is a list of tables")
+        raise CheckError("checks: must be a list of tables, with at least one")
     return [_run(table, f"checks[{number}]", evidence) for number, table in enumerate(checks)]
 
 
@@ -96,11 +96,11 @@ def _name(table: Table, place: str) -> str:
     if stray is not None:
         raise CheckError(f"{place}: {unknown('check', stray, (*CHECKS, *_BESIDE) if named else CHECKS)}")
     if len(named) != 1:
-        raise CheckError(f"{place}: has one check: {', '.join(CHECKS)}")
+        raise CheckError(f"{place}: must have exactly one check: {', '.join(CHECKS)}")
     [name] = named
     idle = next((key for key in table if key not in (name, "match", *CHECKS[name].beside)), None)
     if idle is not None:
-        raise CheckError(f"{place}: {name} takes no {idle}")
+        raise CheckError(f"{place}: {name} cannot be combined with {idle}")
     return name
 
 
@@ -112,14 +112,14 @@ def _alone(read: Callable[[object, str], Any]) -> Callable[[object, Table, str],
 def _flag(value: object, table: Table, place: str) -> tuple[()]:
     """The value of a check that has no arguments: true."""
     if value is not True:
-        raise CheckError(f"{place}: is true, or is left out")
+        raise CheckError(f"{place}: must be true, or be left out")
     return ()
 
 
 def _priced(value: object, table: Table, place: str) -> tuple[float, Mapping[str, Price]]:
     most = read_amount(value, place)
     if "prices" not in table:
-        raise CheckError(f'{place}: {value!r} is not what it takes alone: say prices beside it, {{"*": [0.1, 0.4]}}')
+        raise CheckError(f'{place}: needs prices beside it, such as "prices": {{"*": [0.1, 0.4]}}')
     return most, read_prices(table["prices"], f"{place}.prices")
 
 
@@ -140,7 +140,7 @@ def _schema(value: object, place: str) -> object:
 def _declaration(value: object, place: str) -> Declaration:
     fields = {} if value is True else value
     if not isinstance(fields, Mapping):
-        raise CheckError(f"{place}: {value!r} is neither true nor a table of {', '.join(DECLARED)}")
+        raise CheckError(f"{place}: {value!r} is not true or a table of {', '.join(DECLARED)}")
     return Declaration(**read_keys(fields, DECLARED, place))
 
 

@@ -67,7 +67,7 @@ def _retry_after(case: Case) -> Iterator[Finding]:
             delay = asked_to_wait(before)
             if delay is not None and waited < delay * (1 - _SLACK) - _TICK:
                 how = "ignored" if waited < delay / 2 else "cut_short"
-                message = f"asked to stay away for {delay:.3g} s, it was back after {waited:.3g} s (#{after.number})"
+                message = f"asked to wait {delay:.3g} s, the client came back after {waited:.3g} s (#{after.number})"
                 yield Finding(f"retry_after_{how}", message, (before.number, after.number))
 
 
@@ -107,9 +107,11 @@ def _backoff(case: Case) -> Iterator[Finding]:
     for call in case.calls:
         waits = _free_waits(call)
         if come_at_once(waits):
-            yield Finding("no_backoff", f"it came back at once, {_times(len(waits))}: {_listed(waits)}", call.numbers)
+            yield Finding(
+                "no_backoff", f"the client came back at once {_times(len(waits))}: {_listed(waits)}", call.numbers
+            )
         elif stay_the_same(waits):
-            yield Finding("no_backoff", f"its waits do not grow: {_listed(waits)}", call.numbers)
+            yield Finding("no_backoff", f"the waits do not grow: {_listed(waits)}", call.numbers)
 
 
 def _jitter(case: Case) -> Iterator[Finding | Unjudged]:
@@ -119,10 +121,12 @@ def _jitter(case: Case) -> Iterator[Finding | Unjudged]:
         return
     verdict = have_no_jitter(series)
     if verdict is None:
-        yield Unjudged("no_jitter", "it takes four waits of 50 ms or more that no Retry-After has set")
+        yield Unjudged(
+            "no_jitter", "needs at least four waits of 50 ms or more that the client chose itself, without Retry-After"
+        )
     elif verdict:
         numbers = tuple(number for call in case.calls for number in call.numbers)
-        yield Finding("no_jitter", f"its waits follow a rule exactly: {'; '.join(map(_listed, series))}", numbers)
+        yield Finding("no_jitter", f"the waits follow an exact rule: {'; '.join(map(_listed, series))}", numbers)
 
 
 def _gave_up(case: Case) -> Iterator[Finding]:
@@ -133,14 +137,14 @@ def _gave_up(case: Case) -> Iterator[Finding]:
         if not last.is_closed or succeeded(last) or case.declared.outcome == "cancelled":
             continue
         if handles == "fallback" and not _answered_since(case, last):
-            yield Finding("no_fallback", f"after {_how(last)} nothing else was asked", call.numbers)
+            yield Finding("no_fallback", f"no other request followed {_how(last)}", call.numbers)
         if (
             handles == "retry"
             and len(call.views) < least
             and _is_worth_it(last, case)
             and not _answered_since(case, last)
         ):
-            message = f"after {_how(last)} it gave up, with {len(call.views)} of at least {least} attempts"
+            message = f"the client gave up after {_how(last)}, with {len(call.views)} of at least {least} attempts"
             yield Finding("gave_up", message, call.numbers)
 
 
@@ -157,9 +161,12 @@ def _accepted(case: Case) -> Iterator[Finding | Unjudged]:
         if fault is None or not last.is_closed or _answered_since(case, last):
             continue
         if case.declared.outcome == "answer":
-            yield Finding(fault, f"{_how(last)} was taken for an answer", call.numbers)
+            yield Finding(fault, f"{_how(last)} was accepted as an answer", call.numbers)
         elif case.declared.outcome is None:
-            yield Unjudged(fault, f"#{last.number} was broken: say what came of it (outcome='answer' or 'error')")
+            yield Unjudged(
+                fault,
+                f"#{last.number} was broken; declare what the application made of it (outcome='answer' or 'error')",
+            )
 
 
 def _timeout(case: Case) -> Iterator[Finding]:
@@ -167,7 +174,7 @@ def _timeout(case: Case) -> Iterator[Finding]:
     for view in case.views:
         silence = _silence(view, case)
         if silence > case.declared.patience:
-            message = f"it bore a silence of {silence:.3g} s, where {case.declared.patience:.3g} s should be the most"
+            message = f"the client waited {silence:.3g} s in silence, longer than {case.declared.patience:.3g} s"
             yield Finding("no_read_timeout", message, (view.number,))
 
 
@@ -191,7 +198,8 @@ def _cancelled(case: Case) -> Iterator[Finding | Unjudged]:
     last = streams[-1]
     if last.seconds < _CANCELLABLE:
         yield Unjudged(
-            "stream_not_cancelled", f"#{last.number} was over within {last.seconds:.3g} s: give it a latency"
+            "stream_not_cancelled",
+            f"#{last.number} ended within {last.seconds:.3g} s, too soon to be cancelled; set a latency",
         )
     else:
         message = f"the stream #{last.number} was read to its end, {last.events_sent} events in {last.seconds:.3g} s"
@@ -235,7 +243,7 @@ def _how(view: View) -> str:
     if view.status >= 300:
         return f"a refusal with {view.status} (#{view.number})"
     if view.closed_by == "client":
-        return f"leaving after {view.seconds:.3g} s (#{view.number})"
+        return f"its own cancellation after {view.seconds:.3g} s (#{view.number})"
     what = " and ".join(view.faults) or "its end"
     kind = "a stream" if view.streamed else "an answer"
     return f"{kind} broken by {what} after {view.events_sent} events (#{view.number})"

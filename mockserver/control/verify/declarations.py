@@ -37,7 +37,7 @@ class Declaration:
         for name in ("patience", "least_attempts", "most_attempts"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise DeclarationError(f"{name}: {value!r} is not a number above 0")
+                raise DeclarationError(f"{name}: {value!r} is not a number greater than 0")
 
 
 # The fields that can be declared.

@@ -22,6 +22,7 @@ from mockserver.control.verify.wanted import Bounds, Price
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.criteria_notation import read_matcher
 from mockserver.core.matchers import Matcher
+from mockserver.core.naming import counted
 
 # A sleep may end this much early, in seconds: clocks differ.
 _TICK = 0.001
@@ -35,15 +36,15 @@ def calls(sifted: Sifted, bounds: Bounds) -> str | None:
     uncertain = sifted.forgotten - sifted.counted
     if _are_certain(count, uncertain, bounds):
         return None
-    found = f"{count} that the journal keeps" if uncertain else f"{count}"
+    found = f"{count} in the journal" if uncertain else f"{count}"
     lines = [f"Expected {bounds} request{'' if str(bounds) == '1' else 's'}{sifted.asked}, found {found}."]
     if sifted.matching:
         lines += ["Found:", *_lines(sifted.matching)]
     if sifted.others and count < bounds.least:
-        lines.append("Nearest of the others:")
+        lines.append("Nearest others:")
         lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
     elif not (sifted.matching or sifted.others or sifted.forgotten):
-        lines.append("There was no request at all.")
+        lines.append("There were no requests.")
     return _of_some(lines, sifted.forgotten)
 
 
@@ -59,7 +60,7 @@ def spaced_at_least(sifted: Sifted, seconds: float) -> str | None:
     views = sifted.matching
     gaps = [(before, after, after.arrived - before.end) for before, after in pairwise(views)]
     early = [
-        f"  #{after.number} came {_after(gap)} #{before.number} ended"
+        f"  #{after.number} came {_after(gap)} #{before.number} had ended"
         for before, after, gap in gaps
         if gap < seconds - _TICK
     ]
@@ -77,7 +78,7 @@ def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
             lines = [
                 "Expected requests in this order:",
                 *(f"  {number}.{each.asked or ' request'}" for number, each in enumerate(groups, 1)),
-                f"but none{group.asked or ' request'} came {where} (number {place + 1}).",
+                f"but no request{group.asked} came {where} (number {place + 1}).",
                 *_lines(among.matching),
             ]
             return _of_some(lines, max(each.forgotten for each in groups))
@@ -122,7 +123,7 @@ def cost(sifted: Sifted, most: float, prices: Mapping[str, Price]) -> str | None
         {str(view.model) for view in views if view.usage and view.model not in prices and "*" not in prices}
     )
     if unpriced:
-        return f"No price for {', '.join(unpriced)}. Prices are by model ('*' for all others): {', '.join(prices)}"
+        return f"No price for {', '.join(unpriced)}. Add it, or '*' for all other models. Given: {', '.join(prices)}"
     total = sum(_cost(view, prices) for view in views)
     if total <= most:
         return _of_all(None, sifted.forgotten)
@@ -139,7 +140,9 @@ def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str 
         return None
     wanted = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
     listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in called[:_LISTED]]
-    return _of_some([f"Expected an answer that calls {wanted}, found {len(called)} calls:", *listed], sifted.forgotten)
+    return _of_some(
+        [f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}:", *listed], sifted.forgotten
+    )
 
 
 def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
@@ -159,7 +162,7 @@ def schema(sifted: Sifted, expected: object) -> str | None:
     try:
         check = read_schema(dict(expected) if isinstance(expected, Mapping) else expected)
     except SchemaError as error:
-        raise CriteriaError(f"schema: is no JSON Schema: {error}") from None
+        raise CriteriaError(f"schema: is not a valid JSON Schema: {error}") from None
     found = ((view, check(view.body)) for view in sifted.matching)
     broken = [f"  #{view.number} at {breach.place}: {breach.message}" for view, breach in found if breach is not None]
     return _kept_to("the schema", broken, sifted)
@@ -176,7 +179,7 @@ def cancelled(sifted: Sifted, bounds: Bounds) -> str | None:
     count = sum(view.closed_by == "client" for view in sifted.matching)
     if _are_certain(count, sifted.forgotten, bounds):
         return None
-    expected = f"Expected the client to leave {bounds} answers before their end, found {count}."
+    expected = f"Expected the client to cancel {bounds} answer{'' if str(bounds) == '1' else 's'}, found {count}."
     return _of_some([expected, *_lines(sifted.matching)], sifted.forgotten)
 
 
@@ -195,20 +198,20 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
 def all_matched(sifted: Sifted) -> str | None:
     """Check that a stub matched each request, if there are any stubs."""
     missed = [view for view in sifted.matching if view.is_unmatched]
-    expected = f"Expected a stub to match every request, but {len(missed)} found none:"
+    expected = f"Expected a stub to match every request, but {len(missed)} had none:"
     return _of_all([expected, *explain_misses(missed)] if missed else None, sifted.forgotten)
 
 
 def no_trouble(views: Sequence[View]) -> str | None:
     """Check that no function of the test's own has raised an exception."""
     listed = [f"  #{view.number}: {view.trouble}" for view in views if view.trouble is not None]
-    return "\n".join(["Functions of the test's own have failed:", *listed]) if listed else None
+    return "\n".join(["Functions of the test have failed:", *listed]) if listed else None
 
 
 def _of_all(lines: Sequence[str] | None, forgotten: int) -> str | None:
     """The result of a check about all exchanges: those that are kept can refute it, but not prove it for all."""
     if lines is None and forgotten:
-        return f"Nobody knows whether that holds of all. {loss(forgotten)}"
+        return f"This cannot be checked for all requests. {loss(forgotten)}"
     return None if lines is None else "\n".join(lines)
 
 
@@ -223,7 +226,9 @@ def _are_certain(count: int, forgotten: int, bounds: Bounds) -> bool:
 
 
 def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
-    expected = f"Expected all requests to keep to {what}, but {len(broken)} do not:"
+    expected = (
+        f"Expected all requests to conform to {what}, but {len(broken)} {'does' if len(broken) == 1 else 'do'} not:"
+    )
     return _of_all([expected, *broken[:_LISTED]] if broken else None, sifted.forgotten)
 
 

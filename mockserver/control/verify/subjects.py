@@ -132,7 +132,7 @@ def is_met(matcher: Matcher, values: Sequence[object]) -> bool:
     decision = matcher.holds(values)
     if decision is None:
         shown = short(", ".join(map(str, values)))
-        raise CriteriaError(f"Nobody knows whether {shown} is {matcher.wanted}: {GIVEN_UP}")
+        raise CriteriaError(f"Cannot tell whether {shown} is {matcher.wanted}: {GIVEN_UP}")
     return decision
 
 
@@ -148,7 +148,7 @@ def _answer_matcher(name: str, value: Any) -> Matcher:
         if name in _WORDS and literal not in _WORDS[name]:
             raise CriteriaError(f"{name}: {unknown('word', literal, _WORDS[name])}")
         if name == "status" and (isinstance(literal, bool) or not isinstance(literal, int)):
-            raise CriteriaError(f"status: {literal!r} is no number")
+            raise CriteriaError(f"status: {literal!r} is not a number")
     return matcher
 
 
@@ -157,4 +157,4 @@ def _differences(view: View, matchers: Iterable[tuple[str, Matcher]]) -> Iterabl
     for name, matcher in matchers:
         found = ANSWER_FIELDS[name](view)
         if not is_met(matcher, found):
-            yield f"{name}: wanted {matcher.wanted}, came {', '.join(map(repr, found)) or 'nothing'}"
+            yield f"{name}: expected {matcher.wanted}, found {', '.join(map(repr, found)) or 'nothing'}"

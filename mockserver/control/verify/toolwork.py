@@ -61,7 +61,7 @@ def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> 
     try:
         value = orjson.loads(arguments or "{}")
     except orjson.JSONDecodeError:
-        return "its arguments are no JSON"
+        return "its arguments are not JSON"
     tool = next((tool for tool in tools if tool.get("name") == name), None)
     if tool is None:
         return "no such tool was offered" if tools else None
@@ -72,7 +72,7 @@ def _nonsense(name: str, arguments: str, tools: Sequence[Mapping[str, Any]]) -> 
         wrong = read_schema(schema)(value)
     except SchemaError:
         return None
-    return f"its parameters forbid that: {wrong.message}" if wrong is not None and wrong.is_certain else None
+    return f"its parameters do not allow that: {wrong.message}" if wrong is not None and wrong.is_certain else None
 
 
 def _text(content: object) -> str:

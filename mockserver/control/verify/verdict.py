@@ -13,6 +13,7 @@ from mockserver.control.journal.views import View
 from mockserver.control.verify.attempts import Attempts, attempts_of, succeeded
 from mockserver.control.verify.conduct import JUDGES, Case, Finding, Unjudged
 from mockserver.control.verify.declarations import Declaration
+from mockserver.core.naming import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,8 @@ class Verdict:
         """The verdict as text: one line for each finding, then what could not be judged."""
         found = [f"{finding.fault}: {finding.message}" for finding in self.findings]
         open_questions = [f"not judged: {each.fault}: {each.why}" for each in self.unjudged]
-        count = f"{len(self.calls)} call{'s' if len(self.calls) != 1 else ''}"
-        return "\n".join([*(found or [f"No fault of conduct in {count}."]), *open_questions])
+        calls = counted(len(self.calls), "call")
+        return "\n".join([*(found or [f"No faults of conduct in {calls}."]), *open_questions])
 
 
 def judge(

@@ -51,7 +51,7 @@ def read_bounds(value: object, place: str) -> Bounds:
     if isinstance(value, Mapping) and given and not value.keys() - set(_BOUNDS):
         least, most = (_bound(value[name], place) if name in given else None for name in _BOUNDS)
         if least is not None and most is not None and least > most:
-            raise CheckError(f"{place}: at_least {least} is more than at_most {most}: nothing can be both")
+            raise CheckError(f"{place}: at_least {least} is more than at_most {most}")
         return Bounds(least or 0, most)
     number = _bound(value, place)
     return Bounds(number, number)
@@ -60,21 +60,21 @@ def read_bounds(value: object, place: str) -> Bounds:
 def read_whole(value: object, place: str) -> int:
     """A whole number from 0 on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise _strange(value, place, "a whole number from 0 on")
+        raise _strange(value, place, "a whole number of at least 0")
     return value
 
 
 def read_amount(value: object, place: str) -> float:
     """A number from 0 on."""
     if not _is_amount(value):
-        raise _strange(value, place, "a number from 0 on")
+        raise _strange(value, place, "a number of at least 0")
     return value
 
 
 def read_seconds(value: object, place: str) -> float:
     """A number of seconds."""
     if not _is_amount(value):
-        raise CheckError(f"{place}: {value!r} is no number of seconds, from 0 on")
+        raise CheckError(f"{place}: {value!r} is not a number of seconds of at least 0")
     return value
 
 
@@ -82,7 +82,8 @@ def read_prices(value: object, place: str) -> Mapping[str, Price]:
     """The prices by model, '*' being all others: lists of two or three numbers."""
     if isinstance(value, Mapping) and value and all(map(_is_price, value.values())):
         return {str(model): Price(*price) for model, price in value.items()}
-    raise _strange(value, place, 'by model what a million tokens of prompt and of answer cost, {"*": [0.1, 0.4]}')
+    example = 'such as {"*": [0.1, 0.4]}'
+    raise _strange(value, place, f"a table with the prices of a million prompt and answer tokens by model, {example}")
 
 
 def read_name(value: object, place: str) -> str:
@@ -95,14 +96,14 @@ def read_name(value: object, place: str) -> str:
 def read_table(value: object, place: str) -> Mapping[str, Any]:
     """A table."""
     if not isinstance(value, Mapping):
-        raise CheckError(f"{place}: is a table")
+        raise CheckError(f"{place}: must be a table")
     return value
 
 
 def read_matches(value: object, place: str) -> Sequence[Mapping[str, Any]]:
     """A non-empty list of matches."""
     if not isinstance(value, list | tuple) or not value:
-        raise CheckError(f'{place}: is a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
+        raise CheckError(f'{place}: must be a list of matches, such as [{{"turn": 1}}, {{"turn": 2}}]')
     return [read_table(match, f"{place}[{number}]") for number, match in enumerate(value)]
 
 
@@ -116,7 +117,9 @@ def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Map
 
 def _bound(value: object, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise CheckError(f'{place}: {value!r} is neither a number nor {{"at_least": 1, "at_most": 3}}')
+        raise CheckError(
+            f'{place}: {value!r} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
+        )
     return value
 
 
@@ -129,4 +132,4 @@ def _is_price(value: object) -> bool:
 
 
 def _strange(value: object, place: str, valid: str) -> CheckError:
-    return CheckError(f"{place}: {value!r} is not what it takes: {valid}")
+    return CheckError(f"{place}: {value!r} is not {valid}")

@@ -36,10 +36,10 @@ from mockserver.serving.cors import open_to_pages
 from mockserver.serving.simulator import Simulator
 
 _CLOSED = (
-    "The admin API wants `Authorization: Bearer` with the admin token (--admin-token, or MOCKSERVER_ADMIN_TOKEN). "
-    "A server beyond loopback that has no token keeps it closed."
+    "The admin API requires the header `Authorization: Bearer` with the admin token (--admin-token). "
+    "It is closed if the server listens beyond loopback and has no admin token."
 )
-_FOREIGN = "The admin API does not serve pages of another origin, unless they have the admin token (--admin-token)."
+_FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 
 
 async def _document(request: AdminRequest) -> Response:
@@ -90,7 +90,7 @@ async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, req
         return await handle(AdminRequest(simulator, request))
     except asyncio.CancelledError:
         # The server is stopping while a request waits, which is no error of either side.
-        return admin_error(503, "The server stops")
+        return admin_error(503, "The server is stopping")
 
 
 def _refusal(settings: Settings, request: Request) -> Response | None:
@@ -127,7 +127,7 @@ async def _wrong_method(request: Request, error: Exception) -> Response:
     path = request.url.path
     matching = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
     allowed = ", ".join(sorted({method for route in matching for method in route.methods}))
-    refusal = admin_error(405, f"{path} takes {allowed}, and no {request.method}.")
+    refusal = admin_error(405, f"{path} accepts {allowed}, not {request.method}.")
     refusal.headers["allow"] = allowed
     return refusal
 
@@ -136,4 +136,4 @@ async def _not_found(request: Request, error: Exception) -> Response:
     paths = (endpoint.paths[0].removeprefix(f"{ADMIN}/") for endpoint in ENDPOINTS)
     known = ", ".join(dict.fromkeys(path for path in paths if "{" not in path))
     target = f"{request.method} {request.url.path}"
-    return admin_error(404, f"The admin API has no {target}. It has, under /_mockserver/: {known}.")
+    return admin_error(404, f"The admin API has no {target}. Under /_mockserver/ it has: {known}.")

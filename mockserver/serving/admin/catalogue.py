@@ -67,11 +67,11 @@ CATALOGUE = (
         "GET",
         (f"{ADMIN}/latency",),
         _latency,
-        "The first-token times and gaps that a latency leads to at speed 1, as a hundred quantiles in seconds",
+        "Times to the first token and gaps between tokens of a latency at speed 1, as a hundred quantiles in seconds",
         {200: table({"of": TEXT, "ttft": rows(NUMBER), "gaps": rows(NUMBER)})},
         query=(
             Query("of", TEXT, "a latency; the one in force by default"),
-            Query("dialect", TEXT, "whose `realistic` is meant; the first by default"),
+            Query("dialect", TEXT, "the dialect that `realistic` refers to; the first by default"),
         ),
         refuses=(400,),
     ),

@@ -33,7 +33,7 @@ async def _document(request: AdminRequest) -> Response:
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
-        return admin_error(400, f"There is no edition {wanted!r}. Known: {', '.join(EDITIONS)}")
+        return admin_error(400, f"unknown edition {wanted!r}. Known: {', '.join(EDITIONS)}")
     document = openapi_document(simulator.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 
@@ -44,7 +44,7 @@ DIALECTS = (
         "GET",
         (f"{ADMIN}/routes",),
         _routes,
-        "Every route to a dialect",
+        "All routes",
         {200: table({"routes": rows(table({"method": TEXT, "path": TEXT, "dialect": TEXT, "operation": TEXT}))})},
     ),
     Endpoint(
@@ -52,9 +52,9 @@ DIALECTS = (
         "GET",
         ("/{dialect}/openapi.json",),
         _document,
-        "A dialect's own OpenAPI 3.1 document",
+        "The OpenAPI 3.1 document of a dialect",
         {200: DOCUMENT},
-        query=(Query("edition", one_of(EDITIONS), "the server's by default"),),
+        query=(Query("edition", one_of(EDITIONS), "the server's edition by default"),),
         refuses=(400,),
         opens=True,
         also=("/ns/{namespace}/{dialect}/openapi.json",),

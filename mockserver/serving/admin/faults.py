@@ -67,7 +67,7 @@ FAULTS = (
         "GET",
         per_namespace("/faults"),
         _listed,
-        "What is armed, and how often it has struck",
+        "The armed faults, and how often they have struck",
         {200: table({"faults": rows(reference("ArmedFault"))})},
     ),
     Endpoint(
@@ -85,7 +85,7 @@ FAULTS = (
         "DELETE",
         per_namespace("/faults"),
         _disarm_all,
-        "Take back every fault that was armed, and mend the listener",
+        "Remove all armed faults, and make the listener work again",
         {200: table({"faults": rows({})})},
     ),
     Endpoint(
@@ -93,7 +93,7 @@ FAULTS = (
         "DELETE",
         per_namespace("/faults/{rule:path}"),
         _disarm,
-        "Take one back",
+        "Remove one",
         {200: table({"disarmed": TEXT})},
         refuses=(404,),
     ),
@@ -103,9 +103,9 @@ FAULTS = (
 def _listener(request: AdminRequest) -> Door:
     """The listener of a request. Raises BadRequestError if there is none, or if the request is for one namespace."""
     if request.namespace_name:
-        raise BadRequestError("A fault of the listener strikes everybody: arm it without a namespace")
+        raise BadRequestError("A fault of the listener affects all namespaces; arm it without a namespace")
     if request.door is None:
-        raise BadRequestError("A fault of the listener needs a socket, and here is none")
+        raise BadRequestError("A fault of the listener needs a socket, which a server in process does not have")
     return request.door
 
 
@@ -114,7 +114,7 @@ def _named(table: Mapping[str, Any]) -> tuple[str, tuple[Fault, ...]]:
     try:
         faults = read_table({key: value for key, value in table.items() if key != "name"})
     except FaultError as error:
-        raise BadRequestError(f"A fault is a JSON object such as {_EXAMPLE}: {error}") from None
+        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     return str(table.get("name") or table.get("scenario") or table["kind"]), faults
 
 

@@ -25,15 +25,15 @@ from mockserver.serving.turns import in_turns
 
 # How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
-_AFTER = Query("after", WHOLE, "only exchanges with a greater number")
-_LATEST = (_AFTER, Query("limit", WHOLE, f"only the latest so many; {_LISTED} by default"))
-_ALL = (_AFTER, Query("limit", WHOLE, "only the latest so many; all by default"))
+_AFTER = Query("after", WHOLE, "only exchanges with a greater number than this")
+_LATEST = (_AFTER, Query("limit", WHOLE, f"only this many of the latest; {_LISTED} by default"))
+_ALL = (_AFTER, Query("limit", WHOLE, "only this many of the latest; all by default"))
 # How many exchanges of a file are serialised at a time.
 _BATCH = 64
 _EXCHANGES = table(
     {
-        "opened": described(WHOLE, "how many there have been, those that are forgotten included"),
-        "forgotten": described(reference("Forgotten"), "how many had to give way"),
+        "opened": described(WHOLE, "how many exchanges there have been, including forgotten ones"),
+        "forgotten": described(reference("Forgotten"), "how many exchanges were forgotten"),
         "exchanges": rows({"anyOf": [reference("Exchange"), reference("WholeExchange")]}),
     }
 )
@@ -41,7 +41,7 @@ _SIFTED = table(
     {
         "matching": rows(WHOLE),
         "differences": by_name(rows(TEXT)),
-        "forgotten": described(reference("Forgotten"), "how many nobody can tell of"),
+        "forgotten": described(reference("Forgotten"), "exchanges that cannot be compared, since they are forgotten"),
     }
 )
 
@@ -94,7 +94,7 @@ async def _one(request: AdminRequest) -> Response:
     number = request.variable("number")
     exchange = request.namespace.journal.find(int(number)) if _is_whole(number) else None
     if exchange is None:
-        return admin_error(404, f"The journal has no exchange {number}: it has forgotten it, or there was none yet")
+        return admin_error(404, f"The journal has no exchange {number}: it was forgotten, or has not happened yet")
     [body] = await _whole([exchange], option=orjson.OPT_INDENT_2)
     return Response(body, media_type="application/json")
 
@@ -132,7 +132,7 @@ JOURNAL = (
         _listed,
         "The exchanges, oldest first",
         {200: _EXCHANGES},
-        query=(*_LATEST, Query("full", TEXT, "`1`: each with its request, its answer and every event")),
+        query=(*_LATEST, Query("full", TEXT, "`1`: each with its request, its answer and all events")),
         refuses=(400,),
     ),
     Endpoint(
@@ -140,7 +140,7 @@ JOURNAL = (
         "GET",
         per_namespace("/journal.jsonl"),
         _lines,
-        "The same, one whole exchange to a line",
+        "The same as JSON lines, one whole exchange per line",
         {200: "application/x-ndjson"},
         query=_ALL,
         refuses=(400,),
@@ -161,7 +161,7 @@ JOURNAL = (
         "GET",
         per_namespace("/journal/unmatched"),
         _unmatched,
-        "The exchanges that no stub has matched, with the nearest stubs",
+        "The exchanges that no stub matched, with the nearest stubs",
         {200: table({"exchanges": rows(reference("Exchange"))})},
     ),
     Endpoint(
@@ -169,7 +169,7 @@ JOURNAL = (
         "GET",
         per_namespace("/journal/{number}"),
         _one,
-        "One exchange, whole",
+        "One whole exchange",
         {200: reference("WholeExchange")},
         refuses=(404,),
     ),
@@ -178,7 +178,7 @@ JOURNAL = (
         "POST",
         per_namespace("/journal/sift"),
         _sift,
-        "Where each exchange differs from a match",
+        "For each exchange, where it differs from a match",
         {200: _SIFTED},
         takes=table({}, {"match": reference("Match")}),
         refuses=(400,),
@@ -188,7 +188,7 @@ JOURNAL = (
         "DELETE",
         per_namespace("/journal"),
         _forget,
-        "Forget them, and count from 1 again",
+        "Clear the journal; numbers start at 1 again",
         {200: table({"exchanges": rows({})})},
     ),
     Endpoint(
@@ -196,7 +196,7 @@ JOURNAL = (
         "GET",
         per_namespace("/events"),
         _events,
-        "Exchanges as they begin and end: server-sent events `exchange`, each with an Exchange as its data",
+        "Exchanges as they begin and end: a stream of server-sent events `exchange`, each with an Exchange as its data",
         {200: "text/event-stream"},
     ),
 )
@@ -223,7 +223,7 @@ def _slice(request: AdminRequest, most: int | None = None) -> list[Exchange]:
 def _number(request: AdminRequest, name: str, otherwise: int | None) -> int | None:
     text = request.query.get(name)
     if text is not None and not _is_whole(text):
-        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number from 0 on")
+        raise BadRequestError(f"{name}: {text[:40]!r} is not a whole number of at least 0")
     return otherwise if text is None else int(text)
 
 

@@ -51,7 +51,7 @@ async def _metrics(request: AdminRequest) -> Response:
 
 
 METRICS = (
-    Endpoint("metrics", "GET", (f"{ADMIN}/metrics",), _metrics, "All figures, for Prometheus", {200: "text/plain"}),
+    Endpoint("metrics", "GET", (f"{ADMIN}/metrics",), _metrics, "All metrics, for Prometheus", {200: "text/plain"}),
 )
 
 
@@ -73,30 +73,28 @@ def _answers(tallies: list[Tally], metrics: Metrics) -> Iterator[Family]:
     yield Family(
         "mockserver_requests_total",
         "counter",
-        "Exchanges that have ended, by dialect, operation and status; without a dialect those that nobody serves.",
+        "Exchanges that have ended, by dialect, operation and status; without a dialect, those that no dialect serves.",
         [Sample(labels, tally.requests) for labels, tally in rows],
     )
     yield Family(
         "mockserver_clients_left_total",
         "counter",
-        "Exchanges whose client left before the end.",
+        "Exchanges that the client left before their end.",
         [Sample(labels, tally.left) for labels, tally in rows],
     )
     yield histogram(
         "mockserver_request_seconds",
-        "From the arrival of a request to the end of its answer.",
+        "Time from the arrival of a request to the end of its answer.",
         ((labels, tally.seconds) for labels, tally in rows),
     )
     yield Family(
         "mockserver_errors_total",
         "counter",
-        "Refusals in the vendor's words, and denials in our own (without a dialect), by kind.",
+        "Refusals in the vendor's words, and denials of the server itself (without a dialect), by kind.",
         _by_kind(metrics.failures),
     )
-    yield Family(
-        "mockserver_faults_total", "counter", "Faults that have struck an answer, by kind.", _by_kind(metrics.faults)
-    )
-    used = "Tokens of prompts and of answers, as in their usage; those of prompts that were cached also by themselves."
+    yield Family("mockserver_faults_total", "counter", "Faults that struck answers, by kind.", _by_kind(metrics.faults))
+    used = "Tokens of prompts and answers, as stated in their usage; the cached ones of prompts also by themselves."
     yield Family("mockserver_tokens_total", "counter", used, _by_kind(_tokens(tallies)))
 
 
@@ -126,24 +124,26 @@ def _times(metrics: Metrics) -> Iterator[Family]:
     gaps = [({"dialect": name, **planned}, times.gaps_due) for name, times in streams]
     gaps += [({"dialect": name, **actual}, times.gaps) for name, times in streams]
     yield histogram(
-        "mockserver_inter_token_seconds", "Time between a stream's tokens; what comes at once is one.", gaps
+        "mockserver_inter_token_seconds",
+        "Time between the tokens of a stream; tokens that are sent together count as one.",
+        gaps,
     )
 
 
 def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
     """The families about the present state."""
-    yield _gauge("mockserver_in_flight", "Answers that are being played.", simulator.metrics.in_flight)
+    yield _gauge("mockserver_in_flight", "Answers in progress.", simulator.metrics.in_flight)
     held = [Sample({"dialect": name, "state": state}, count) for (name, state), count in sorted(stock.slots.items())]
-    yield Family("mockserver_engine_requests", "gauge", "Requests that engines serve, and those that wait.", held)
+    yield Family("mockserver_engine_requests", "gauge", "Requests that engines are serving, and those that wait.", held)
     gauges = [Sample({"dialect": name}, count) for name, count in sorted(stock.running.items())]
     yield Family("mockserver_quota_running", "gauge", "Requests that count towards a quota of concurrency.", gauges)
     yield _gauge("mockserver_namespaces", "Namespaces in use.", stock.namespaces)
     yield _gauge("mockserver_journal_exchanges", "Exchanges that the journals keep.", stock.kept)
     held_bytes, most = simulator.namespaces.weight
-    yield _gauge("mockserver_journal_bytes", "About what the journals hold in memory.", held_bytes)
-    yield _gauge("mockserver_journal_bytes_limit", "What the journals may hold at the most.", most)
+    yield _gauge("mockserver_journal_bytes", "Approximate memory that the journals take.", held_bytes)
+    yield _gauge("mockserver_journal_bytes_limit", "The most memory that the journals may take.", most)
     armed = len(simulator.setup.settings.fault) + stock.armed
-    yield _gauge("mockserver_faults_armed", "Rules of faults in force, of the settings and of all namespaces.", armed)
+    yield _gauge("mockserver_faults_armed", "Fault rules in force, of the settings and of all namespaces.", armed)
     taken_up = simulator.config_fault is None
     yield _gauge(
         "mockserver_config_ok",
@@ -155,22 +155,22 @@ def _state(simulator: Simulator, stock: _Stock) -> Iterator[Family]:
 def _memories() -> Iterable[Family]:
     """The families about caches."""
     counted = counts().items()
-    for key, text in (("hits", "found what was asked for"), ("misses", "did not have it")):
+    for key, text in (("hits", "hit"), ("misses", "missed")):
         samples = [Sample({"memory": name}, count[key]) for name, count in counted]
-        yield Family(f"mockserver_memory_{key}_total", "counter", f"How often a memory {text}.", samples)
+        yield Family(f"mockserver_memory_{key}_total", "counter", f"How often a cache was {text}.", samples)
 
 
 def _process(started: float) -> Iterator[Family]:
     """The families about the process, under the names that every exporter uses."""
     labels = {"version": __version__, "python": platform.python_version()}
-    yield Family("mockserver_build_info", "gauge", "The program that runs.", [Sample(labels, 1)])
-    yield _gauge("process_start_time_seconds", "When it started, in Unix seconds.", started)
+    yield Family("mockserver_build_info", "gauge", "The running program.", [Sample(labels, 1)])
+    yield _gauge("process_start_time_seconds", "When the process started, in Unix seconds.", started)
     spent = os.times()
     cpu = Sample({}, spent.user + spent.system)
-    yield Family("process_cpu_seconds_total", "counter", "What it has taken of the processors.", [cpu])
+    yield Family("process_cpu_seconds_total", "counter", "CPU time that the process has used.", [cpu])
     resident = _resident_bytes()
     if resident is not None:
-        yield _gauge("process_resident_memory_bytes", "What it takes in memory.", resident)
+        yield _gauge("process_resident_memory_bytes", "Memory that the process uses.", resident)
 
 
 def _gauge(name: str, help: str, value: float) -> Family:

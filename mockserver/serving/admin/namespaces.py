@@ -15,7 +15,10 @@ from mockserver.serving.admin.json_schema import NUMBER, TEXT, WHOLE, described,
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _CLOCK = table(
-    {"ahead": described(NUMBER, "seconds it was put forward"), "now": described(NUMBER, "its present, in seconds")}
+    {
+        "ahead": described(NUMBER, "by how many seconds it was advanced"),
+        "now": described(NUMBER, "the present, in seconds"),
+    }
 )
 
 
@@ -52,13 +55,13 @@ NAMESPACES = (
         "The namespaces in use",
         {200: table({"namespaces": rows(table({"name": TEXT, "ahead": NUMBER, "exchanges": WHOLE, "faults": WHOLE}))})},
     ),
-    Endpoint("clock", "GET", per_namespace("/clock"), _clock, "What the namespace's clock says", {200: _CLOCK}),
+    Endpoint("clock", "GET", per_namespace("/clock"), _clock, "The clock of the namespace", {200: _CLOCK}),
     Endpoint(
         "advance",
         "POST",
         per_namespace("/clock"),
         _advance,
-        "Put the clock forward",
+        "Advance the clock",
         {200: table({"ahead": NUMBER})},
         takes=table({"advance": described({"type": "number", "minimum": 0}, "seconds")}),
         refuses=(400,),
@@ -68,7 +71,7 @@ NAMESPACES = (
         "POST",
         per_namespace("/reset"),
         _reset,
-        "Forget all that was armed, stubbed, counted and recorded; settings and time stay",
+        "Remove stubs and armed faults, and clear counters and the journal; settings and clock stay",
         {200: table({"reset": described(TEXT, "the namespace")})},
     ),
 )

@@ -43,13 +43,13 @@ from mockserver.serving.admin.json_schema import (
 _MATCHER_OF = {str: "TextMatcher", bool: "FlagMatcher", int: "NumberMatcher"}
 # The schema of a value in a fault's table, by its type.
 SCHEMA_OF: Mapping[ValueType, Schema] = {values.TEXT: TEXT, values.WHOLE: WHOLE, values.NUMBER: NUMBER}
-_WINDOW = {"from": "the seconds after which it begins", "for": "the seconds that it lasts"}
+_WINDOW = {"from": "after how many seconds it begins", "for": "how many seconds it lasts"}
 # The settings of a latency that have a unit, and are therefore strings.
 _TIMES = ("network", "queue", "prefill", "prefill_per_token", "ttft", "itl", "stall")
 _COUNTS = {
-    "times": "so many strikes, then none",
-    "every": "every so many of its requests",
-    "skip": "not the first so many of its requests",
+    "times": "how often it strikes at most",
+    "every": "only every nth matching request",
+    "skip": "how many matching requests it skips first",
 }
 
 
@@ -57,12 +57,12 @@ def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
     """A matcher of values: one of them, or an object with keywords."""
     meanings: Mapping[str, Schema] = {
         "equals": value,
-        "contains": described(TEXT, "a part of it"),
-        "regex": described(TEXT, "searched for in the whole text, as by Python's re"),
+        "contains": described(TEXT, "a part that it contains"),
+        "regex": described(TEXT, "a regular expression of Python, searched for in the whole text"),
         "one_of": {**rows(value), "minItems": 1},
         "at_least": NUMBER,
         "at_most": NUMBER,
-        "exists": described(FLAG, "whether it is there at all"),
+        "exists": described(FLAG, "whether it is present"),
         "not": reference(own),
     }
     # An object always has keywords, and a list is only the value of one of them.
@@ -74,13 +74,13 @@ def _matcher(value: Schema, own: str, words: Iterable[str]) -> Schema:
 def match_with(more: Mapping[str, Schema] | None = None) -> Schema:
     """The criteria for a request, with `more` fields."""
     names = ", ".join(MATCHERS)
-    about = f"A value has to be equal; an object says otherwise: {names}. Compose by any, all, not."
+    about = f"A value must be equal; an object states other conditions: {names}. Combine with any, all, not."
     found: dict[str, Schema] = {
         name: described(reference(_MATCHER_OF[field.type]), field.summary) for name, field in FIELDS.items()
     }
     found["headers"] = by_name(reference("TextMatcher"), "matchers by header")
-    found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, as $.messages[0]")
-    for key, text in (("any", "one of these at least"), ("all", "all of these"), ("not", "none of these")):
+    found["body"] = by_name(reference("AnyMatcher"), "matchers by place in the body, such as $.messages[0]")
+    for key, text in (("any", "at least one of these"), ("all", "all of these"), ("not", "none of these")):
         found[key] = described(reference("Matches"), text)
     return described(closed({**found, **(more or {})}), about)
 
@@ -89,37 +89,37 @@ def _reply() -> Schema:
     chunk = closed({"text": TEXT, "delay": described(reference("Duration"), "the time before it")})
     called = either(TEXT, by_name(ANY))
     keys: dict[str, Schema] = {
-        "text": described(TEXT, "what the model says, word for word"),
+        "text": described(TEXT, "the text that the model writes"),
         "chunks": described(
-            {**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, an event each in a stream"
+            {**rows(either(TEXT, chunk)), "minItems": 1}, "the same in pieces, each an event of a stream"
         ),
-        "json": described(ANY, "a value that the model says as JSON"),
-        "refusal": described(TEXT, "the model declines, in these words"),
+        "json": described(ANY, "a value that the model writes as JSON"),
+        "refusal": described(TEXT, "the model declines in these words"),
         "tool_calls": described(
             {**rows({**closed({"name": TEXT, "arguments": called}), "required": ["name"]}), "minItems": 1},
             "the tools that the model calls",
         ),
-        "reasoning": described(TEXT, "what the model thinks before, in dialects that show it"),
-        "finish_reason": described(one_of(get_args(FinishReason)), "why the model ends"),
-        "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the tokens that the answer states"),
-        "body": described(ANY, "a body as it goes out, a text or any JSON, in no vendor's words"),
-        "body_base64": described(TEXT, "the same for what is no text"),
-        "file": described(TEXT, "the same from a file beside the one that this stands in"),
-        "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status of a body, or alone"),
+        "reasoning": described(TEXT, "what the model thinks before, in dialects that show reasoning"),
+        "finish_reason": described(one_of(get_args(FinishReason)), "the finish reason"),
+        "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the usage that the answer states"),
+        "body": described(ANY, "a body as it is sent, a string or any JSON, in no vendor's format"),
+        "body_base64": described(TEXT, "the same for bytes that are not text"),
+        "file": described(TEXT, "the same from a file beside this one"),
+        "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status, with a body or alone"),
         "content_type": described(TEXT, "the content type of a body"),
         **_shared(),
-        "template": described(FLAG, "fill {{ last_user }} and other fields into its texts"),
+        "template": described(FLAG, "fill {{ last_user }} and other fields of the request into its strings"),
     }
-    return either(described(TEXT, "what the model says"), closed({key: keys[key] for key in REPLY_KEYS}))
+    return either(described(TEXT, "the text that the model writes"), closed({key: keys[key] for key in REPLY_KEYS}))
 
 
 def _shared() -> dict[str, Schema]:
     """The keys that any answer can have."""
     return {
         "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
-        "faults": described(reference("ReplyFaults"), "what goes wrong with the answer"),
+        "faults": described(reference("ReplyFaults"), "faults of the answer"),
         "latency": reference("Latency"),
-        "seed": described(WHOLE, "what the answer is derived from"),
+        "seed": described(WHOLE, "the seed from which the answer is derived"),
         "headers": by_name(TEXT, "headers of the answer"),
     }
 
@@ -129,13 +129,13 @@ def _stub() -> Schema:
     several = {**rows(reference("Reply")), "minItems": 1}
     return closed(
         {
-            "name": described(TEXT, "what it is called, in X-Mockserver-Rule and in the journal"),
-            "match": described(reference("Match"), "which requests it answers; without it all"),
-            "reply": described(reference("Reply"), "the answer, the same every time"),
-            "replies": described(several, "one after the other; the last one stays"),
-            "script": described({**rows(step), "minItems": 1}, "each step once, one after the other, then nothing"),
-            "priority": described(WHOLE, "the highest is asked first; 0 unless told"),
-            "times": described({"type": "integer", "minimum": 1}, "so many uses, then it matches nothing"),
+            "name": described(TEXT, "its name, in X-Mockserver-Rule and in the journal"),
+            "match": described(reference("Match"), "the requests that it answers; by default all"),
+            "reply": described(reference("Reply"), "the same answer every time"),
+            "replies": described(several, "one answer after the other; the last one is repeated"),
+            "script": described({**rows(step), "minItems": 1}, "one step after the other, each used once"),
+            "priority": described(WHOLE, "of several matching stubs the one with the highest answers; 0 by default"),
+            "times": described({"type": "integer", "minimum": 1}, "the number of uses, after which it matches nothing"),
             **_shared(),
         }
     )
@@ -152,13 +152,13 @@ def _quota() -> Schema:
     limit = {"type": "string", "pattern": f"^ *[0-9][0-9_.]*[kM]? */ *({'|'.join(_periods())}) *$"}
     limits = described(either(limit, rows(limit)), "30/min, 60k/min, 1M/day")
     keys = {
-        "tier": described(TEXT, "off, vendor, or a tier of the dialect's"),
+        "tier": described(TEXT, "off, vendor, or a tier of the dialect"),
         "requests": limits,
         "tokens": limits,
-        "concurrent": described({"type": "integer", "minimum": 1}, "so many at once"),
+        "concurrent": described({"type": "integer", "minimum": 1}, "how many requests at once"),
         "dialect": TEXT,
         "model": TEXT,
-        "key": described(TEXT, "whose API key"),
+        "key": described(TEXT, "the API key that it applies to"),
     }
     return either(described(TEXT, "off, vendor, a tier, or limits: requests=30/min, tokens=60k/min"), closed(keys))
 
@@ -169,7 +169,7 @@ def _periods() -> list[str]:
 
 def api_fault() -> Schema:
     """A fault as the admin API accepts it: with a name, and every key of any kind."""
-    named = {"name": described(TEXT, "what it is called; without it its kind or its scenario")}
+    named = {"name": described(TEXT, "its name; by default its kind or scenario")}
     keys = {**named, **_fault_keys(FAULTS), **_chance_keys(), "scenario": _scenario(), "match": reference("RuleMatch")}
     return {**closed(keys), "anyOf": [{"required": ["kind"]}, {"required": ["scenario"]}]}
 

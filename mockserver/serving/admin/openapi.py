@@ -66,7 +66,7 @@ def _responses(endpoint: Endpoint, *, named: bool) -> dict[str, Any]:
     if named:
         # Not every path segment is a valid namespace name.
         refusals.add(400)
-    error = {"description": "Why not, and what would have been valid.", "content": _json(reference("Error"))}
+    error = {"description": "What is wrong, and what would have been valid.", "content": _json(reference("Error"))}
     return found | {str(status): error for status in sorted(refusals)}
 
 

@@ -44,7 +44,7 @@ async def _page(request: AdminRequest) -> Response:
 async def _file(request: AdminRequest) -> Response:
     asset = _assets().get(request.variable("path") or "index.html")
     if asset is None:
-        return admin_error(404, f"The page has no file {request.variable('path')!r}. It is at {ADMIN}/ui/")
+        return admin_error(404, f"The live page has no file {request.variable('path')!r}; it is at {ADMIN}/ui/")
     headers = {
         "etag": asset.etag,
         "cache-control": "no-cache",
@@ -59,7 +59,14 @@ async def _file(request: AdminRequest) -> Response:
 
 PAGE = (
     Endpoint(
-        "page", "GET", (f"{ADMIN}/ui",), _page, "To the live page", {307: ""}, opens=True, also=(ADMIN, f"{ADMIN}/")
+        "page",
+        "GET",
+        (f"{ADMIN}/ui",),
+        _page,
+        "A redirect to the live page",
+        {307: ""},
+        opens=True,
+        also=(ADMIN, f"{ADMIN}/"),
     ),
     Endpoint(
         "pageFile",

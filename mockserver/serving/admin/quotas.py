@@ -18,7 +18,7 @@ QUOTAS = (
         "GET",
         per_namespace("/quotas"),
         _quotas,
-        "What is taken of the quotas, and what runs",
+        "How much of the quotas is used, and what is running",
         {200: reference("Quotas")},
     ),
 )

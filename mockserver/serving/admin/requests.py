@@ -57,7 +57,7 @@ class AdminRequest(NamedTuple):
         """Whether the query sets a flag, with the value `1`."""
         value = self.query.get(name, "0")
         if value not in ("0", "1"):
-            raise BadRequestError(f"{name}: {value[:40]!r} is neither 1 nor 0")
+            raise BadRequestError(f"{name}: {value[:40]!r} must be 1 or 0")
         return value == "1"
 
     def variable(self, name: str) -> str:
@@ -69,11 +69,11 @@ class AdminRequest(NamedTuple):
         try:
             value = orjson.loads(await self._body(what))
         except ClientDisconnect:
-            raise BadRequestError(f"{what} has not come to its end") from None
+            raise BadRequestError(f"{what} is incomplete: the request ended too early") from None
         except orjson.JSONDecodeError as error:
-            raise BadRequestError(f"{what} is a JSON object such as {example}: {error}") from None
+            raise BadRequestError(f"{what} must be a JSON object such as {example}: {error}") from None
         if not isinstance(value, dict):
-            raise BadRequestError(f"{what} is a JSON object such as {example}")
+            raise BadRequestError(f"{what} must be a JSON object such as {example}")
         return value
 
     async def _body(self, what: str) -> bytes:

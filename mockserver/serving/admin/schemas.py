@@ -48,14 +48,14 @@ def _settings(names: Iterable[str]) -> Schema:
 def _shown_settings() -> Schema:
     """All settings in force, without secrets."""
     helps = {option.name: option.help for option in OPTIONS}
-    helps["traces"] = "the files whose recorded times latencies may name"
+    helps["traces"] = "the recordings that latencies may use"
     shown = {item.name: ({"description": helps[item.name]} if item.name in helps else ANY) for item in fields(Settings)}
     return table(shown)
 
 
 _DIFFERENCE = table({"field": TEXT, "wanted": TEXT, "found": TEXT})
 _STRUCK = table(
-    {"by": described(one_of(get_args(Origin)), "what it was asked for by"), "fault": reference("Fault")},
+    {"by": described(one_of(get_args(Origin)), "where it was set"), "fault": reference("Fault")},
     {"rule": described(TEXT, "the name of the armed rule")},
 )
 _DECISION = table(
@@ -63,12 +63,12 @@ _DECISION = table(
     {
         "kind": described(TEXT, "why it was refused: the failure's neutral name"),
         "message": TEXT,
-        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as they would be written"),
+        "struck": described(rows(_STRUCK), "in a whole exchange: the same faults as tables"),
         "rule": described(maybe(TEXT), "the stub that decided the answer"),
         "attempt": WHOLE,
-        "unmatched": described(FLAG, "whether there were stubs, and none matched"),
+        "unmatched": described(FLAG, "whether there were stubs, but none matched"),
         "nearest": rows(table({"name": TEXT, "differences": rows(_DIFFERENCE)})),
-        "handler_error": described(TEXT, "what a function of a stub has raised"),
+        "handler_error": described(TEXT, "the exception that a stub's function raised"),
     },
 )
 _TIMING = table(
@@ -77,14 +77,14 @@ _TIMING = table(
         **dict.fromkeys(("queue", "prefill", "decode", "ttft_due", "end_due", "waited"), NUMBER),
         "position": WHOLE,
         "ttft": maybe(NUMBER),
-        "latency": described(TEXT, "the one in force"),
-        "speed": described(NUMBER, "the setting, by which its times are divided"),
+        "latency": described(TEXT, "the latency in force"),
+        "speed": described(NUMBER, "the setting by which its times are divided"),
     },
     "In seconds after arrival, as planned (`..._due`) and as it was.",
 )
 _OUTCOME = table(
     {
-        "closed_by": described(maybe(one_of(("server", "client"))), "null while it is open"),
+        "closed_by": described(maybe(one_of(("server", "client"))), "null while the exchange is open"),
         "events_sent": WHOLE,
         "tokens_sent": WHOLE,
         "seconds": NUMBER,
@@ -96,11 +96,11 @@ _USAGE = table(
 )
 _TOOL_CALLS = rows(table({"name": TEXT, "arguments": TEXT}))
 _EXCHANGE_KEYS: Mapping[str, Schema] = {
-    "number": described(WHOLE, "its number within the namespace, from 1 on"),
+    "number": described(WHOLE, "its number within the namespace, from 1"),
     "namespace": TEXT,
     "at": described(NUMBER, "Unix seconds"),
     "arrived": described(NUMBER, "seconds on the namespace's clock"),
-    "ahead": described(NUMBER, "by how much that clock had been put forward"),
+    "ahead": described(NUMBER, "how far that clock had been advanced"),
     "method": TEXT,
     "path": TEXT,
     "question": described(FLAG, "whether a model was asked"),
@@ -117,20 +117,20 @@ _EXCHANGE_MORE: Mapping[str, Schema] = {
     "streamed": FLAG,
     "model": TEXT,
     "prompt": TEXT,
-    "usage": described(_USAGE, "where anything of an answer goes out; of the completion the tokens that have gone out"),
-    "finish_reasons": described(rows(TEXT), "of the choices whose end has gone out"),
-    "tool_calls": described(_TOOL_CALLS, "those that have gone out whole"),
+    "usage": described(_USAGE, "if anything of the answer was sent; completion tokens are those that were sent"),
+    "finish_reasons": described(rows(TEXT), "of the choices whose end was sent"),
+    "tool_calls": described(_TOOL_CALLS, "those that were sent completely"),
     "planned": described(
         table({"usage": _USAGE, "finish_reasons": rows(TEXT), "tool_calls": _TOOL_CALLS}),
-        "the same as the model had decided it, whatever of it has gone out",
+        "the same as the model generated it, even if not all was sent",
     ),
 }
 _BODY: Mapping[str, Schema] = {
     "body": described(ANY, "JSON, or a text"),
     "body_text": described(
-        TEXT, "JSON as it came, where it has numbers that a reader might round, or a layout to keep"
+        TEXT, "JSON as it arrived, if it has numbers that a parser might round, or a layout to keep"
     ),
-    "body_base64": described(TEXT, "what is no text"),
+    "body_base64": described(TEXT, "bytes that are not text"),
 }
 _EVENT = table(
     {"due": NUMBER, "sent": described(maybe(NUMBER), "null: never"), "tokens": WHOLE},
@@ -142,7 +142,7 @@ _ANSWER = table(
     {
         "events": rows(_EVENT),
         "ending": described(maybe(TEXT), "how the connection was broken off"),
-        "finished": described(FLAG, "whether the client was sent the end of what is said, or a plain body"),
+        "finished": described(FLAG, "whether the end of the stream was sent to the client, or a plain body"),
         **_BODY,
     },
 )
@@ -160,11 +160,11 @@ _OPERATION = table(
 )
 _CLIENTS = table(
     {
-        "native": described(TEXT, "what follows the dialect's URL in the base URL that the vendor's own client wants"),
+        "native": described(TEXT, "what the base URL of the vendor's own client has after the dialect's URL"),
         "openai": described(TEXT, "the same for the openai client"),
         "urls": described(rows(TEXT), "environment variables of the vendor's base URL"),
-        "keys": described(rows(TEXT), "those of the API key"),
-        "more": by_name(TEXT, "those that only have to be there"),
+        "keys": described(rows(TEXT), "environment variables of the API key"),
+        "more": by_name(TEXT, "further variables that only need to be set"),
     }
 )
 _DIALECT = table(
@@ -172,14 +172,14 @@ _DIALECT = table(
         "name": TEXT,
         "title": TEXT,
         "realistic": described(TEXT, "its latency preset"),
-        "keyed": described(FLAG, "whether it wants an API key"),
+        "keyed": described(FLAG, "whether it needs an API key"),
         "models": rows(TEXT),
         "operations": rows(_OPERATION),
         "clients": _CLIENTS,
     }
 )
 _NAMED = table({"name": TEXT, "summary": TEXT})
-_PRESET = table({"name": TEXT, "summary": TEXT, "latency": described(TEXT, "the same in settings")})
+_PRESET = table({"name": TEXT, "summary": TEXT, "latency": described(TEXT, "the same as settings")})
 _KIND_SETTING = table({"name": TEXT, "type": TEXT, "default": ANY, "summary": TEXT, "choices": rows(TEXT)})
 _KIND = table(
     {
@@ -187,9 +187,9 @@ _KIND = table(
         "summary": TEXT,
         "settings": rows(_KIND_SETTING),
         "places": rows(one_of(PLACE_KEYS)),
-        "streams": described(FLAG, "whether it strikes streams alone"),
+        "streams": described(FLAG, "whether it strikes only streams"),
         "listens": described(FLAG, "whether it is the listener that fails"),
-        "model": described(FLAG, "whether it strikes what a model says"),
+        "model": described(FLAG, "whether it changes what a model says"),
     }
 )
 _ARMED = table(
@@ -202,10 +202,10 @@ _ARMED = table(
             {name: maybe(NUMBER) for name in ("times", "every", "skip", "share", "share_end", "start", "seconds")}
         ),
         "match": described(TEXT, "in words"),
-        "matched": described(WHOLE, "how many requests were such as it is for"),
+        "matched": described(WHOLE, "how many requests it applied to"),
         "struck": described(WHOLE, "how many of them it has struck"),
         "undecided": described(
-            WHOLE, "requests of which nobody knows whether they matched: a search in them was given up"
+            WHOLE, "requests for which its match could not be decided, because a regular expression took too long"
         ),
     }
 )
@@ -214,7 +214,7 @@ _LISTED_STUB = table(
         "name": TEXT,
         "origin": described(TEXT, "`added`, or where it comes from"),
         "used": WHOLE,
-        "most": described(maybe(WHOLE), "how often it can be used; null: for ever"),
+        "most": described(maybe(WHOLE), "how often it can be used; null if unlimited"),
         "used_up": FLAG,
         "match": ANY,
         "table": described(ANY, "as it was written"),
@@ -228,7 +228,7 @@ _LIMIT = table(
         "limit": described(TEXT, "such as `tokens per minute`"),
         "amount": WHOLE,
         "remaining": WHOLE,
-        "reset": described(NUMBER, "seconds until the bucket is full"),
+        "reset": described(NUMBER, "seconds until it is full again"),
     }
 )
 _OF_ANSWERS: Mapping[str, Schema] = {
@@ -243,25 +243,25 @@ _DECLARED: Schema = closed(
     {
         "handles": one_of(get_args(Handling)),
         "outcome": one_of(get_args(Outcome)),
-        "patience": described(NUMBER, "the longest silence that a client should bear, in seconds; 60 unless told"),
-        "least_attempts": described(WHOLE, "fewer are given up too early; 3 unless told"),
-        "most_attempts": described(WHOLE, "more are a storm; 10 unless told"),
+        "patience": described(NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
+        "least_attempts": described(WHOLE, "a call with fewer was given up too early; 3 by default"),
+        "most_attempts": described(WHOLE, "a call with more is a storm; 10 by default"),
     }
 )
 _WANTED: Mapping[str, Schema] = {
-    "calls": described(_BOUNDS, "so many requests match"),
+    "calls": described(_BOUNDS, "this many requests match"),
     "never": described(FLAG, "none does"),
-    "spaced_at_least": described(NUMBER, "so many seconds lie between an answer and the next request"),
+    "spaced_at_least": described(NUMBER, "this many seconds lie between each answer and the next request"),
     "in_order": described(rows(reference("CheckMatch")), "requests that match came one after the other"),
-    "concurrency": described(WHOLE, "no more were open at once"),
-    "tokens": described(NUMBER, "prompts and answers have no more tokens"),
-    "cached_tokens": described(WHOLE, "at least so many tokens of their prompts came from the prompt cache"),
-    "cost": described(NUMBER, "nor cost more, by the prices"),
+    "concurrency": described(WHOLE, "no more than this many requests were open at once"),
+    "tokens": described(NUMBER, "prompts and answers have no more than this many tokens"),
+    "cached_tokens": described(WHOLE, "at least this many tokens of the prompts came from the prompt cache"),
+    "cost": described(NUMBER, "prompts and answers cost no more than this, at the prices"),
     "tool_called": described(TEXT, "an answer called this tool, with the arguments"),
     "tool_answered": described(TEXT, "a request brought this tool's result"),
-    "schema": described(either(by_name(ANY), FLAG), "all bodies keep to this JSON Schema"),
-    "contract": described(FLAG, "all bodies keep to the vendor's contract"),
-    "cancelled": described(_BOUNDS, "the client left so many answers before their end"),
+    "schema": described(either(by_name(ANY), FLAG), "all bodies conform to this JSON Schema"),
+    "contract": described(FLAG, "all bodies conform to the vendor's contract"),
+    "cancelled": described(_BOUNDS, "the client left this many answers before their end"),
     "all_used": described(FLAG, "every stub was used"),
     "all_matched": described(FLAG, "every request was matched by a stub"),
     "resilience": described(either(FLAG, reference("Declared")), "the client behaved well: the verdict"),
@@ -270,17 +270,17 @@ _CHECK: Schema = described(
     closed(
         {
             **{name: _WANTED[name] for name in CHECKS},
-            "match": described(reference("CheckMatch"), "whom it is about; without it all that ask a model"),
+            "match": described(reference("CheckMatch"), "the requests that are checked; by default all to a model"),
             "prices": by_name(
                 rows(NUMBER),
-                "for a million tokens of prompt and completion, or of prompt, completion and cached prompt, by model; "
-                "* is any",
+                "by model (* for all others): the prices of a million prompt and completion tokens, and optionally of "
+                "cached prompt tokens",
             ),
             "arguments": by_name(ANY, "of a tool's call"),
             "result": described(ANY, "of a tool"),
         }
     ),
-    "One check with what it wants, and whom it is about.",
+    "One check with its arguments, and the requests that are checked.",
 )
 _CALL = table(
     {
@@ -298,7 +298,7 @@ _VERDICT = table(
         "calls": rows(_CALL),
         "unjudged": rows(table({"fault": TEXT, "why": TEXT})),
     },
-    description=f"Judged are: {', '.join(JUDGES)}.",
+    description=f"The verdict covers: {', '.join(JUDGES)}.",
 )
 
 SCHEMAS: Mapping[str, Schema] = {
@@ -306,7 +306,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "Decision": _DECISION,
     "Timing": _TIMING,
     "Outcome": _OUTCOME,
-    "Forgotten": table({"exchanges": WHOLE, "questions": described(WHOLE, "in so many of them a model was asked")}),
+    "Forgotten": table({"exchanges": WHOLE, "questions": described(WHOLE, "how many of them asked a model")}),
     "Exchange": table(_EXCHANGE_KEYS, _EXCHANGE_MORE),
     "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
     **TAKEN,
@@ -315,7 +315,7 @@ SCHEMAS: Mapping[str, Schema] = {
     "ArmedFault": _ARMED,
     "CheckMatch": match_with(_OF_ANSWERS),
     "Check": _CHECK,
-    "Declared": described(_DECLARED, "What correct handling is, and what the application made of it."),
+    "Declared": described(_DECLARED, "What correct handling is, and what the application made of the answer."),
     "Verdict": _VERDICT,
     "Settings": _shown_settings(),
     "Changes": _settings(LIVE),

@@ -10,7 +10,7 @@ from mockserver.serving.admin.json_schema import TEXT, described, rows, table
 from mockserver.serving.admin.requests import AdminRequest
 
 _STATE = table(
-    {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, where it is not")}
+    {"status": TEXT, "dialects": rows(TEXT)}, {"error": described(TEXT, "why it is not ready, if it is not")}
 )
 
 
@@ -20,7 +20,7 @@ async def _ready(request: AdminRequest) -> Response:
     if fault is not None:
         return admin_json({"status": "old config", "error": fault, "dialects": dialects}, 503)
     if request.door is not None and request.door.state != "open":
-        fault = f"the listener fails: {request.door.state}"
+        fault = f"the listener does not accept connections: {request.door.state}"
         return admin_json({"status": "listener", "error": fault, "dialects": dialects}, 503)
     return admin_json({"status": "ready", "dialects": dialects})
 
@@ -39,7 +39,7 @@ SERVER = (
         "GET",
         (f"{ADMIN}/ready",),
         _ready,
-        "Whether the latest config and stub files are in force and the listener listens",
+        "Whether the latest config and stub files are in force and the server accepts connections",
         {200: _STATE, 503: _STATE},
         opens=True,
     ),
@@ -48,7 +48,7 @@ SERVER = (
         "GET",
         (f"{ADMIN}/version",),
         _version,
-        "What runs here",
+        "The version that runs",
         {200: table({"name": TEXT, "version": TEXT})},
         opens=True,
     ),

@@ -19,7 +19,7 @@ from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _NOT_LIVE = (
-    "Others are settled when the server starts; fault, auth and unmatched can be one namespace's own as well: "
+    "The others are fixed when the server starts; fault, auth and unmatched can be set for one namespace by "
     f"PUT {ADMIN}/ns/<name>/settings"
 )
 # Settings that are shown as text.
@@ -88,7 +88,7 @@ SETTINGS = (
         "PATCH",
         (f"{ADMIN}/settings",),
         _change,
-        "Change settings for the requests that come from now on",
+        "Change settings for all further requests",
         {200: table({"changed": rows(TEXT)})},
         takes=reference("Changes"),
         refuses=(400,),
@@ -98,9 +98,9 @@ SETTINGS = (
         "PUT",
         per_namespace("/settings"),
         _settle,
-        "Give the namespace settings of its own, instead of those that it has",
+        "Set the namespace's own settings, replacing those that it has",
         {200: reference("OwnSettings")},
-        query=(Query("merge", TEXT, "`1`: beside those that it has, which stay unless they are named"),),
+        query=(Query("merge", TEXT, "`1`: keep those that are not named"),),
         takes=reference("OwnSettings"),
         refuses=(400,),
     ),

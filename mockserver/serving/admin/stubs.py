@@ -63,7 +63,7 @@ STUBS = (
         "GET",
         per_namespace("/stubs"),
         _listed,
-        "All stubs in the order in which they are asked, with how often each was used",
+        "All stubs in their order of precedence, with how often each was used",
         {200: table({"stubs": rows(reference("ListedStub"))})},
     ),
     Endpoint(
@@ -74,7 +74,7 @@ STUBS = (
         "PUT",
         per_namespace("/stubs"),
         _put_all,
-        "These instead of all that were added",
+        "Replace all added stubs with these",
         {200: _ADDED},
         takes=_STUBS,
         refuses=(400,),
@@ -84,7 +84,7 @@ STUBS = (
         "DELETE",
         per_namespace("/stubs"),
         _remove_all,
-        "Take back all that were added",
+        "Remove all added stubs",
         {200: table({"stubs": rows({})})},
     ),
     Endpoint(
@@ -92,7 +92,7 @@ STUBS = (
         "PUT",
         per_namespace("/stubs/{stub:path}"),
         _put,
-        "One stub under this name",
+        "Add or replace the stub with this name",
         {200: _ADDED},
         takes=reference("Stub"),
         refuses=(400, 404),
@@ -102,7 +102,7 @@ STUBS = (
         "DELETE",
         per_namespace("/stubs/{stub:path}"),
         _remove,
-        "Take one back",
+        "Remove one",
         {200: table({"removed": TEXT})},
         refuses=(404,),
     ),
@@ -117,7 +117,7 @@ async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     if key not in ("stubs", "stub"):
         return (_read(request, table),)
     if not isinstance(table[key], list):
-        raise BadRequestError(f'{key}: is a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
+        raise BadRequestError(f'{key}: must be a list of stubs, such as {{"stubs": [{_EXAMPLE}]}}')
     return tuple(_read(request, each, f"{key}[{number}]") for number, each in enumerate(table[key]))
 
 
@@ -126,7 +126,7 @@ def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
         stub = read_stub(table, place)
         check_names(stub, request.simulator.operations, "" if stub.name else place)
     except StubError as error:
-        raise BadRequestError(f"A stub is a JSON object such as {_EXAMPLE}: {error}") from None
+        raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     return stub
 
 

@@ -27,14 +27,14 @@ _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced
 
 _CHECKED = table(
     {"passed": FLAG, "checks": rows(table({"check": TEXT, "passed": FLAG}, {"problem": TEXT}))},
-    description="Each check, and what is wrong: what was expected, what was found, what came nearest.",
+    description="Each check, and if it failed, what was expected, what was found and what was nearest.",
 )
 _DECLARED = (
     Query("handles", one_of(("retry", "raise", "fallback")), "what correct handling is"),
-    Query("outcome", one_of(("answer", "error", "cancelled")), "what the application made of it"),
-    Query("patience", NUMBER, "the longest silence that a client should bear, in seconds; 60 by default"),
-    Query("least_attempts", NUMBER, "fewer of them are given up too early; 3 by default"),
-    Query("most_attempts", NUMBER, "more of them are a storm; 10 by default"),
+    Query("outcome", one_of(("answer", "error", "cancelled")), "what the application made of the answer"),
+    Query("patience", NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
+    Query("least_attempts", NUMBER, "a call with fewer attempts was given up too early; 3 by default"),
+    Query("most_attempts", NUMBER, "a call with more attempts is a storm; 10 by default"),
 )
 
 
@@ -78,11 +78,11 @@ VERIFICATION = (
         "GET",
         per_namespace("/wait"),
         _wait,
-        "Wait for so many requests, or without a number for every answer to end",
-        {200: table({"happened": described(FLAG, "false when time was over first"), "opened": WHOLE})},
+        "Wait for this many requests; without a number, until all answers have ended",
+        {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
         query=(
             Query("requests", NUMBER, "how many requests to a model"),
-            Query("seconds", NUMBER, "the longest wait; 5 by default, 600 at the most"),
+            Query("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
         ),
         refuses=(400,),
     ),
@@ -91,7 +91,7 @@ VERIFICATION = (
         "POST",
         per_namespace("/verify"),
         _verify,
-        "Check what clients have done; status 417 when something is wrong",
+        "Check what clients have done; status 417 if a check fails",
         {200: _CHECKED, 417: _CHECKED},
         takes=table({"checks": rows(reference("Check"))}),
         refuses=(400,),
@@ -101,7 +101,7 @@ VERIFICATION = (
         "GET",
         per_namespace("/report"),
         _report,
-        "The verdict: how clients have behaved towards a server that failed",
+        "The verdict: how clients behaved when the server failed",
         {200: reference("Verdict")},
         query=_DECLARED,
         refuses=(400,),

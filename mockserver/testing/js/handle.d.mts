@@ -1,88 +1,88 @@
-// Types of mockserver's handle for tests in TypeScript; made by `mockserver client`, with the names of the server's version.
+// The types of the handle on mockserver; made by `mockserver client`, with the names that its version knows.
 
-/** A server that cannot be reached, or that refuses what is asked of it; the message says why. */
+/** The server cannot be reached, or refuses a request; the message says why. */
 export class MockServerError extends Error {}
 
-/** Checks that do not hold. */
+/** Checks have failed. */
 export class VerificationError extends Error {
   constructor(problems: string[]);
-  /** Of each: what was expected, what was found, and what came nearest. */
+  /** For each failed check: what was expected, what was found, and what was nearest. */
   readonly problems: string[];
 }
 
-/** A server that runs. Tests ask it for a namespace each. */
+/** A running server. Each test gets a namespace from it. */
 export class MockServer {
   private constructor();
-  /** The server at a URL; without one that of MOCKSERVER_URL, as `mockserver run` sets it, or http://127.0.0.1:8000. */
+  /** The server at a URL; by default at MOCKSERVER_URL, which `mockserver run` sets, else http://127.0.0.1:8000. */
   static connect(place?: { url?: string; token?: string }): Promise<MockServer>;
   readonly url: string;
   readonly dialects: string[];
-  /** A namespace with stubs, faults, counters, journal and clock of its own; without a name one that nobody else has. */
-  namespace(name?: string, told?: { dialect?: Dialect }): Namespace;
+  /** A namespace with its own stubs, faults, counters, journal and clock; by default with a unique name. */
+  namespace(name?: string, options?: { dialect?: Dialect }): Namespace;
 }
 
 export interface Namespace {
   readonly name: string;
   /** The base URL of the namespace; dialects answer below it. */
   readonly url: string;
-  /** A key that leads to the namespace wherever a request with it arrives. */
+  /** An API key that selects the namespace, whatever the URL of the request. */
   readonly apiKey: string;
-  /** The base URL that a dialect's own client wants. */
+  /** The base URL for the client of a dialect. */
   baseUrl(dialect?: Dialect): string;
-  /** The base URL that the openai client wants; without any dialect that of the bare paths. */
+  /** The base URL for the openai client; without a dialect, that of the bare paths. */
   openaiBaseUrl(dialect?: Dialect): string;
-  /** The environment variables by which clients find the namespace of their own accord. */
+  /** The environment variables by which clients find the namespace. */
   environment(): Record<string, string>;
 
-  /** A stub for the requests that match; what it answers is said next. */
+  /** A stub for the requests that match; the methods of the result define its answer. */
   on(match?: Match): Stubbing;
-  /** A stub for the next so many requests, before all others. */
+  /** A stub for the next requests, with precedence over all others. */
   next(requests?: number): Stubbing;
-  /** Add a stub by its table, as a stub file has it; the answer is its name. */
+  /** Add a stub from a table, written as in a stub file; resolves to its name. */
   stub(table: Stub): Promise<string>;
-  /** Give the namespace settings of its own; those not named stay. */
+  /** Set the namespace's own settings; settings that are not named stay as they are. */
   settle(settings: OwnSettings): Promise<void>;
-  /** Put the namespace's clock forward; the answer is how far it is ahead, in seconds. */
+  /** Advance the namespace's clock; resolves to how far it is ahead, in seconds. */
   advance(seconds: number): Promise<number>;
-  /** Forget all that was stubbed, armed, counted and recorded. */
+  /** Remove stubs and faults, and clear counters and the journal. */
   reset(): Promise<void>;
 
-  /** Every exchange that the journal keeps, oldest first. */
+  /** All exchanges in the journal, oldest first. */
   exchanges(): Promise<WholeExchange[]>;
-  /** Those in which a model was asked. */
+  /** The exchanges in which a model was asked. */
   requests(): Promise<WholeExchange[]>;
-  /** The latest of these. */
+  /** The latest exchange in which a model was asked. */
   last(): Promise<WholeExchange>;
-  /** The exchanges that no stub has matched, though there were some, with the nearest. */
+  /** The exchanges that no stub matched although there were some, with the nearest stubs. */
   unmatched(): Promise<Exchange[]>;
   /** Check what clients have done. Rejects with a VerificationError. */
   verify(...checks: Check[]): Promise<void>;
-  /** How clients have behaved towards a server that failed. */
+  /** How clients behaved when the server failed. */
   verdict(declared?: Declared): Promise<Verdict>;
-  /** Wait until a model was asked so many times; 5 seconds unless told. */
+  /** Wait until a model was asked this many times; at most 5 seconds by default. */
   waitForRequests(number: number, seconds?: number): Promise<WholeExchange[]>;
-  /** Wait until every answer has ended; 5 seconds unless told. */
+  /** Wait until all answers have ended; at most 5 seconds by default. */
   waitIdle(seconds?: number): Promise<void>;
 }
 
-/** A stub that is being made: each of the words below that give a promise adds it, and tells its name. */
+/** A stub under construction. The methods that return a promise add it, and resolve to its name. */
 export interface Stubbing {
-  /** So many uses, then it matches nothing. */
+  /** The number of uses, after which it matches nothing. */
   times(number: number): Stubbing;
-  /** The highest is asked first. */
+  /** Of several matching stubs, the one with the highest priority answers. */
   priority(number: number): Stubbing;
   named(name: string): Stubbing;
-  /** The answer, the same every time. */
+  /** The same answer every time. */
   reply(reply: Reply): Promise<string>;
-  /** One after the other; the last one stays. */
+  /** One answer after the other; the last one is repeated. */
   replies(...replies: Reply[]): Promise<string>;
-  /** Each step once, one after the other. */
+  /** One step after the other, each used once. */
   script(...steps: NonNullable<Stub["script"]>): Promise<string>;
   /** The vendor's own error, by its neutral name. */
   error(kind: Failure, more?: Omit<ReplyErrorTable, "error" | "kind">): Promise<string>;
-  /** A generated answer with which something goes wrong. */
+  /** A generated answer with a fault. */
   fault(kind: ReplyFault["kind"], more?: Omit<ReplyFault, "kind">): Promise<string>;
-  /** A generated answer at this pace. */
+  /** A generated answer with this latency. */
   latency(latency: Latency): Promise<string>;
 }
 

@@ -1,19 +1,19 @@
-// mockserver's handle for tests in JavaScript and TypeScript: Node.js 18 or newer, no packages.
-// Made by `mockserver client`, which makes it anew for a newer server; it is not meant to be changed.
+// The handle on mockserver for tests in JavaScript and TypeScript: Node.js 18 or newer, no dependencies.
+// Made by `mockserver client`. Do not edit it; run the command again after an update of the server.
 
 import { randomUUID } from "node:crypto";
 
 const ADMIN = "/_mockserver";
 const SECONDS = 5;
-// Stubs for the next requests go before all others.
+// The priority of stubs for the next requests, which precede all others.
 const NEXT = 1_000_000_000;
 
-/** A server that cannot be reached, or that refuses what is asked of it; the message says why. */
+/** The server cannot be reached, or refuses a request; the message says why. */
 export class MockServerError extends Error {
   name = "MockServerError";
 }
 
-/** Checks that do not hold; `problems` says of each what was expected, what was found, and what came nearest. */
+/** Checks have failed; `problems` describes each: what was expected, what was found, and what was nearest. */
 export class VerificationError extends Error {
   name = "VerificationError";
 
@@ -23,7 +23,7 @@ export class VerificationError extends Error {
   }
 }
 
-/** A server that runs. Tests ask it for a namespace each. */
+/** A running server. Each test gets a namespace from it. */
 export class MockServer {
   #token;
   #clients;
@@ -34,7 +34,7 @@ export class MockServer {
     this.#clients = clients;
   }
 
-  /** The server at a URL; without one that of MOCKSERVER_URL, as `mockserver run` sets it, or of `mockserver serve`. */
+  /** The server at a URL; by default at MOCKSERVER_URL, which `mockserver run` sets, else at the URL of `mockserver serve`. */
   static async connect({ url, token } = {}) {
     const { MOCKSERVER_URL, MOCKSERVER_ADMIN_TOKEN } = process.env;
     const base = (url ?? MOCKSERVER_URL ?? "http://127.0.0.1:8000").replace(/\/+$/, "");
@@ -44,26 +44,26 @@ export class MockServer {
     return server;
   }
 
-  /** A namespace with stubs, faults, counters, journal and clock of its own; without a name one that nobody else has. */
+  /** A namespace with its own stubs, faults, counters, journal and clock; by default with a unique name. */
   namespace(name = `js-${randomUUID()}`, { dialect } = {}) {
     if (!/^[^/\s]{0,200}$/.test(name))
-      throw new MockServerError(`${JSON.stringify(name)}: a namespace's name has no slash, no blank, at most 200 signs`);
+      throw new MockServerError(`${JSON.stringify(name)}: a namespace's name cannot contain slashes or spaces, or more than 200 characters`);
     if (dialect !== undefined) this.clientsOf(dialect);
     return new Namespace(this, name, dialect);
   }
 
-  /** How clients are led to a dialect. */
+  /** How clients are pointed to a dialect. */
   clientsOf(dialect) {
     const found = this.#clients.get(dialect);
     if (found) return found;
-    throw new MockServerError(`There is no dialect ${JSON.stringify(dialect)}. Known: ${this.dialects.join(", ")}`);
+    throw new MockServerError(`unknown dialect ${JSON.stringify(dialect)}. Known: ${this.dialects.join(", ")}`);
   }
 
   get dialects() {
     return [...this.#clients.keys()];
   }
 
-  /** What the admin API answers for a namespace. */
+  /** The admin API's answer for a namespace. */
   async ask(method, name, path, body, expected = []) {
     const url = `${this.url}${ADMIN}${name && `/ns/${encodeURIComponent(name)}`}${path}`;
     const headers = {
@@ -75,17 +75,17 @@ export class MockServer {
       answer = await fetch(url, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     } catch (error) {
       const why = error.cause?.message || error.cause?.code || error.message;
-      throw new MockServerError(`No mockserver at ${this.url}: ${why}. Is it running? mockserver serve`, { cause: error });
+      throw new MockServerError(`No mockserver at ${this.url}: ${why}. Is it running? Start it with: mockserver serve`, { cause: error });
     }
     const text = await answer.text();
     const told = parsed(text);
     if (told !== undefined && (answer.ok || expected.includes(answer.status))) return told;
     if (told?.error?.type === "mockserver_admin") throw new MockServerError(told.error.message);
-    throw new MockServerError(`${url} is no mockserver: ${answer.status} ${text.slice(0, 80)}`);
+    throw new MockServerError(`${url} is not a mockserver: ${answer.status} ${text.slice(0, 80)}`);
   }
 }
 
-/** What a text is as JSON; undefined where it is none. */
+/** The value of a JSON text; undefined if it is not JSON. */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -105,7 +105,7 @@ class Namespace {
     this.#dialect = dialect;
   }
 
-  // --- where clients find it ---
+  // --- how clients find it ---
 
   get url() {
     return this.name ? `${this.#server.url}/ns/${encodeURIComponent(this.name)}` : this.#server.url;
@@ -137,7 +137,7 @@ class Namespace {
     return told;
   }
 
-  // --- what clients are answered ---
+  // --- how clients are answered ---
 
   on(match = {}) {
     return new Stubbing(this, { match });
@@ -168,7 +168,7 @@ class Namespace {
   // --- what clients have done ---
 
   async exchanges() {
-    // Answers that end in a moment have ended.
+    // First let answers end that are about to.
     await this.#wait("seconds=0.25");
     return (await this.#ask("GET", "/journal?full=1&limit=1000000")).exchanges;
   }
@@ -180,7 +180,7 @@ class Namespace {
   async last() {
     const last = (await this.requests()).at(-1);
     if (last) return last;
-    throw new MockServerError(`There was no request yet. Does the client ask this namespace? Its URL is ${this.url}`);
+    throw new MockServerError(`There was no request yet. Does the client use the URL of this namespace? It is ${this.url}`);
   }
 
   async unmatched() {
@@ -200,12 +200,12 @@ class Namespace {
   async waitForRequests(number, seconds = SECONDS) {
     if (await this.#wait(`requests=${number}&seconds=${seconds}`)) return this.requests();
     const { opened } = await this.#ask("GET", "/journal?limit=0");
-    throw new MockServerError(`Waited ${seconds} s for ${number} requests; there were ${opened}. The URL is ${this.url}`);
+    throw new MockServerError(`${number} requests did not arrive within ${seconds} s; there were ${opened}. The URL is ${this.url}`);
   }
 
   async waitIdle(seconds = SECONDS) {
     if (!(await this.#wait(`seconds=${seconds}`)))
-      throw new MockServerError(`Waited ${seconds} s for every answer to end; some have not`);
+      throw new MockServerError(`Some answers had not ended after ${seconds} s`);
   }
 
   async #wait(query) {
@@ -218,7 +218,7 @@ class Namespace {
 
   #named(dialect) {
     const name = dialect ?? this.#dialect;
-    if (name === undefined) throw new MockServerError('Whose base URL? Say a dialect, such as baseUrl("cerebras")');
+    if (name === undefined) throw new MockServerError('Name a dialect, such as baseUrl("cerebras")');
     return name;
   }
 }
