@@ -14,7 +14,7 @@ const main = /** @type {HTMLElement} */ (document.getElementById("main"));
 const bar = /** @type {HTMLElement} */ (document.getElementById("bar"));
 const NEW = "\u0000new";
 const THEMES = ["system", "light", "dark"];
-const WORDS = { connecting: "connecting", live: "live", lost: "server gone", closed: "token wanted", resting: "resting" };
+const WORDS = { connecting: "connecting", live: "live", lost: "not connected", closed: "token needed", resting: "paused" };
 
 /** @param {string} name */
 function theme(name) {
@@ -59,7 +59,7 @@ async function listSpaces() {
 
 /** @param {string} name */
 function chooseSpace(name) {
-  const chosen = name === NEW ? (prompt("The name of the namespace") ?? space.name).trim() : name;
+  const chosen = name === NEW ? (prompt("Name of the namespace") ?? space.name).trim() : name;
   space.name = chosen.replace(/[/?#]/g, "-");
   const url = new URL(location.href);
   if (space.name) url.searchParams.set("ns", space.name);

@@ -52,7 +52,7 @@ def show(page: Page, view: str) -> None:
         page.locator("[data-kind=error]").click()
         expect(page.get_by_role("img")).not_to_have_count(0)
     elif view == "nothing":
-        expect(page.get_by_role("heading", name="Nothing has been asked yet")).to_be_visible()
+        expect(page.get_by_role("heading", name="No requests yet")).to_be_visible()
 
 
 def violations(page: Page) -> list[dict[str, Any]]:

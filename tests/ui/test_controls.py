@@ -27,14 +27,14 @@ def test_a_fault_armed_by_a_click_strikes_the_next_answer_until_it_is_taken_back
     page.get_by_role("link", name="Traffic").click()
     expect(page.locator(".exchange .badge.bad")).to_have_text("error")
     page.get_by_role("link", name="Controls").click()
-    page.get_by_role("button", name="Take back rate-limited").click()
-    expect(page.get_by_text("Nothing is armed.")).to_be_visible()
+    page.get_by_role("button", name="Remove rate-limited").click()
+    expect(page.get_by_text("No faults are armed.")).to_be_visible()
     assert ask(mock.url, "cerebras") == 200
 
 
 def test_a_kind_of_the_catalogue_asks_for_its_settings(open_page: Open, mock: MockServer) -> None:
     page = open_page("controls")
-    page.get_by_text("The whole catalogue").click()
+    page.get_by_text("kinds of faults").click()
     page.locator("[data-kind=status]").click()
     page.get_by_label("status", exact=True).fill("418")
     page.get_by_label("Dialect").last.select_option("ovms")
@@ -57,14 +57,14 @@ def test_latency_is_chosen_drawn_and_set(open_page: Open, mock: MockServer) -> N
     card = page.get_by_role("region", name="Latency")
     card.get_by_role("button", name="flaky-wifi").click()
     expect(card.get_by_role("button", name="flaky-wifi")).to_have_attribute("aria-pressed", "true")
-    expect(card.get_by_text("every fiftieth gap a stall")).to_be_visible()
+    expect(card.get_by_text("a stall of about a second in every fiftieth gap")).to_be_visible()
     expect(card.get_by_text("stall_share=0.02")).to_be_visible()
     assert b'"latency": "flaky-wifi"' in exchange(mock.url, "GET", "/_mockserver/settings").body
     card.get_by_label("TTFT").fill("0")
     expect(card.get_by_role("img", name="Time to the first token: median 5.0 ms")).to_be_visible()
-    card.get_by_label("In words").fill("ttft=quick")
+    card.get_by_label("As text").fill("ttft=quick")
     expect(card.get_by_role("alert")).to_contain_text("'quick' is not a duration")
-    card.get_by_label("In words").fill("ttft=20ms")
+    card.get_by_label("As text").fill("ttft=20ms")
     card.get_by_role("button", name="Apply").click()
     expect(page.locator(".toast").last).to_have_text("Latency: ttft=20ms")
 
@@ -75,7 +75,7 @@ def test_every_latency_is_hastened_by_the_speed(open_page: Open, mock: MockServe
     expect(speed).to_have_value("1")
     speed.fill("0")
     speed.press("Tab")
-    expect(page.locator(".toast").last).to_contain_text("0 is no speed")
+    expect(page.locator(".toast").last).to_contain_text("0 is not a number from 0.000001")
     expect(speed).to_have_value("1")
     assert b'"speed": 1.0' in exchange(mock.url, "GET", "/_mockserver/settings").body
     speed.fill("50")
@@ -120,12 +120,12 @@ def test_a_namespace_has_its_own_clock_journal_and_faults(open_page: Open, mock:
     ask(mock.url, "ovms", {"x-mockserver-namespace": "mine"})
     page = open_page("controls", "?ns=mine")
     card = page.get_by_role("region", name="Namespace mine")
-    card.get_by_role("button", name="Put forward").click()
+    card.get_by_role("button", name="Advance").click()
     expect(card.locator("strong")).to_have_text("60.00 s")
     page.get_by_role("button", name="Overloaded").last.click()
     assert [ask(mock.url, "ovms", {"x-mockserver-namespace": name}) for name in ("mine", "other")] == [503, 200]
     card.get_by_role("button", name="Reset the namespace").click()
-    expect(page.get_by_text("Nothing is armed.")).to_be_visible()
+    expect(page.get_by_text("No faults are armed.")).to_be_visible()
     page.locator("#space").focus()
     page.locator("#space").select_option("other")
     page.get_by_role("link", name="Traffic").click()

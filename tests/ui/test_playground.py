@@ -39,11 +39,11 @@ def test_every_dialect_is_asked_and_read(open_page: Open, dialect: str) -> None:
 def test_parameters_of_the_contract_go_into_the_body_and_refusals_are_shown(open_page: Open) -> None:
     page = open_page("playground")
     asked = pane(page)
-    asked.get_by_text("Parameters, from the contract").click()
+    asked.get_by_text("Parameters (from the vendor's contract)").click()
     asked.get_by_label("temperature").fill("9")
     asked.get_by_label("echo").select_option("true")
     asked.get_by_label("stop").fill('["a", "b"]')
-    asked.get_by_text("The request as it will be sent").click()
+    asked.get_by_text("The request that will be sent").click()
     expect(asked.get_by_role("group", name="The request's body")).to_contain_text('"temperature": 9')
     send(page)
     expect(asked.locator(".badge").first).to_have_text("400")
@@ -53,7 +53,7 @@ def test_parameters_of_the_contract_go_into_the_body_and_refusals_are_shown(open
 def test_a_contract_that_could_not_be_read_is_read_again(open_page: Open) -> None:
     page = open_page("playground", unreachable="**/openapi.json")
     asked = pane(page)
-    asked.get_by_text("Parameters, from the contract").click()
+    asked.get_by_text("Parameters (from the vendor's contract)").click()
     expect(asked).to_contain_text("The server does not answer")
     asked.get_by_role("button", name="Try again").click()
     expect(asked.get_by_label("temperature")).to_be_visible()

@@ -36,7 +36,7 @@ def copied(page: Page, button: str) -> str:
 
 def test_an_empty_journal_says_how_to_begin(open_page: Open) -> None:
     page = open_page()
-    expect(page.get_by_role("heading", name="Nothing has been asked yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No requests yet")).to_be_visible()
     expect(page.locator(".link")).to_have_text("live")
     assert "curl -N http://127.0.0.1" in page.get_by_role("region", name="An example").inner_text()
 
@@ -60,7 +60,7 @@ def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Ope
     expect(page.locator(".link")).to_have_text("live")
     asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, rate=8 tok/s"}, stream=True)
     page.locator(".exchange").click()
-    expect(page.locator(".verdict")).to_contain_text("Under way")
+    expect(page.locator(".verdict")).to_contain_text("In progress")
     chart = page.get_by_role("slider", name="Events of the stream over time")
     expect(page.locator(".verdict")).to_contain_text("Finished")
     asked.join()
@@ -92,7 +92,7 @@ def test_the_journal_is_filtered_by_text_dialect_status_and_fate(open_page: Open
     expect(page.locator(".count")).to_have_text("7 exchanges")
     for label, choice, count in (
         ("Dialect", "ovms", 2),
-        ("Which exchanges", "struck by a fault", 1),
+        ("Which exchanges", "with a fault", 1),
         ("Which exchanges", "unmatched", 1),
         ("Which exchanges", "refused", 2),
         ("Status", "2xx", 5),
@@ -103,7 +103,7 @@ def test_the_journal_is_filtered_by_text_dialect_status_and_fate(open_page: Open
     page.get_by_label("Filter by text").fill("карелии yandex")
     expect(page.locator(".exchange")).to_have_count(1)
     page.get_by_label("Filter by text").fill("none has this")
-    page.get_by_role("button", name="Drop the filter").click()
+    page.get_by_role("button", name="Clear the filter").click()
     expect(page.locator(".exchange")).to_have_count(7)
 
 
@@ -111,7 +111,7 @@ def test_the_list_is_walked_by_keyboard(open_page: Open, mock: MockServer) -> No
     for _ in range(3):
         ask(mock.url, "cerebras")
     page = open_page()
-    box = page.get_by_role("listbox", name="Exchanges, the newest first")
+    box = page.get_by_role("listbox", name="Exchanges, newest first")
     expect(page.locator(".exchange")).to_have_count(3)
     box.press("Home")
     box.press("ArrowDown")
@@ -163,7 +163,7 @@ def choose(page: Page, number: int, count: int) -> None:
     expect(page.locator(".exchange")).to_have_count(count)
     page.locator(".exchange").nth(count - number).click()
     expect(page.locator(".detail h2")).to_contain_text(f"#{number}")
-    expect(page.locator(".verdict")).not_to_contain_text("Under way")
+    expect(page.locator(".verdict")).not_to_contain_text("In progress")
 
 
 LARGE = 9007199254740993
@@ -190,7 +190,7 @@ def test_copied_pytest_lines_run(open_page: Open, mock: MockServer, tmp_path: Pa
         ['operation="completions").fault("error", error="rate_limit", retry_after=2)\n', "status_code == 429"],
         ['.reply(tool_calls=[{"name": "get_weather", "arguments": "{\\"city\\": \\"Oslo\\", \\"unit\\": null}"}])'],
         ["import base64\n\nimport httpx\n", "content=base64.b64decode("],
-        ["    # Each choice", f".seed({mock.last.seed}).reply()\n", f'"user_id\\": {LARGE}}}".encode(),'],
+        ["    # The choices differ", f".seed({mock.last.seed}).reply()\n", f'"user_id\\": {LARGE}}}".encode(),'],
     ), start=1):  # fmt: skip
         choose(page, number, 6)
         code = copied(page, "Copy as pytest")
@@ -274,7 +274,7 @@ def test_a_server_that_goes_is_missed_and_found_again(open_page: Open, mock: Moc
     expect(page.locator(".link")).to_have_text("live")
     page.context.set_offline(True)
     page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-    expect(page.locator(".link")).to_have_text("server gone")
+    expect(page.locator(".link")).to_have_text("not connected")
     page.context.set_offline(False)
     expect(page.locator(".link")).to_have_text("live")
     ask(mock.url, "ovms")

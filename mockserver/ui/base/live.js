@@ -55,7 +55,7 @@ export class Live {
       if (event === "exchange") this.exchanges.put(JSON.parse(data));
       else if (event === "missed") await this.#readAll();
     }
-    throw new ApiError(0, "The server has gone.");
+    throw new ApiError(0, "The connection to the server is lost.");
   }
 
   async #readAll() {

@@ -103,7 +103,7 @@ function isSilent({ decision, planned }) {
 }
 
 // A reply is one for all choices of an answer.
-const VARIED = "# Each choice says something else: they are generated, from the same seed.";
+const VARIED = "# The choices differ: they are generated from the same seed.";
 
 /** Whether an answer has several choices that nobody has made say the same. @param {Exchange} exchange */
 function differ({ decision, planned, request }) {

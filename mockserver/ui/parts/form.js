@@ -48,14 +48,14 @@ function inputOf(name, schema) {
 /** @param {string} name @param {any[]} values @returns {Input} */
 function chosen(name, values) {
   const words = values.map((value) => /** @type {[string, string]} */ ([JSON.stringify(value), String(value)]));
-  const control = select({ name }, [["", "not said"], ...words]);
+  const control = select({ name }, [["", "not set"], ...words]);
   return { name, control, read: () => (control.value === "" ? undefined : JSON.parse(control.value)) };
 }
 
 /** @param {string} name @param {any} schema @param {string} type @returns {Input} */
 function figure(name, schema, type) {
   const step = type === "integer" ? 1 : "any";
-  const control = h("input", { name, type: "number", step, min: sane(schema.minimum), max: sane(schema.maximum), placeholder: schema.default ?? "not said" });
+  const control = h("input", { name, type: "number", step, min: sane(schema.minimum), max: sane(schema.maximum), placeholder: schema.default ?? "not set" });
   // What is out of range may be sent: the vendor's refusal is worth seeing.
   return { name, control, read: () => (control.value === "" ? undefined : Number(control.value)) };
 }
@@ -65,13 +65,13 @@ const sane = (bound) => (bound === undefined || Math.abs(bound) > 1e9 ? undefine
 
 /** @param {string} name @param {any} schema @returns {Input} */
 function text(name, schema) {
-  const control = h("input", { name, type: "text", placeholder: schema.default ?? "not said" });
+  const control = h("input", { name, type: "text", placeholder: schema.default ?? "not set" });
   return { name, control, read: () => control.value || undefined };
 }
 
 /** Any JSON; a text that is none counts as a text where texts are allowed. @param {string} name @param {boolean} texts @returns {Input} */
 function anything(name, texts) {
-  const control = h("input", { name, type: "text", class: "mono", placeholder: texts ? "a text, or JSON" : "JSON", spellcheck: "false" });
+  const control = h("input", { name, type: "text", class: "mono", placeholder: texts ? "text or JSON" : "JSON", spellcheck: "false" });
   const read = () => {
     if (control.value.trim() === "") return undefined;
     try {
@@ -79,7 +79,7 @@ function anything(name, texts) {
     } catch {
       if (texts) return control.value;
       control.setAttribute("aria-invalid", "true");
-      throw new Error(`${name}: ${control.value} is no JSON`);
+      throw new Error(`${name}: ${control.value} is not valid JSON`);
     }
   };
   control.addEventListener("input", () => control.removeAttribute("aria-invalid"));

@@ -9,5 +9,5 @@ export function state(title, ...children) {
 
 /** @param {Error} error @param {() => void} [again] */
 export function failure(error, again) {
-  return state("That did not work", h("p", null, error.message), again && h("button", { onclick: again }, "Try again"));
+  return state("This failed", h("p", null, error.message), again && h("button", { onclick: again }, "Try again"));
 }

@@ -26,7 +26,7 @@ export class Controls {
     this.faults = new Faults(catalogue, changed);
     this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
-    this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read"], ["vendor", "vendor: as the vendor has it"]]);
+    this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read answers"], ["vendor", "vendor: as the vendor allows"]]);
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
     this.clock = h("strong");
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
@@ -43,7 +43,7 @@ export class Controls {
   #server() {
     return h("section", { class: "card stack", "aria-labelledby": "server-title" },
       h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
-      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed of every latency", this.speed)), field("CORS", this.cors),
+      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), field("CORS", this.cors),
     );
   }
 
@@ -51,18 +51,18 @@ export class Controls {
     this.spaceTitle = h("h2", { id: "space-title" });
     return h("section", { class: "card stack", "aria-labelledby": "space-title" },
       h("header", null, this.spaceTitle, h("p", null, "its clock is ", this.clock, " ahead")),
-      h("div", { class: "ask" }, field("Put the clock forward by seconds", this.ahead), h("button", { onclick: () => this.#advance() }, "Put forward")),
-      h("div", { class: "row" }, h("button", { class: "danger", onclick: () => this.#reset() }, "Reset the namespace"), h("small", { class: "quiet" }, "forgets faults, counters and the journal")),
+      h("div", { class: "ask" }, field("Advance the clock by seconds", this.ahead), h("button", { onclick: () => this.#advance() }, "Advance")),
+      h("div", { class: "row" }, h("button", { class: "danger", onclick: () => this.#reset() }, "Reset the namespace"), h("small", { class: "quiet" }, "removes stubs and faults, clears counters and the journal")),
     );
   }
 
   #quotaCard() {
-    return h("section", { class: "card", "aria-labelledby": "quota-title" }, h("header", null, h("h2", { id: "quota-title" }, "Quotas"), h("p", null, "what is left in each bucket")), this.quotas);
+    return h("section", { class: "card", "aria-labelledby": "quota-title" }, h("header", null, h("h2", { id: "quota-title" }, "Quotas"), h("p", null, "what is left of each limit")), this.quotas);
   }
 
   #configCard() {
     return h("section", { class: "card stack full", "aria-labelledby": "config-title" },
-      h("header", null, h("h2", { id: "config-title" }, "As a config file"), h("p", null, "what was changed here, for mockserver serve --config")),
+      h("header", null, h("h2", { id: "config-title" }, "As a config file"), h("p", null, "the changes made here, for mockserver serve --config")),
       this.config,
       h("div", { class: "row" }, h("button", { onclick: () => download("mockserver.toml", this.#toml()) }, "Download"), h("button", { onclick: () => copy("The config", this.#toml()) }, "Copy")),
     );
@@ -94,7 +94,7 @@ export class Controls {
 
   async #readQuotas() {
     const { limits } = await get(inSpace("/quotas"));
-    fill(this.quotas, limits.length ? limits.map(bucket) : h("p", { class: "quiet" }, this.#settings?.quota?.length ? "All buckets are full." : "No quotas: start with --quota vendor, or put [quota] into the config."));
+    fill(this.quotas, limits.length ? limits.map(bucket) : h("p", { class: "quiet" }, this.#settings?.quota?.length ? "Nothing is used yet." : "No quotas. Start the server with --quota vendor, or add [quota] to its config file."));
   }
 
   /** @param {Record<string, unknown>} values */
@@ -120,7 +120,7 @@ export class Controls {
   #reset() {
     return trying(async () => {
       await post(inSpace("/reset"));
-      toast("The namespace is as new");
+      toast("The namespace was reset");
       dispatchEvent(new CustomEvent("anew"));
       await this.#readOften();
     });

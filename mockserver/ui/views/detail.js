@@ -94,12 +94,12 @@ export class Detail {
     this.verdict = h("p", { class: "verdict" });
     this.facts = h("dl", { class: "facts" });
     this.said = h("div", { class: "said-text", tabindex: "0", role: "region", "aria-label": "The text of the answer" });
-    this.words = section("What it says", "", this.said);
+    this.words = section("Text", "", this.said);
     const { request, answer } = exchange;
     const streamed = exchange.streamed && answer.events;
     fill(this.element,
       h("header", null, h("button", { class: "back", onclick: this.back }, "Back to the list"), this.heading, this.verdict, this.#actions()),
-      answer.events && section(exchange.streamed ? "The stream over time" : "The answer over time", "arrow keys read off each event", this.chart.element),
+      answer.events && section(exchange.streamed ? "The stream over time" : "The answer over time", "arrow keys move between events", this.chart.element),
       nearest(exchange.decision.nearest ?? []),
       this.facts,
       this.words,
@@ -151,12 +151,12 @@ function verdict(exchange) {
     generation: ["Answered by ", h("strong", null, decision.rule ? `the stub ${decision.rule}` : "a generated reply")],
     refusal: ["Refused, ", h("strong", null, String(decision.kind).replaceAll("_", " "))],
     denial: ["Answered by mockserver itself: ", h("strong", null, decision.message)],
-    answer: ["Answered ", h("strong", null, decision.rule ? `by the stub ${decision.rule}` : "from a table, nothing is generated")],
+    answer: ["Answered ", h("strong", null, decision.rule ? `by the stub ${decision.rule}` : "from a table, without a model")],
   }[decision.by] ?? [decision.by];
   const struck = decision.faults.length ? [", struck by ", h("strong", null, decision.faults.join(", "))] : [];
   const sent = `${outcome.events_sent} of ${counted((answer.events ?? []).length, "event")}`;
-  const went = { server: ` Finished after ${duration(outcome.seconds)}.`, client: ` The client left after ${duration(outcome.seconds)}, with ${sent} sent.`, null: ` Under way: ${sent} sent.` }[String(outcome.closed_by)];
-  const ended = answer.ending ? ` The connection ends badly: ${answer.ending}.` : "";
+  const went = { server: ` Finished after ${duration(outcome.seconds)}.`, client: ` The client left after ${duration(outcome.seconds)}, with ${sent} sent.`, null: ` In progress: ${sent} sent.` }[String(outcome.closed_by)];
+  const ended = answer.ending ? ` The connection is broken off: ${answer.ending}.` : "";
   return [...by, ...struck, ".", ended, went];
 }
 
@@ -209,8 +209,8 @@ function section(name, note, ...children) {
 function nearest(stubs) {
   if (!stubs.length) return null;
   const rows = stubs.flatMap(({ name, differences }) => differences.map(({ field, wanted, found }) => h("tr", null, [name, field, wanted, found].map((text) => h("td", null, text)))));
-  const head = h("tr", null, ["Stub", "Field", "Wanted", "Came"].map((text) => h("th", { scope: "col" }, text)));
-  return section("No stub matched", "those that came nearest", h("table", null, h("thead", null, head), h("tbody", null, rows)));
+  const head = h("tr", null, ["Stub", "Field", "Expected", "Found"].map((text) => h("th", { scope: "col" }, text)));
+  return section("No stub matched", "the nearest stubs", h("table", null, h("thead", null, head), h("tbody", null, rows)));
 }
 
 /** @param {Record<string, string>} headers */

@@ -6,7 +6,7 @@ import { tomlLines, tomlValue } from "../base/toml.js";
 import { duration } from "../base/words.js";
 import { toast, trying } from "../parts/toasts.js";
 
-const LIVES = /** @type {[string, string][]} */ ([["30", "30 seconds"], ["10", "10 seconds"], ["120", "2 minutes"], ["600", "10 minutes"], ["", "until taken back"]]);
+const LIVES = /** @type {[string, string][]} */ ([["30", "30 seconds"], ["10", "10 seconds"], ["120", "2 minutes"], ["600", "10 minutes"], ["", "until removed"]]);
 const TIMES = /** @type {[string, string][]} */ ([["", "every request"], ["1", "the next request"], ["2", "the next two"], ["5", "the next five"]]);
 const SHARES = /** @type {[string, string][]} */ ([["", "all of them"], ["0.5", "one in two"], ["0.1", "one in ten"], ["0.01", "one in a hundred"]]);
 /** What a laptop meets: one click each. */
@@ -56,18 +56,18 @@ export class Faults {
     this.share = select({}, SHARES);
     this.dialect = select({}, [["", "any dialect"], ...catalogue.dialects.map((each) => /** @type {[string, string]} */ ([each.name, each.name]))]);
     this.place = h("input", { type: "number", min: 0, step: 1, placeholder: "at the beginning" });
-    this.list = h("ul", { class: "armed", "aria-label": "Faults that are armed" });
+    this.list = h("ul", { class: "armed", "aria-label": "Armed faults" });
     this.settings = h("div");
     this.element = h("section", { class: "card stack full", "aria-labelledby": "faults-title" },
-      h("header", null, h("h2", { id: "faults-title" }, "Faults"), h("p", null, "a click arms one in this namespace; it strikes the requests that come from then on")),
+      h("header", null, h("h2", { id: "faults-title" }, "Faults"), h("p", null, "a click arms a fault in this namespace, for all further requests")),
       this.list,
-      h("div", { class: "pair" }, field("Time to live", this.life), field("Strikes", this.times), field("Share", this.share), field("Dialect", this.dialect), field("After so many events", this.place)),
-      h("h3", { class: "group" }, "One click away"),
-      h("div", { class: "row", role: "group", "aria-label": "One click away" }, EASY.map(([name, table]) => h("button", { onclick: () => this.#arm(this.#chanced(table), name) }, name))),
+      h("div", { class: "pair" }, field("Active", this.life), field("Strikes", this.times), field("Share", this.share), field("Dialect", this.dialect), field("After this many events", this.place)),
+      h("h3", { class: "group" }, "Common faults"),
+      h("div", { class: "row", role: "group", "aria-label": "Common faults" }, EASY.map(([name, table]) => h("button", { onclick: () => this.#arm(this.#chanced(table), name) }, name))),
       h("h3", { class: "group" }, "Scenarios"),
       h("div", { class: "row", role: "group", "aria-label": "Scenarios" }, catalogue.scenarios.map(({ name, summary }) => h("button", { title: summary, onclick: () => this.#arm(this.#staged(name), name) }, name))),
       this.settings,
-      h("details", null, h("summary", null, `The whole catalogue: ${catalogue.faults.length} kinds`), GROUPS.map(([name, belongs]) => this.#group(name, belongs))),
+      h("details", null, h("summary", null, `All ${catalogue.faults.length} kinds of faults`), GROUPS.map(([name, belongs]) => this.#group(name, belongs))),
     );
   }
 
@@ -131,7 +131,7 @@ export class Faults {
     const shown = JSON.stringify(this.armed.map(({ left, ...rest }) => rest));
     if (shown === this.#shown) return this.#tellLeft();
     this.#shown = shown;
-    fill(this.list, this.armed.length ? [this.armed.map((fault) => this.#row(fault)), this.armed.length > 1 && h("li", null, h("button", { class: "danger", onclick: () => this.#takeBack("") }, "Take all back"))].flat() : h("li", { class: "quiet" }, "Nothing is armed."));
+    fill(this.list, this.armed.length ? [this.armed.map((fault) => this.#row(fault)), this.armed.length > 1 && h("li", null, h("button", { class: "danger", onclick: () => this.#takeBack("") }, "Remove all"))].flat() : h("li", { class: "quiet" }, "No faults are armed."));
   }
 
   /** @param {any} fault */
@@ -141,7 +141,7 @@ export class Faults {
     return h("li", { data: { fault: fault.name } },
       h("span", { class: "badge bad" }, kind), h("strong", null, fault.name), h("code", { class: "spread" }, tomlValue(rest)),
       h("span", { class: "badge" }, `struck ${fault.struck} of ${fault.matched}`), left && h("span", { class: "badge warn" }, left),
-      h("button", { onclick: () => this.#takeBack(`/${encodeURIComponent(fault.name)}`), "aria-label": `Take back ${fault.name}` }, "Take back"),
+      h("button", { onclick: () => this.#takeBack(`/${encodeURIComponent(fault.name)}`), "aria-label": `Remove ${fault.name}` }, "Remove"),
     );
   }
 
@@ -185,7 +185,7 @@ export class Faults {
 function settingControl({ choices, type, default: untold }) {
   if (choices.length) return select({}, choices, untold);
   if (type === "text") return h("input", { type: "text", value: untold ?? "" });
-  return h("input", { type: "number", step: type === "number" ? "any" : 1, value: untold ?? "", placeholder: "not said" });
+  return h("input", { type: "number", step: type === "number" ? "any" : 1, value: untold ?? "", placeholder: "not set" });
 }
 
 /** @param {any} setting @param {any} control */

@@ -34,11 +34,11 @@ export class Latency {
     this.picture = h("div", { class: "dots" });
     this.wrong = h("p", { class: "notice", role: "alert", hidden: true });
     this.element = h("section", { class: "card stack wide", "aria-labelledby": "latency-title" },
-      h("header", null, h("h2", { id: "latency-title" }, "Latency"), h("p", null, "for every request that does not wish otherwise")),
+      h("header", null, h("h2", { id: "latency-title" }, "Latency"), h("p", null, "for all requests without a latency of their own")),
       h("div", { class: "row" }, this.easy, this.more),
       h("div", { class: "stack" }, this.ttft.element, this.rate.element, this.jitter.element),
-      h("div", { class: "ask" }, field("In words", this.text), h("button", { class: "main", onclick: () => this.#apply(this.text.value) }, "Apply")),
-      this.wrong, field("Drawn for", this.dialect), this.picture,
+      h("div", { class: "ask" }, field("As text", this.text), h("button", { class: "main", onclick: () => this.#apply(this.text.value) }, "Apply")),
+      this.wrong, field("Shown for", this.dialect), this.picture,
     );
     this.summary = h("p", { class: "quiet" });
     this.settings = h("p", { class: "quiet mono" });
@@ -96,7 +96,7 @@ export class Latency {
     try {
       const wanted = new URLSearchParams({ of: this.text.value, dialect: this.dialect.value });
       const { ttft, gaps } = await get(`${ADMIN}/latency?${wanted}`);
-      fill(this.picture, dots("Time to the first token", ttft), dots("From one token to the next", gaps));
+      fill(this.picture, dots("Time to the first token", ttft), dots("Gap between tokens", gaps));
       this.wrong.hidden = true;
       return { ttft: ttft[50], gap: gaps[50] };
     } catch (error) {

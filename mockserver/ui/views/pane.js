@@ -34,7 +34,7 @@ export class Pane {
     this.models = h("datalist", { id: `${this.name}-models` });
     this.model = h("input", { list: this.models.id, spellcheck: "false", oninput: () => this.#tellBody() });
     this.presets = h("datalist", { id: `${this.name}-presets` }, ["off", "realistic", ...catalogue.presets.map((each) => each.name)].map((value) => h("option", { value })));
-    this.latency = h("input", { list: this.presets.id, placeholder: "the server's own", spellcheck: "false" });
+    this.latency = h("input", { list: this.presets.id, placeholder: "as set on the server", spellcheck: "false" });
     this.stream = h("input", { type: "checkbox", checked: true, onchange: () => this.#tellBody() });
     this.parameters = h("div", { class: "parameters", oninput: () => this.#tellBody() });
     this.body = h("pre", { class: "code", tabindex: "0", role: "group", "aria-label": "The request's body" });
@@ -46,15 +46,15 @@ export class Pane {
     this.element = h("section", { class: "card pane stack", "aria-label": `Request ${letter} and its answer` },
       h("div", { class: "choose" }, field("Dialect", this.dialect), field("Operation", this.operation), field("Model", this.model), field("Latency", this.latency), this.models, this.presets),
       h("div", { class: "row" }, check("Stream", this.stream)),
-      h("details", null, h("summary", null, "Parameters, from the contract"), this.parameters),
-      h("details", null, h("summary", null, "The request as it will be sent"), this.body),
+      h("details", null, h("summary", null, "Parameters (from the vendor's contract)"), this.parameters),
+      h("details", null, h("summary", null, "The request that will be sent"), this.body),
       this.status,
       h("div", { class: "sides" }, h("div", { class: "section" }, h("h2", { class: "small" }, "Text"), this.text), h("div", { class: "section" }, h("h2", { class: "small" }, "Raw"), this.raw)),
       this.chart.element,
     );
     this.prompt = "";
-    fill(this.text, h("span", { class: "empty" }, "The answer appears here, as a user would read it."));
-    fill(this.raw, h("span", { class: "empty" }, "And here as it comes over the wire."));
+    fill(this.text, h("span", { class: "empty" }, "The text of the answer appears here."));
+    fill(this.raw, h("span", { class: "empty" }, "The answer as it is sent appears here."));
     this.ready = Promise.resolve();
     this.#chooseDialect();
   }
@@ -192,7 +192,7 @@ export class Pane {
     const kind = end.broken || end.status >= 500 || !end.status ? "bad" : end.status >= 400 ? "warn" : "good";
     const faults = end.broken ? h("span", { class: "badge bad" }, end.broken) : null;
     fill(this.status, h("span", { class: `badge ${kind}` }, end.status || "no answer"), `${arrivals.length} events in ${duration(end.seconds)}`, faults);
-    if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "Nothing that a user would read."));
+    if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "The answer has no text."));
     if (arrivals.length === 1 && json(arrivals[0].raw)) this.raw.textContent = JSON.stringify(json(arrivals[0].raw), null, 2);
     this.#tellTiming(arrivals, end);
     this.element.dispatchEvent(new CustomEvent("answered"));

@@ -17,9 +17,9 @@ export function askForToken(given) {
   };
   open = h("dialog", { "aria-labelledby": "token-title", onclose: () => { open?.remove(); open = null; } },
     h("div", { class: "stack" },
-      h("h2", { id: "token-title" }, "The admin token, please"),
-      h("p", { class: "quiet" }, "This server keeps its admin API closed. It was told the token by --admin-token or MOCKSERVER_ADMIN_TOKEN; without one it opens to loopback addresses alone."),
-      field("Token", input, token.get() ? "The last one was not accepted." : "It is kept for as long as this tab is open."),
+      h("h2", { id: "token-title" }, "Admin token"),
+      h("p", { class: "quiet" }, "The admin API of this server needs the token that was set with --admin-token or MOCKSERVER_ADMIN_TOKEN. Without a token, only a server that listens on a loopback address opens it."),
+      field("Token", input, token.get() ? "The last one was not accepted." : "It is kept until this tab is closed."),
       h("div", { class: "row" }, h("button", { class: "main", onclick: done }, "Open"), h("button", { onclick: () => open?.close() }, "Cancel")),
     ),
   );

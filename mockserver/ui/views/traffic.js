@@ -20,7 +20,7 @@ const STATUS = /** @type {Record<string, (line: Line) => boolean>} */ ({
 });
 const ONLY = /** @type {Record<string, (line: Line) => boolean>} */ ({
   "all exchanges": () => true,
-  "struck by a fault": isStruck,
+  "with a fault": isStruck,
   refused: isRefused,
   unmatched: isUnmatched,
   "left by the client": hasLeft,
@@ -43,7 +43,7 @@ export class Traffic {
     this.only = select({ "aria-label": "Which exchanges", onchange: changed }, Object.keys(ONLY));
     this.count = h("span", { class: "count", role: "status" });
     this.list = new VirtualList({
-      height: 56, label: "Exchanges, the newest first", sticky: true, key: (line) => line.number, draw, choose: (line) => this.#choose(line.number),
+      height: 56, label: "Exchanges, newest first", sticky: true, key: (line) => line.number, draw, choose: (line) => this.#choose(line.number),
     });
     this.list.element.addEventListener("scroll", () => this.#tellNewer());
     this.newer = h("button", { class: "main newer", hidden: true, onclick: () => this.list.toTop() });
@@ -104,14 +104,14 @@ export class Traffic {
     if (this.list.element.scrollTop <= 4) this.#newest = this.list.items[0]?.number ?? 0;
     const newer = (this.list.items[0]?.number ?? 0) - this.#newest;
     this.newer.hidden = newer <= 0;
-    this.newer.textContent = `↑ ${counted(newer, "new one")}`;
+    this.newer.textContent = `↑ ${counted(newer, "new exchange")}`;
   }
 
   /** @param {number} count */
   #tellEmpty(count) {
     this.list.element.hidden = count === 0;
     this.nothing.hidden = count > 0;
-    if (count === 0) fill(this.nothing, this.exchanges.size ? state("None of them matches", h("p", null, `${counted(this.exchanges.size, "exchange")}, but the filter lets none through.`), h("button", { onclick: () => this.#unfilter() }, "Drop the filter")) : empty());
+    if (count === 0) fill(this.nothing, this.exchanges.size ? state("No matches", h("p", null, `${counted(this.exchanges.size, "exchange")}, but none that the filter shows.`), h("button", { onclick: () => this.#unfilter() }, "Clear the filter")) : empty());
   }
 
   #unfilter() {
@@ -193,14 +193,14 @@ function progress(line) {
 }
 
 function hint() {
-  return state("Choose an exchange", h("p", null, "Its request, its answer, what decided it, and its stream over time are shown here."));
+  return state("Choose an exchange", h("p", null, "Its request, its answer, what decided the answer, and its stream over time appear here."));
 }
 
 function empty() {
   const command = `curl -N ${location.origin}/cerebras/v1/completions \\\n  -H "Authorization: Bearer any-key" -H "Content-Type: application/json" \\\n  -d '{"model": "llama3.1-8b", "prompt": "Once upon a time", "max_tokens": 24, "stream": true}'`;
-  return state("Nothing has been asked yet",
+  return state("No requests yet",
     h("p", null, "Point your application's base URL at this server, or try:"),
     h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "An example" }, command),
-    h("p", null, "Or ask from the ", h("a", { href: "#/playground" }, "playground"), "."),
+    h("p", null, "Or send a request from the ", h("a", { href: "#/playground" }, "playground"), "."),
   );
 }
