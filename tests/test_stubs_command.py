@@ -6,9 +6,10 @@ import json
 import sys
 import tomllib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from http.client import HTTPException
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -124,7 +125,7 @@ def test_every_recorded_answer_comes_back_byte_for_byte(
     assert (printed.err, printed.out.splitlines()) == (
         "",
         [
-            f"Written: {tmp_path}/journal.toml, with 28 stubs, and 13 files with bodies beside it",
+            f"Written: {tmp_path}/journal.toml, with 28 stubs, and 13 files beside it",
             f"Serve: mockserver serve --stubs {tmp_path}",
         ],
     )
@@ -438,6 +439,77 @@ def test_a_stub_is_as_fast_as_was_recorded_when_asked_to_be(tmp_path: Path, caps
     with MockServer(stubs=str(tmp_path / "made")) as server:
         exchange(server.url, "POST", "/cerebras/v1/completions", asked)
         assert [event["due"] for event in server.last.events] == pytest.approx([0.2505, 0.2805, 0.3105])
+
+
+@pytest.mark.parametrize("speed, latency", [(1, "off"), (10, "slow")])
+def test_the_events_of_a_stream_come_at_their_recorded_times_whatever_the_servers_latency(
+    tmp_path: Path, speed: float, latency: str
+) -> None:
+    asked = {"model": "m", "prompt": "hello", "max_tokens": 20, "stream": True}
+    recording = tmp_path / "one.jsonl"
+    with MockServer(latency="ttft=30ms, itl=2ms, jitter=0.5, tokens_per_chunk=3") as server:
+        before = exchange(server.url, "POST", "/cerebras/v1/completions", asked)
+        recorded = [event["sent"] for event in server.last.events]
+        with urlopen(f"{server.url}/_mockserver/journal.jsonl") as answer:
+            recording.write_bytes(answer.read())
+    assert main(["stubs", str(recording), "--pace", "--out", str(tmp_path / "made")]) == 0
+    [stub] = tomllib.loads((tmp_path / "made" / "one.toml").read_text())["stub"]
+    assert stub["reply"] == {
+        "status": 200,
+        "content_type": dict(before.headers)["content-type"],
+        "file": "_one/one-1.sse",
+        "headers": stub["reply"]["headers"],
+        "event_times": "_one/one-1.times",
+    }
+    with MockServer(stubs=str(tmp_path / "made"), speed=speed, latency=latency) as server:
+        again = exchange(server.url, "POST", "/cerebras/v1/completions", asked)
+        due = [event["due"] for event in server.last.events]
+        exchange(server.url, "POST", "/cerebras/v1/completions", asked, {"x-mockserver-latency": "off"})
+        assert {event["due"] for event in server.last.events} == {0.0}
+    assert again.body == before.body
+    assert due == pytest.approx([time / speed for time in recorded], abs=1e-6)
+
+
+@pytest.mark.parametrize("pieces", [(5, 30), (36,), (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)])
+def test_an_event_has_arrived_with_the_last_piece_of_it(tmp_path: Path, pieces: tuple[int, ...]) -> None:
+    body = "data: 1\n\ndata: 22\r\n\r\ndata: 333\n\ndata"
+    cuts = [0, *accumulate(pieces)] if sum(pieces) < len(body) else [0]
+    parts = [body[start:end] for start, end in pairwise([*cuts, len(body)])]
+    line = journal_line({"model": "m", "prompt": "hello", "stream": True}, parts)
+    (tmp_path / "one.jsonl").write_text(json.dumps(line))
+    assert main(["stubs", str(tmp_path / "one.jsonl"), "--pace", "--out", str(tmp_path / "made")]) == 0
+    times = (tmp_path / "made" / "_one" / "one-1.times").read_text().splitlines()[1:]
+    ends = [9, 21, 32, 36]
+    arrived = [next(n for n, cut in enumerate([*cuts[1:], len(body)]) if cut >= end) for end in ends]
+    assert [float(each) for each in times] == [(number + 1) / 8 for number in arrived]
+    with MockServer(stubs=str(tmp_path / "made")) as server:
+        assert exchange(server.url, "POST", "/cerebras/v1/completions", line["request"]["body"]).body == body.encode()
+
+
+def journal_line(asked: Mapping[str, Any], pieces: Sequence[str]) -> dict[str, Any]:
+    """An exchange with a stream as a journal tells of it, of which a piece was sent every eighth of a second."""
+    events = [{"due": 0.0, "sent": number / 8, "tokens": 0, "data": piece} for number, piece in enumerate(pieces, 1)]
+    return {
+        "number": 1, "method": "POST", "path": "/cerebras/v1/completions", "dialect": "cerebras", "streamed": True,
+        "request": {"headers": {"content-type": "application/json"}, "query": "", "body": asked},
+        "decision": {"by": "answer"},
+        "outcome": {"closed_by": "server", "events_sent": len(events)},
+        "answer": {
+            "status": 200, "headers": {"content-type": "text/event-stream"}, "events": events, "ending": None
+        },
+    }  # fmt: skip
+
+
+def test_a_stream_of_more_events_than_the_server_tells_is_read_if_all_are_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = journal_line({"model": "m", "prompt": "hello", "stream": True}, ["data: 1\n\n"] * 20_001)
+    (tmp_path / "whole.jsonl").write_text(json.dumps(line))
+    assert main(["stubs", str(tmp_path / "whole.jsonl"), "--out", str(tmp_path / "made")]) == 0
+    line["answer"]["events"] = line["answer"]["events"][:20_000]
+    (tmp_path / "cut.jsonl").write_text(json.dumps(line))
+    assert main(["stubs", str(tmp_path / "cut.jsonl"), "--out", str(tmp_path / "made")]) == 1
+    assert "its answer has more events than a journal keeps; left out" in capsys.readouterr().err
 
 
 def test_what_can_be_no_stub_is_told_and_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

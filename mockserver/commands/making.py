@@ -30,8 +30,8 @@ def _stubs(options: argparse.Namespace) -> int:
         sys.stdout.write(text_of(made))
         return 0
     path = write_stubs(made, stem_of(source), options.out)
-    bodies = counted(len(made.files), "file with a body", "files with bodies")
-    print(f"Written: {path}, with {counted(len(made.stubs), 'stub')}, and {bodies} beside it")
+    files = counted(len(made.files), "file")
+    print(f"Written: {path}, with {counted(len(made.stubs), 'stub')}, and {files} beside it")
     print(f"Serve: mockserver serve --stubs {options.out}")
     return 0
 
@@ -74,7 +74,7 @@ MAKING = (
         (
             argument("recording", type=Path, metavar="FILE", help="*.jsonl, *.har or *.yaml; - for standard input"),
             argument("--out", type=Path, metavar="DIR", help="the folder for the stub file and long bodies"),
-            argument("--pace", action="store_true", help="answer as fast as recorded, on average"),
+            argument("--pace", action="store_true", help="answer as fast as recorded"),
         ),
         takes_settings=True,
         matter=("dialect", "edition"),

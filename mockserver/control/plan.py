@@ -35,7 +35,7 @@ from mockserver.generation.subject import brief
 from mockserver.generation.unseen import with_prediction_recounted
 from mockserver.generation.voice import is_plain
 from mockserver.latency.assemble import assemble
-from mockserver.latency.pace import delayed, instant, pace
+from mockserver.latency.pace import delayed, instant, pace, recorded
 
 # How many tokens an answer has at most if its length is not limited.
 _USUAL_ANSWER = 512
@@ -242,12 +242,17 @@ def _struck(generation: Generation, strikes: Sequence[Strike]) -> tuple[Generati
     return generation, tuple(struck)
 
 
-def plan_reply(reply: Reply, heard: Heard) -> Plan:
-    """The plan of a given answer, at the pace of a generated one with as many tokens as it has events."""
+def plan_reply(reply: Reply, heard: Heard, times: Sequence[float] = ()) -> Plan:
+    """The plan of a given answer, at the pace of a generated one with as many tokens as it has events.
+
+    If it has `times`, its events are sent at these, unless the request's own header sets the latency.
+    """
     visit, request = heard.visit, heard.request
     steps = sum(len(frames.data) for frames in reply.frames)
     key = derive(visit.site.seed, "pace", visit.site.identity)
     timing = instant(steps) if request is None else pace(visit.profile, steps, request.prompt_tokens, key)
+    if times and not visit.call.headers.get("x-mockserver-latency"):
+        timing = recorded(times, visit.settings.speed)
     headed = _headed(reply, visit)
     # The answer's own headers replace the vendor's.
     headers = tuple(reversed(dict(reversed(headed.headers)).items()))

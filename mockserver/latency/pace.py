@@ -46,6 +46,11 @@ def pace(profile: Profile | None, steps: int, prompt_tokens: int, key: int, thin
     return made if profile.speed == 1 else _faster(made, profile.speed)
 
 
+def recorded(times: Sequence[float], speed: float) -> Pace:
+    """The pace of an answer whose steps were recorded at these times, in seconds after the request."""
+    return _faster(Pace(0.0, times[0], times[-1] - times[0], tuple(times)), speed)
+
+
 def delayed(pace: Pace, delays: Sequence[float | None], steps: int, *, apart: bool) -> Pace:
     """The pace with the given seconds of silence before each step, or the engine's own gap where a delay is None.
 

@@ -610,6 +610,35 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
             {"reply": {"body": "a", "content_type": "a\r\nb"}},
             "stub.reply.content_type: 'a\\r\\nb' contains characters that a header cannot have",
         ),
+        (
+            {"reply": {"body": "data: 1\n\n", "event_times": []}},
+            "stub.reply.event_times: must be a list with at least one item",
+        ),
+        (
+            {"reply": {"body": "data: 1\n\n", "event_times": [1, 2]}},
+            "stub.reply.event_times: has 2 times, but the body has 1 events",
+        ),
+        (
+            {"reply": {"body": "data: 1\n\ndata: 2\n\n", "event_times": ["2s", 1]}},
+            "stub.reply.event_times: an event cannot be sent before the previous one",
+        ),
+        (
+            {"reply": {"body": "data: 1\n\n", "event_times": ["now"]}},
+            "stub.reply.event_times: column 1: 'now' is not a duration",
+        ),
+        ({"reply": {"body": "a", "event_times": [1]}}, "stub.reply.event_times: a body of type text/plain"),
+        (
+            {"reply": {"text": "a", "event_times": [1]}},
+            "stub.reply: event_times belongs to a body and cannot be combined with text, which",
+        ),
+        (
+            {"reply": {"body": "data: 1\n\n", "event_times": [1], "latency": "off"}},
+            "stub.reply.event_times: cannot be combined with latency",
+        ),
+        (
+            {"reply": {"body": "data: 1\n\n", "event_times": "a.times"}},
+            "stub.reply.event_times: only stub files and config files can name files; use a list",
+        ),
         ({"headers": {"a b": "c"}}, "stub.headers: 'a b' is not a valid header name"),
         (
             {"headers": {"content-length": "5"}},

@@ -98,6 +98,7 @@ REPLIES: tuple[Any, ...] = (
     {"body": {"any": "JSON"}, "status": 503},
     {"body_base64": "AAEC", "content_type": "image/png"},
     {"file": "a.json", "faults": "reset"},
+    {"body": "data: 1\n\ndata: 2\n\n", "event_times": ["180ms", 0.25]},
     {"status": 204},
     {"error": "not_found"},
     {"error": {"error": "rate_limit", "retry_after": 0.5, "message": "slow down"}},

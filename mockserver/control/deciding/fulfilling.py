@@ -1,6 +1,5 @@
 """Prepared answers become plans: texts for the model, bodies as they are, and what users' functions return."""
 
-import re
 from collections.abc import Mapping, Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
@@ -8,6 +7,7 @@ from mockserver.control.faults import strike
 from mockserver.control.load import EngineState
 from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
+from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
 from mockserver.control.stubs.replies import read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
@@ -18,7 +18,6 @@ from mockserver.core.timeline import Frames, RawHeaders, Reply
 from mockserver.generation.prepared import Speech
 
 _NOTHING = Prepared()
-_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
 def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], engine: EngineState | None) -> Plan:
@@ -46,7 +45,7 @@ def _before_faults(
     """The plan before any faults strike it, except those of the model itself."""
     content = prepared.content
     if isinstance(content, Raw):
-        return plan_reply(_reply(content), heard)
+        return plan_reply(_reply(content), heard, content.times)
     if not isinstance(heard, Question):
         return heard
     if chosen.nearest is not None and heard.visit.settings.unmatched == "refuse":
@@ -136,8 +135,8 @@ def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:
 
 def _reply(raw: Raw) -> Reply:
     """A body as it is; server-sent events become separate frames, so that faults and latency can act between them."""
-    streamed = raw.content_type.startswith("text/event-stream")
-    events = [event for event in _EVENT_END.split(raw.body) if event] if streamed else [raw.body]
+    streamed = is_stream(raw.content_type)
+    events = events_in(raw.body) if streamed else [raw.body]
     frames = Frames(events, range(len(events)), (1 if streamed else 0,) * len(events))
     return Reply(raw.status, ((b"content-type", raw.content_type.encode("latin-1")),), (frames,), streamed)
 

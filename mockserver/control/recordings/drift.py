@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mockserver.control.plan import Heard, Plan, Question, answer, hear, refuse
-from mockserver.control.recordings.events import Event, events_of, is_stream
+from mockserver.control.recordings.events import Event, events_of
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import is_telling
 from mockserver.control.recordings.requests import call_of, landing_of
@@ -19,6 +19,7 @@ from mockserver.control.recordings.shapes import Difference, differences, shape_
 from mockserver.control.recordings.speeches import speech_of
 from mockserver.control.routing import Router
 from mockserver.control.settings import Settings
+from mockserver.control.stubs.bodies import is_stream
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 

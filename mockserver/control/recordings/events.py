@@ -20,11 +20,6 @@ class Event(NamedTuple):
     value: Any
 
 
-def is_stream(content_type: str) -> bool:
-    """Whether a body of this type is a stream of server-sent events."""
-    return content_type.partition(";")[0].strip().lower() == "text/event-stream"
-
-
 def events_of(answer: bytes, *, streamed: bool) -> list[Event]:
     """The events of an answer, in order."""
     if not streamed:

@@ -12,7 +12,8 @@ class Recorded(NamedTuple):
     """One exchange as it was recorded: `place` is where in the recording, `dialect` whose API it used, if known.
 
     Header names are in lower case. `first` is when the answer began, in seconds after the request, `gap` the average
-    time between the events of a stream; both are None if they were not recorded.
+    time between the events of a stream; both are None if they were not recorded. `times` are when the events of a
+    stream arrived; empty if that was not recorded of each.
     """
 
     place: str
@@ -28,6 +29,7 @@ class Recorded(NamedTuple):
     dialect: str | None = None
     first: float | None = None
     gap: float | None = None
+    times: tuple[float, ...] = ()
 
 
 class Lost(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 
 from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import Recorded
+from mockserver.control.stubs.bodies import is_stream
 
 # Longer bodies are written to files of their own, as are streams.
 _LONG = 1500
@@ -15,6 +16,7 @@ _TELLING = re.compile(r"retry-after(?:-ms)?|x-should-retry|.*rate-?limit.*|(?:x-
 _PASSING = re.compile(r".*rate-?limit.*|(?:x-)?request-id")
 _SUFFIXES = {"text/event-stream": ".sse", "application/json": ".json", "text/html": ".html", "text/plain": ".txt"}
 _STREAM = "text/event-stream"
+_TIMES_HEAD = "# When each event was sent, in seconds after the request.\n"
 # Times are rounded to microseconds.
 _DIGITS = 6
 
@@ -36,28 +38,40 @@ class Answers:
             reply |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
         headers = {key: value for key, value in recorded.answered.items() if is_telling(key, value)}
         reply |= {"headers": headers} if headers else {}
-        if self._paced and asks_model and recorded.first is not None:
-            reply["latency"] = _latency(recorded.first, recorded.gap)
+        if self._paced and asks_model:
+            reply |= self._timing(recorded, name, streamed=bool(recorded.answer) and is_stream(kind))
         return reply
+
+    def _timing(self, recorded: Recorded, name: str, *, streamed: bool) -> Mapping[str, str]:
+        """When the answer is sent: each event of a stream at its recorded time, else by the average gap."""
+        if streamed and recorded.times:
+            lines = "".join(f"{round(time, _DIGITS):.{_DIGITS}f}\n" for time in recorded.times)
+            return {"event_times": self._file(f"{_TIMES_HEAD}{lines}".encode(), name, ".times")}
+        return {"latency": _latency(recorded.first, recorded.gap)} if recorded.first is not None else {}
 
     def _body(self, body: bytes, kind: str, name: str) -> Mapping[str, str]:
         """The body in the stub itself, or in a file next to it."""
         text = _text(body)
         if kind != _STREAM and len(body) <= _LONG:
             return {"body_base64": b64encode(body).decode()} if text is None else {"body": text}
-        suffix = _SUFFIXES.get(kind, ".bin" if text is None else ".txt")
-        known = self._names.get((body, suffix))
+        return {"file": self._file(body, name, _SUFFIXES.get(kind, ".bin" if text is None else ".txt"))}
+
+    def _file(self, data: bytes, name: str, suffix: str) -> str:
+        """The name of the file with this content; equal contents share a file."""
+        known = self._names.get((data, suffix))
         if known is None:
-            taken = sum(each.startswith((f"{self._folder}/{name}.", f"{self._folder}/{name}-")) for each in self.files)
-            known = f"{self._folder}/{name}{f'-{taken + 1}' if taken else ''}{suffix}"
-            self._names[body, suffix], self.files[known] = known, body
-        return {"file": known}
+            stem = f"{self._folder}/{name}"
+            taken = sum(each.endswith(suffix) and each.startswith((f"{stem}.", f"{stem}-")) for each in self.files)
+            known = f"{stem}{f'-{taken + 1}' if taken else ''}{suffix}"
+            self._names[data, suffix], self.files[known] = known, data
+        return known
 
 
 def essence(reply: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a reply that is the same for equal replies: without times, the state of limits and request ids."""
+    timing = ("latency", "event_times")
     headers = {name: value for name, value in reply.get("headers", {}).items() if not _PASSING.fullmatch(name)}
-    return {**{key: value for key, value in reply.items() if key != "latency"}, "headers": headers}
+    return {**{key: value for key, value in reply.items() if key not in timing}, "headers": headers}
 
 
 def _text(body: bytes) -> str | None:

@@ -7,8 +7,9 @@ An incomplete exchange (no body kept, a WebSocket, an answer that broke off) bec
 import base64
 import re
 from binascii import Error as Base64Error
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +18,7 @@ import orjson
 from mockserver.control.journal.transcripts import MOST_EVENTS
 from mockserver.control.recordings.cassettes import of_cassette
 from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
+from mockserver.control.stubs.bodies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # The beginning of a YAML cassette.
@@ -77,9 +79,10 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if outcome["closed_by"] != "server":
         raise LostError("its answer was not complete: the client left, or it was still open")
     events = answer["events"]
-    if len(events) >= MOST_EVENTS:
+    if MOST_EVENTS <= len(events) < outcome["events_sent"]:
         raise LostError("its answer has more events than a journal keeps")
     streamed = exchange["streamed"]
+    pieces = [_bytes_under("data", event) for event in events] if streamed else []
     times = [event["sent"] for event in events if event["sent"] is not None]
     return Recorded(
         place=place,
@@ -91,11 +94,18 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
         body=_bytes_under("body", request),
         status=answer["status"],
         answered=lower(answer["headers"].items()),
-        answer=b"".join(_bytes_under("data", event) for event in events) if streamed else _bytes_under("body", answer),
+        answer=b"".join(pieces) if streamed else _bytes_under("body", answer),
         dialect=exchange.get("dialect"),
         first=times[0] if times else None,
         gap=_middle([later - earlier for earlier, later in pairwise(times)]) if streamed else None,
+        times=_event_times(pieces, times) if len(times) == len(pieces) else (),
     )
+
+
+def _event_times(pieces: Sequence[bytes], times: Sequence[float]) -> tuple[float, ...]:
+    """When each event of a stream was complete, if these are the times of pieces of it."""
+    ends = [*accumulate(map(len, pieces))]
+    return tuple(times[bisect_left(ends, end)] for end in accumulate(map(len, events_in(b"".join(pieces)))))
 
 
 def _bytes_under(key: str, table: Mapping[str, Any]) -> bytes:

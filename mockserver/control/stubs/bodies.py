@@ -1,18 +1,21 @@
 """Bodies as they are sent, in no vendor's format: from a reply itself, or from a file that it names."""
 
+import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import PurePath
 
 from mockserver.control.stubs.book import Raw
-from mockserver.control.stubs.values import StubError, Table, header_of, json_of, text_of, whole_of
+from mockserver.control.stubs.values import StubError, Table, header_of, json_of, list_of, seconds_of, text_of, whole_of
+from mockserver.latency.traces import Recording, TraceError, read_trace
 
 # Reads the file that a reply names; raises OSError.
 Files = Callable[[str], bytes]
 
 _BODIES = ("body", "body_base64", "file")
-RAW = (*_BODIES, "status", "content_type")
+RAW = (*_BODIES, "status", "content_type", "event_times")
 _TYPES = {
     ".json": "application/json",
     ".sse": "text/event-stream",
@@ -20,22 +23,48 @@ _TYPES = {
     ".txt": "text/plain; charset=utf-8",
 }
 _PLAIN_TEXT = _TYPES[".txt"]
+_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)")
 
 
-def with_file(table: Table, place: str, files: Files | None) -> Table:
-    """The table with the content of the file that it names as its body."""
+def events_in(body: bytes) -> list[bytes]:
+    """The server-sent events of a body, each with the blank line after it; joined, they are the body."""
+    return [event for event in _EVENT_END.split(body) if event]
+
+
+def with_files(table: Table, place: str, files: Files | None) -> Table:
+    """The table with the contents of the files that it names: its body, and the times of the body's events."""
+    return _with_body(_with_times(table, place, files), place, files)
+
+
+def _with_times(table: Table, place: str, files: Files | None) -> Table:
+    if not isinstance(table.get("event_times"), str):
+        return table
+    name = text_of(table["event_times"], f"{place}.event_times")
+    data = _content(name, f"{place}.event_times", "a list", files)
+    try:
+        return {**table, "event_times": read_trace(Recording(name), data)}
+    except TraceError as error:
+        raise StubError(f"{place}.event_times: {error}") from None
+
+
+def _content(name: str, place: str, otherwise: str, files: Files | None) -> bytes:
+    """The content of the file of that name."""
+    if files is None:
+        raise StubError(f"{place}: only stub files and config files can name files; use {otherwise}")
+    try:
+        return files(name)
+    except OSError as error:
+        raise StubError(f"{place}: {name}: {error.strerror or error}") from None
+
+
+def _with_body(table: Table, place: str, files: Files | None) -> Table:
     if "file" not in table:
         return table
     both = next((key for key in ("body", "body_base64") if key in table), None)
     if both is not None:
         raise StubError(f"{place}: can have only one of {', '.join(_BODIES)}, not both file and {both}")
     name = text_of(table["file"], f"{place}.file")
-    if files is None:
-        raise StubError(f"{place}.file: only stub files and config files can name files; use body or body_base64")
-    try:
-        data = files(name)
-    except OSError as error:
-        raise StubError(f"{place}.file: {name}: {error.strerror or error}") from None
+    data = _content(name, f"{place}.file", "body or body_base64", files)
     kind = {"content_type": table.get("content_type", _TYPES.get(PurePath(name).suffix) or _kind_of(data))}
     rest = {key: value for key, value in table.items() if key != "file"}
     try:
@@ -53,8 +82,31 @@ def read_body(table: Table, place: str) -> Raw:
     status = whole_of(table.get("status", 200), f"{place}.status", 200, 599)
     if status in (204, 304) and body:
         raise StubError(f"{place}.status: an answer with status {status} cannot have a body")
-    kind = table.get("content_type", guess)
-    return Raw(status, body, header_of(kind, f"{place}.content_type").decode("latin-1"))
+    kind = header_of(table.get("content_type", guess), f"{place}.content_type").decode("latin-1")
+    return Raw(status, body, kind, _times(table, place, body, kind))
+
+
+def is_stream(content_type: str) -> bool:
+    """Whether a body of this type is a stream of server-sent events."""
+    return content_type.partition(";")[0].strip().lower() == "text/event-stream"
+
+
+def _times(table: Table, place: str, body: bytes, kind: str) -> tuple[float, ...]:
+    """When the events of a body are sent; none if the latency decides."""
+    if "event_times" not in table:
+        return ()
+    place = f"{place}.event_times"
+    if not is_stream(kind):
+        raise StubError(f"{place}: a body of type {kind} is sent at once; only text/event-stream has events")
+    if "latency" in table:
+        raise StubError(f"{place}: cannot be combined with latency, which also sets when events are sent")
+    times = tuple(seconds_of(each, place) for each in list_of(table["event_times"], place))
+    events = len(events_in(body))
+    if len(times) != events:
+        raise StubError(f"{place}: has {len(times)} times, but the body has {events} events")
+    if any(later < earlier for earlier, later in pairwise(times)):
+        raise StubError(f"{place}: an event cannot be sent before the previous one")
+    return times
 
 
 def _body(table: Table, place: str) -> tuple[bytes, str]:

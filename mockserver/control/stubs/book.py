@@ -21,11 +21,15 @@ _NEAREST = 3
 
 
 class Raw(NamedTuple):
-    """A body as it is sent, in no vendor's format."""
+    """A body as it is sent, in no vendor's format.
+
+    `times` are when its events are sent, in seconds after the request; empty if the latency decides.
+    """
 
     status: int = 200
     body: bytes = b""
     content_type: str = "application/json"
+    times: tuple[float, ...] = ()
 
 
 # A user's function, which returns a reply in the notation.

@@ -34,6 +34,7 @@ and with these, where applicable:
     reasoning = "Oslo lies in Norway."                          # before the text, where reasoning is shown
     usage = { prompt_tokens = 1, completion_tokens = 2, cached_tokens = 0, reasoning_tokens = 0 }      # any of them
     status = 503; content_type = "text/html"                    # with bodies; a status may be alone
+    event_times = [0.18, "190ms"] | "recorded.times"            # when each event of a body is sent, after the request
     headers = { x-trace = "abc" }                               # any answer
     faults = [ { kind = "cut", after_event = 3 } ]; latency = "ttft=2s"; seed = 7       # any answer
     template = true                                             # fill {{ last_user }} in its strings: `templates.py`

@@ -6,7 +6,7 @@ from inspect import iscoroutinefunction
 from re import fullmatch
 from typing import get_args
 
-from mockserver.control.stubs.bodies import RAW, Files, read_body, with_file
+from mockserver.control.stubs.bodies import RAW, Files, read_body, with_files
 from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.templates import TemplateError, check_all
 from mockserver.control.stubs.values import (
@@ -51,7 +51,7 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
             raise StubError(f"{place}: is a coroutine function; use a plain function")
         return Prepared(value)
     example = '"It rains." or { text = "It rains.", finish_reason = "length" }'
-    table = with_file(table_of(value, place, REPLY_KEYS, example), place, files)
+    table = with_files(table_of(value, place, REPLY_KEYS, example), place, files)
     prepared = read_shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
     if not flag_of(table.get("template", False), f"{place}.template"):

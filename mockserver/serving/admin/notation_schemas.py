@@ -107,6 +107,10 @@ def _reply() -> Schema:
         "file": described(TEXT, "the same from a file beside this one"),
         "status": described({"type": "integer", "minimum": 200, "maximum": 599}, "the status, with a body or alone"),
         "content_type": described(TEXT, "the content type of a body"),
+        "event_times": described(
+            either(TEXT, {**rows(reference("Duration")), "minItems": 1}),
+            "when each event of a body is sent, after the request; or a file with a time per line",
+        ),
         **_shared(),
         "template": described(FLAG, "fill {{ last_user }} and other fields of the request into its strings"),
     }
