@@ -17,7 +17,7 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
-from mockserver import MockServer
+from mockserver import MockServer, raw
 from mockserver.cli import main
 from mockserver.control.config import from_toml
 from mockserver.control.options import settle
@@ -363,7 +363,10 @@ def test_a_body_that_nobody_can_unpack_is_told_and_left_out(tmp_path: Path, caps
     (tmp_path / "one.yaml").write_text(yaml.dump({"interactions": interactions}))
     assert main(["stubs", str(tmp_path / "one.yaml")]) == 1
     first, second, _ = capsys.readouterr().err.splitlines()
-    assert "interaction 1: its answer is compressed (br); record it with decode_compressed_response=True; left" in first
+    assert (
+        "interaction 1: its answer is compressed (br); record it decompressed "
+        "(vcrpy: decode_compressed_response=True); left out" in first
+    )
     assert "interaction 2: its answer is not compressed, although its header says so (gzip); left out" in second
 
 
@@ -498,6 +501,30 @@ def journal_line(asked: Mapping[str, Any], pieces: Sequence[str]) -> dict[str, A
             "status": 200, "headers": {"content-type": "text/event-stream"}, "events": events, "ending": None
         },
     }  # fmt: skip
+
+
+def test_a_journals_packed_answer_is_unpacked(tmp_path: Path) -> None:
+    line = journal_line({"model": "m", "prompt": "hello"}, [])
+    packed = base64.b64encode(gzip.compress(b'{"a": 1}')).decode()
+    headers = {"content-type": "application/json", "Content-Encoding": "gzip"}
+    line |= {"streamed": False, "answer": {**line["answer"], "headers": headers, "body_base64": packed}}
+    (tmp_path / "one.jsonl").write_text(json.dumps(line))
+    assert main(["stubs", str(tmp_path / "one.jsonl"), "--out", str(tmp_path / "made")]) == 0
+    [stub] = tomllib.loads((tmp_path / "made" / "one.toml").read_text())["stub"]
+    assert stub["reply"] == {"status": 200, "content_type": "application/json", "body": '{"a": 1}'}
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "har"])
+def test_a_body_that_is_no_text_stays_what_it_is(kind: str, tmp_path: Path) -> None:
+    body = {"model": "m", "prompt": "hello"}
+    with MockServer() as server:
+        server.on().reply(raw(b"{\xff\x00", content_type="audio/wav"))
+        exchange(server.url, "POST", "/cerebras/v1/completions", body)
+        with urlopen(f"{server.url}/_mockserver/journal.{kind}") as answer:
+            (tmp_path / f"one.{kind}").write_bytes(answer.read())
+    assert main(["stubs", str(tmp_path / f"one.{kind}"), "--out", str(tmp_path / "made")]) == 0
+    [stub] = tomllib.loads((tmp_path / "made" / "one.toml").read_text())["stub"]
+    assert base64.b64decode(stub["reply"]["body_base64"]) == b"{\xff\x00"
 
 
 def test_a_stream_of_more_events_than_the_server_tells_is_read_if_all_are_there(

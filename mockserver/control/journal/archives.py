@@ -1,5 +1,6 @@
 """Exchanges as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
 
+from base64 import b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -45,7 +46,7 @@ def _request(exchange: Exchange) -> dict[str, Any]:
         "headers": _pairs(masked_headers(call.headers)),
         "queryString": [{"name": name, "value": value} for name, value in query],
         "bodySize": len(call.body),
-        "postData": {"mimeType": call.headers.get("content-type") or "", "text": call.body.decode(errors="replace")},
+        "postData": {"mimeType": call.headers.get("content-type") or "", **_text(call.body)},
     }
 
 
@@ -64,13 +65,21 @@ def _response(exchange: Exchange) -> dict[str, Any]:
         "headers": _pairs(headers),
         "redirectURL": "",
         "bodySize": len(body),
-        "content": {"size": len(body), "mimeType": content_type, "text": body.decode(errors="replace")},
+        "content": {"size": len(body), "mimeType": content_type, **_text(body)},
     }
 
 
 def _url(exchange: Exchange, call: Call) -> str:
     query = f"?{masked_query(call.query)}" if call.query else ""
     return f"http://{call.headers.get('host') or 'localhost'}{exchange.path}{query}"
+
+
+def _text(body: bytes) -> dict[str, str]:
+    """A body as text, or in base64 if it is not text."""
+    try:
+        return {"text": body.decode()}
+    except UnicodeDecodeError:
+        return {"text": b64encode(body).decode(), "encoding": "base64"}
 
 
 def _pairs(headers: dict[str, str]) -> list[dict[str, str]]:

@@ -58,10 +58,15 @@ def transcript_of(exchange: Exchange) -> dict[str, Any]:
     return dict(Transcript(exchange))
 
 
-def exact_transcript_of(exchange: Exchange) -> dict[str, Any]:
-    """The transcript; the JSON body of a plain answer also as the exact text if it was not written compactly."""
+def exact_transcript_of(exchange: Exchange, most_events: int | None = MOST_EVENTS) -> dict[str, Any]:
+    """The transcript; the JSON body of a plain answer also as the exact text if it was not written compactly.
+
+    With `most_events` it has that many events of a longer stream, or all of them if that is None.
+    """
     whole = transcript_of(exchange)
     answer, plan = whole["answer"], exchange.plan
+    if plan is not None and most_events != MOST_EVENTS:
+        answer["events"] = _events(plan.timeline, exchange.record, most_events)
     if plan is not None and isinstance(answer.get("body", ""), dict | list):
         body = b"".join(data for run in plan.timeline.runs for data in run.data)
         if orjson.dumps(answer["body"]) != body:
@@ -205,9 +210,9 @@ def _outcome(record: Record) -> dict[str, Any]:
     }
 
 
-def _events(timeline: Timeline, record: Record) -> list[dict[str, Any]]:
+def _events(timeline: Timeline, record: Record, most: int | None = MOST_EVENTS) -> list[dict[str, Any]]:
     """Every event: when it was due and when it was sent (null: never), its tokens and its text."""
-    planned = islice(_flat(timeline.runs), MOST_EVENTS)
+    planned = islice(_flat(timeline.runs), most)
     sent = chain(record.event_instants(), repeat(None))
     return [
         {"due": due, "sent": instant, "tokens": tokens, **_body("data", data)}
@@ -226,16 +231,18 @@ def _body(key: str, data: bytes) -> dict[str, Any]:
     it arrived. JSON that is nested too deeply for most readers is given as text.
     """
     try:
-        if data[:1] not in (b"{", b"["):
-            return {key: data.decode()}
-        value = orjson.loads(data)
-        if nests_absurdly(data, value):
-            return {key: data.decode()}
-        return {key: value, f"{key}_text": data.decode()} if _might_be_rounded(data) else {key: value}
-    except orjson.JSONDecodeError:
-        return {key: data.decode(errors="replace")}
+        text = data.decode()
     except UnicodeDecodeError:
         return {f"{key}_base64": base64.b64encode(data).decode()}
+    if data[:1] not in (b"{", b"["):
+        return {key: text}
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return {key: text}
+    if nests_absurdly(data, value):
+        return {key: text}
+    return {key: value, f"{key}_text": text} if _might_be_rounded(data) else {key: value}
 
 
 def _might_be_rounded(data: bytes) -> bool:

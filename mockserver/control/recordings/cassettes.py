@@ -1,19 +1,14 @@
 """Interactions of cassettes, as vcrpy writes them in YAML or JSON; compressed bodies are decompressed."""
 
 import base64
-import zlib
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import orjson
 
-from mockserver.control.recordings.recorded import LostError, Recorded, lower
-
-# With this flag, zlib detects gzip or zlib headers by itself.
-_EITHER = 32 + zlib.MAX_WBITS
-# Some servers send "deflate" without the zlib header.
-_PACKINGS = {"gzip": (_EITHER,), "x-gzip": (_EITHER,), "deflate": (_EITHER, -zlib.MAX_WBITS)}
+from mockserver.control.recordings.packing import unpacked
+from mockserver.control.recordings.recorded import Recorded, lower
 
 
 def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
@@ -31,7 +26,7 @@ def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
         body=_body(request, "body"),
         status=_status(response),
         answered=answered,
-        answer=_unpacked(_body(response, "content" if "content" in response else "body"), answered),
+        answer=unpacked(_body(response, "content" if "content" in response else "body"), answered),
     )
 
 
@@ -67,19 +62,3 @@ def _body(message: Mapping[str, Any], key: str) -> bytes:
     if not isinstance(value, bytes):
         raise TypeError(f"{key}: not a string or bytes")
     return value
-
-
-def _unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
-    """A body as the client read it, decompressed."""
-    packing = headers.get("content-encoding", "identity").strip().lower()
-    if packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
-        # Some recorders decompress bodies but keep the header.
-        return body
-    if packing not in _PACKINGS:
-        raise LostError(f"its answer is compressed ({packing}); record it with decode_compressed_response=True")
-    for bits in _PACKINGS[packing]:
-        try:
-            return zlib.decompress(body, bits)
-        except zlib.error:
-            continue
-    raise LostError(f"its answer is not compressed, although its header says so ({packing})")

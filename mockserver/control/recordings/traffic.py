@@ -17,6 +17,7 @@ import orjson
 
 from mockserver.control.journal.transcripts import MOST_EVENTS
 from mockserver.control.recordings.cassettes import of_cassette
+from mockserver.control.recordings.packing import unpacked
 from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
 from mockserver.control.stubs.bodies import events_in
 
@@ -82,7 +83,10 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if MOST_EVENTS <= len(events) < outcome["events_sent"]:
         raise LostError("its answer has more events than a journal keeps")
     streamed = exchange["streamed"]
+    answered = lower(answer["headers"].items())
     pieces = [_bytes_under("data", event) for event in events] if streamed else []
+    body = b"".join(pieces) if streamed else _bytes_under("body", answer)
+    read = unpacked(body, answered)
     times = [event["sent"] for event in events if event["sent"] is not None]
     return Recorded(
         place=place,
@@ -93,12 +97,12 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
         headers=request["headers"],
         body=_bytes_under("body", request),
         status=answer["status"],
-        answered=lower(answer["headers"].items()),
-        answer=b"".join(pieces) if streamed else _bytes_under("body", answer),
+        answered=answered,
+        answer=read,
         dialect=exchange.get("dialect"),
         first=times[0] if times else None,
         gap=_middle([later - earlier for earlier, later in pairwise(times)]) if streamed else None,
-        times=_event_times(pieces, times) if len(times) == len(pieces) else (),
+        times=_event_times(pieces, times) if len(times) == len(pieces) and read is body else (),
     )
 
 
