@@ -1,7 +1,7 @@
 """The command line.
 
-Its commands: serve, dev, run, routes, check, plan, presets, schema, stubs, certs, client, verdict, drift, health,
-completion.
+Its commands: serve, dev, run, routes, check, plan, presets, schema, record, stubs, certs, client, verdict, drift,
+health, completion.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from mockserver.commands.command import Command, complain
 from mockserver.commands.judging import JUDGING
 from mockserver.commands.looking import LOOKING
 from mockserver.commands.making import MAKING
+from mockserver.commands.recording import RECORDING
 from mockserver.commands.serving import SERVING
 from mockserver.commands.settled import add_settings
 from mockserver.control.options import OPTIONS
@@ -31,6 +32,7 @@ def _completion(options: argparse.Namespace) -> int:
 COMMANDS: tuple[Command, ...] = (
     *SERVING,
     *LOOKING,
+    *RECORDING,
     *MAKING,
     *JUDGING,
     Command(

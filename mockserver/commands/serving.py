@@ -49,7 +49,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
 
     sources = Sources()
     settings = settings_of(options, sources)
-    _begin_to_log(settings)
+    begin_to_log(settings)
     app = create_app(settings, Reader(lambda anew: settings_of(options, anew), sources))
     listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
     url = url_of(listeners[0], secure=settings.tls_cert is not None)
@@ -78,11 +78,11 @@ def _run(options: argparse.Namespace) -> int:
 
     declared = declared_by("run", options) if options.report or declared_in(options) else None
     settings = settings_of(options, usual=USUAL)
-    _begin_to_log(settings)
+    begin_to_log(settings)
     return run_beside(settings, options.behind, declared, complain)
 
 
-def _begin_to_log(settings: Settings) -> None:
+def begin_to_log(settings: Settings) -> None:
     """Set up logging, and warn first of environment variables that are unknown."""
     from mockserver.serving.logs import log, set_up_logs
 

@@ -19,7 +19,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
-from mockserver.serving.asgi import AsgiSink, Receive, Send, play
+from mockserver.serving.asgi import WELL, AsgiSink, ClientLeftError, Receive, Send, play, read_body, say
 from mockserver.serving.direct_answers import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import Reader, Watcher
@@ -27,13 +27,8 @@ from mockserver.serving.simulator import Simulator
 from mockserver.serving.trace_files import TraceFiles
 
 _ADMIN = "mockserver.serving.admin.api"
-_WELL = b'{\n  "status": "ok"\n}'
 # The number of bits for counting the calls of a process.
 _LAUNCH_BITS = 40
-
-
-class _ClientLeftError(Exception):
-    """The client disconnected while it was still sending."""
 
 
 class App:
@@ -91,7 +86,8 @@ class App:
         elif self.takes(scope["path"], headers := Headers(scope["headers"])):
             await self._serve(scope, headers, receive, send)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-            await _say_well(send)
+            # Frequent, so it bypasses the admin API.
+            await say(send, 200, WELL)
         else:
             # Imported in a thread on the first use, so that answers in progress are not held up.
             if "_admin" not in vars(self):
@@ -107,8 +103,8 @@ class App:
 
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         try:
-            body = await _read_body(receive, self.max_body)
-        except _ClientLeftError:
+            body = await read_body(receive, self.max_body)
+        except ClientLeftError:
             return
         query = scope["query_string"].decode("latin-1")
         incoming = Incoming(scope["method"], scope["path"], query, headers, body or b"", too_large=body is None)
@@ -139,26 +135,3 @@ def create_app(settings: Settings | None = None, reader: Reader | None = None) -
     traces = TraceFiles(Path(), given.traces)
     settled = checked(given, traces)
     return App(replace(settled, traces=traces.traces()), load_dialects(), reader)
-
-
-async def _say_well(send: Send) -> None:
-    """Answer a health check, which only shows that the process responds. Frequent, so it bypasses the admin API."""
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(_WELL))]
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": _WELL})
-
-
-async def _read_body(receive: Receive, limit: int) -> bytes | None:
-    """The whole body, or None if it is larger than the limit, in bytes."""
-    chunks: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise _ClientLeftError
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
-            return None
-        if not message.get("more_body"):
-            return b"".join(chunks)

@@ -14,6 +14,14 @@ Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
+# The answer to a health check, which only shows that the process responds.
+WELL = b'{\n  "status": "ok"\n}'
+
+
+class ClientLeftError(Exception):
+    """The client disconnected while it was still sending."""
+
+
 class AsgiSink:
     """A sink that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
 
@@ -99,3 +107,26 @@ async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) ->
         pass
     performance.leave()
     sink.wake()
+
+
+async def say(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
+    """Send an answer of our own, in JSON."""
+    own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": [*own, *headers]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive, limit: int) -> bytes | None:
+    """The whole body, or None if it is larger than the limit, in bytes. Raises ClientLeftError."""
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeftError
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            return None
+        if not message.get("more_body"):
+            return b"".join(chunks)

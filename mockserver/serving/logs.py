@@ -28,7 +28,7 @@ class AccessLine:
         space = f"[{facts['namespace']}]" if facts["namespace"] else ""
         whose = facts["dialect"] or facts["method"]
         words = [space, whose, facts["operation"] or facts["path"], str(facts["status"]), facts["failure"] or ""]
-        return _printable(" ".join(filter(None, words)) + "".join(f", {part}" for part in self._course()))
+        return printable(" ".join(filter(None, words)) + "".join(f", {part}" for part in self._course()))
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
@@ -54,8 +54,8 @@ class AccessLine:
         tokens = f"{facts['prompt_tokens']}{cached}+{facts['completion_tokens']} tokens"
         parts = [tokens] * (facts["prompt_tokens"] is not None)
         if facts["streamed"] and facts["ttft"] is not None:
-            parts.append(f"first token after {_duration(facts['ttft'])}")
-        parts.append(f"in {_duration(facts['seconds'])}")
+            parts.append(f"first token after {duration(facts['ttft'])}")
+        parts.append(f"in {duration(facts['seconds'])}")
         parts += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
         parts += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
         parts += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
@@ -127,11 +127,12 @@ def _denied(exchange: Exchange) -> dict[str, Any]:
     return {**dict.fromkeys(nothing), "status": denial.status, "streamed": False, "failure": denial.kind, "faults": ()}
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A duration as people read it."""
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """The text on one line: a path or a name may contain line breaks, or control a terminal."""
     if text.isprintable():
         return text

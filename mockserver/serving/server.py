@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import uvicorn
 from uvicorn.server import ServerState
@@ -20,7 +20,8 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.rules import Fault
 from mockserver.serving.addresses import url_of
-from mockserver.serving.app import App, create_app
+from mockserver.serving.app import create_app
+from mockserver.serving.asgi import Receive, Send
 from mockserver.serving.connection import DirectProtocol
 from mockserver.serving.crowd import admitting_all
 from mockserver.serving.door import BACKLOG, Door, listening_socket
@@ -179,7 +180,16 @@ class _Server(uvicorn.Server):
             connection.give_up()
 
 
-def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
+class Served(Protocol):
+    """An application that a server can serve."""
+
+    @property
+    def settings(self) -> Settings: ...
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
+
+
+def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
     """A uvicorn server that adds no headers of its own to those of the dialects."""
     settings = app.settings
     return _Server(
@@ -201,7 +211,7 @@ def uvicorn_server(app: App, loop: Loop = "auto") -> _Server:
     )
 
 
-def serve(app: App, listener: socket.socket, loop: Loop = "auto", lifeline: int | None = None) -> None:
+def serve(app: Served, listener: socket.socket, loop: Loop = "auto", lifeline: int | None = None) -> None:
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)

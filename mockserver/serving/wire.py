@@ -24,6 +24,8 @@ else:
 
 # The ASGI extension that holds the server's `Door`; listener faults are only possible with it.
 DOOR = "mockserver.door"
+# The ASGI extension that holds the `Wire` of the connection.
+WIRE = "mockserver.wire"
 
 # A request head that has not ended after so many bytes is considered endless: no legitimate client sends as much.
 _LONGEST_HEAD = 262_144
@@ -122,7 +124,7 @@ def _without_offer(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[bytes]:
 
 
 class WireProtocol(IdleProtocol):
-    """uvicorn's HTTP protocol with a wire; the ASGI scope contains the server's door.
+    """uvicorn's HTTP protocol with a wire; the ASGI scope contains it, and the server's door.
 
     A client that offers to upgrade to another protocol, as some do with HTTP/2, is answered in this one (RFC 9110, 7.8:
     "a server MAY ignore a received Upgrade header field"). The parser stops at the head of such a request, since what
@@ -207,11 +209,11 @@ class WireProtocol(IdleProtocol):
         return True
 
     def on_headers_complete(self) -> None:
-        """Pass the request to the ASGI application, with the server's door in the scope."""
+        """Pass the request to the ASGI application, with the connection's wire and the server's door in the scope."""
         url, headers, expects = self.url, self.headers, self.expect_100_continue
         super().on_message_begin()
         self.url, self.expect_100_continue = url, expects
         self.headers += headers
-        extensions: dict[str, Any] = {DOOR: getattr(self.config, "door", None)}
+        extensions: dict[str, Any] = {DOOR: getattr(self.config, "door", None), WIRE: self.wire}
         self.scope["extensions"] = extensions
         super().on_headers_complete()

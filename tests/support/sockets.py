@@ -82,8 +82,8 @@ def request_with_fault(fault: str, *, stream: bool, **fields: Any) -> bytes:
 class Line:
     """A connection as a client sees it, and as its system does: TLS is undone here, so that no end of TCP is hidden."""
 
-    def __init__(self, server: MockServer | ServerThread, seconds: float = 5.0) -> None:
-        target = urlsplit(server.url)
+    def __init__(self, server: MockServer | ServerThread | str, seconds: float = 5.0) -> None:
+        target = urlsplit(server if isinstance(server, str) else server.url)
         self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
         self._tls: ssl.SSLObject | None = None
         if target.scheme == "https":

@@ -1,0 +1,105 @@
+"""The command that records: record."""
+
+import argparse
+import signal
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from mockserver.commands.command import Command, announce, argument
+from mockserver.commands.serving import begin_to_log
+from mockserver.commands.settled import checked_names, settings_of
+from mockserver.control.settings import ConfigError, Settings
+
+
+def _record(options: argparse.Namespace) -> int:
+    if find_spec("httpx") is None:
+        raise ConfigError("record: asking the vendors needs the library httpx: pip install 'llm-mockserver[record]'")
+    # What a simulator answers is not wanted of a recorder.
+    settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=(), workers=1)
+    checked_names(settings)
+    begin_to_log(settings)
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return _record_until_interrupted(settings, options)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -> int:
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.addresses import url_of
+    from mockserver.serving.recording.forwarding import vendor_client
+    from mockserver.serving.recording.recorder import Recorder
+    from mockserver.serving.recording.tapes import Tape
+    from mockserver.serving.recording.upstreams import read_upstreams
+    from mockserver.serving.recording.words import farewell, greeting
+    from mockserver.serving.server import bind, serve
+
+    dialects = load_dialects()
+    upstreams = read_upstreams(options.upstream, dialects)
+    if settings.dialect is not None:
+        upstreams.check(dialects[settings.dialect])
+    client = vendor_client(upstreams.given.values(), options.timeout)
+    tape = Tape(options.out, settings, force=options.force)
+    try:
+        listener = bind(settings)
+        announce(greeting(url_of(listener, secure=settings.tls_cert is not None), tape.path, dialects, upstreams))
+        serve(Recorder(settings, dialects, upstreams, tape, client), listener)
+    except KeyboardInterrupt:
+        # The usual end.
+        pass
+    finally:
+        tape.close()
+    announce(farewell(tape.path, tape.taken))
+    return 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    """The signal handler that ends a recorder as an interrupt from the keyboard does."""
+    raise KeyboardInterrupt
+
+
+def seconds(text: str) -> float:
+    """A number of seconds from an option."""
+    found = float(text)
+    if not 0 < found < 1e6:
+        raise ValueError(text)
+    return found
+
+
+RECORDING = (
+    Command(
+        "record",
+        _record,
+        "forward requests to the vendors, and record what they answer",
+        (
+            argument(
+                "--out",
+                type=Path,
+                required=True,
+                metavar="FILE",
+                help="the recording: *.jsonl (a journal; appended to), or *.har (an HTTP Archive)",
+            ),
+            argument(
+                "--upstream",
+                action="append",
+                default=[],
+                metavar="NAME=URL",
+                help="where a dialect's requests go, as in ovms=http://localhost:9000 (default: the vendor's host)",
+            ),
+            argument(
+                "--timeout", type=seconds, default=600.0, metavar="SECONDS", help="the longest silence of a vendor"
+            ),
+            argument("--force", action="store_true", help="begin an existing recording anew"),
+        ),
+        takes_settings=True,
+        matter=("host", "port", "dialect", "cors", "max_body", "tls_cert", "tls_key", "log_level", "log_format"),
+        about="Listens at the routes that mockserver serve has, and passes each request on to its vendor, with the key "
+        "that it brings, and the answer to the client as it comes. This command alone uses the network. Make stubs of "
+        "what it records with mockserver stubs, or compare it with the dialects by mockserver drift. Keys and cookies "
+        "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE).",
+    ),
+)

@@ -1,0 +1,214 @@
+"""The recorder: an ASGI application that forwards requests to the vendors, and records what they answer.
+
+target -> request to the vendor -> head, pieces, end: to the client at once, and into a take -> tape
+"""
+
+import asyncio
+import time
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from typing import Any, NamedTuple
+
+import anyio.lowlevel
+import httpx
+import orjson
+
+from mockserver.control.journal.exchanges import Denial
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call, Headers
+from mockserver.core.dialects import Dialect
+from mockserver.core.timeline import Ending, RawHeaders, Timeline
+from mockserver.serving.addresses import HEALTH
+from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, say
+from mockserver.serving.cors import preflight, shared
+from mockserver.serving.logs import log, printable
+from mockserver.serving.recording.forwarding import forwarded, reason
+from mockserver.serving.recording.takes import Take
+from mockserver.serving.recording.tapes import Tape
+from mockserver.serving.recording.targets import Targets
+from mockserver.serving.recording.upstreams import Upstreams
+from mockserver.serving.recording.words import summary, unanswered
+from mockserver.serving.wire import WIRE, Wire
+
+# How an answer ends here if the vendor's is broken off, by the error that says so.
+_ENDINGS: tuple[tuple[type[Exception], Ending], ...] = (
+    (httpx.TimeoutException, Ending("hang")),
+    (httpx.NetworkError, Ending("reset")),
+    (Exception, Ending("close")),
+)
+# The prefix of headers that are for this server.
+_OURS = b"x-mockserver-"
+_BREAKS = (httpx.TransportError, zlib.error)
+
+
+class _Guest(NamedTuple):
+    """The client of one request: what it may be sent, its connection, and the origin of its page."""
+
+    send: Send
+    wire: Wire | None
+    origin: str | None
+
+
+class Recorder:
+    """Forwards requests, by `client`, and writes the exchanges to a `tape`; `clock` gives the instant, in seconds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        dialects: Mapping[str, Dialect],
+        upstreams: Upstreams,
+        tape: Tape,
+        client: httpx.AsyncClient,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.settings = settings
+        self._targets = Targets(dialects, settings, upstreams)
+        self._tape, self._client, self._clock = tape, client, clock
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve one ASGI scope."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1003, "reason": "mockserver speaks plain HTTP only"})
+        elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
+            await say(send, 200, WELL)
+        else:
+            await self._serve(scope, Headers(scope["headers"]), receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """ASGI's lifespan; the client's connections end with it."""
+        # What the first connection would have to import, which would count as the vendor's time.
+        await anyio.lowlevel.checkpoint()
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
+                await self._client.aclose()
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+    async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
+        method, path, query = scope["method"], scope["path"], scope["query_string"]
+        opened = self.settings.cors == "on"
+        allowed = preflight(method, headers) if opened else None
+        if allowed is not None:
+            await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
+            await send({"type": "http.response.body"})
+            return
+        guest = _Guest(send, scope.get("extensions", {}).get(WIRE), headers.get("origin") if opened else None)
+        target = self._targets.find(method, path, scope["raw_path"], query, headers)
+        if isinstance(target, Denial):
+            more = {"nearest": self._targets.nearest(path)} if target.kind == "no_route" else {}
+            await _deny(guest, method, path, target, more)
+            return
+        try:
+            body = await read_body(receive, self.settings.max_body)
+        except ClientLeftError:
+            return
+        if body is None:
+            message = f"The body has more than {self.settings.max_body} bytes; --max-body says how many it may have."
+            await _deny(guest, method, path, Denial(413, "body_too_large", message))
+            return
+        sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
+        call = Call(method, target.landing.path, Headers(sent), body, query.decode("latin-1"), time.time())
+        await self._perform(Take(target, call, self._clock()), guest, receive)
+
+    async def _perform(self, take: Take, guest: _Guest, receive: Receive) -> None:
+        """Relay an answer until it ends, its client leaves, or the recorder is stopped."""
+        relay = asyncio.ensure_future(self._relay(take, guest))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((relay, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if take.closed_by is None and not relay.done():
+                take.end("client", self._clock())
+                relay.cancel()
+        except asyncio.CancelledError:
+            take.end("server", self._clock(), Ending("close"))
+            relay.cancel()
+        await asyncio.wait((relay,))
+        self._keep(take)
+        if take.ending is not None:
+            await _break_off(take.ending, guest.wire)
+        leaving.cancel()
+        if not relay.cancelled():
+            relay.result()
+
+    async def _relay(self, take: Take, guest: _Guest) -> None:
+        """Ask the vendor, and pass the answer to the client as it comes."""
+        try:
+            response = await self._client.send(forwarded(take.target, take.call), stream=True)
+        except httpx.TransportError as error:
+            why = reason(error, self._client.timeout.read or 0.0)
+            await _deny(guest, take.call.method, take.target.path, unanswered(take, why))
+            return
+        try:
+            async with aclosing(response):
+                take.answered(response.status_code, tuple(response.headers.raw), self._clock())
+                await self._pass(take, response, guest)
+        except _BREAKS as error:
+            ending = next(ending for kind, ending in _ENDINGS if isinstance(error, kind))
+            take.end("server", self._clock(), ending)
+
+    async def _pass(self, take: Take, response: httpx.Response, guest: _Guest) -> None:
+        send, headers = guest.send, _opened(take, guest.origin)
+        await send({"type": "http.response.start", "status": take.status, "headers": list(headers)})
+        async for piece in response.aiter_raw():
+            data = take.add(piece, self._clock())
+            if take.is_whole:
+                self._finish(take)
+            if data:
+                await send({"type": "http.response.body", "body": data, "more_body": True})
+        rest = take.rest(self._clock())
+        self._finish(take)
+        await send({"type": "http.response.body", "body": rest})
+
+    def _finish(self, take: Take) -> None:
+        """The answer is complete; it is recorded before the client can know that."""
+        if take.closed_by is None:
+            take.end("server", self._clock())
+            self._keep(take)
+
+    def _keep(self, take: Take) -> None:
+        """Record a take that has ended, unless it is recorded already, or the vendor has not answered."""
+        if take.closed_by is None or take.is_kept:
+            return
+        take.is_kept = True
+        if take.status:
+            try:
+                self._tape.write(take)
+            except OSError as error:
+                log.error("%s: %s: this exchange is not recorded", self._tape.path, error.strerror)
+        log.info("%s", summary(take))
+
+
+async def _left(receive: Receive) -> None:
+    """Wait until the client leaves, or has its whole answer."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _break_off(ending: Ending, wire: Wire | None) -> None:
+    """End the connection to the client in the middle of an answer, as the vendor ended its own."""
+    if wire is None:
+        raise ConnectionError("the answer was broken off")
+    await wire.drain()
+    if ending.how == "reset":
+        await wire.reset()
+    else:
+        wire.close()
+
+
+async def _deny(guest: _Guest, method: str, path: str, denial: Denial, more: Mapping[str, Any] | None = None) -> None:
+    """Answer in our own words, which are not recorded."""
+    log.warning("%s", printable(f"{method} {path} -> {denial.status}: {denial.message}"))
+    error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **(more or {})}
+    own = Timeline(denial.status, (), ())
+    headers = own.headers if guest.origin is None else shared(own, guest.origin).headers
+    await say(guest.send, denial.status, orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2), headers)
+
+
+def _opened(take: Take, origin: str | None) -> RawHeaders:
+    """The headers of the vendor's answer, with those that let a page of another origin read it."""
+    return take.headers if origin is None else shared(Timeline(take.status, take.headers, ()), origin).headers

@@ -1,0 +1,91 @@
+"""Targets: where a request to the recorder is forwarded, found by the routes that the simulator has."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from mockserver.control.journal.exchanges import Denial
+from mockserver.control.journal.masking import masked_query
+from mockserver.control.namespaces import namespace_of
+from mockserver.control.routing import ADMIN, Landing, Router
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Headers
+from mockserver.core.dialects import Dialect
+from mockserver.serving.recording.upstreams import Upstream, Upstreams, missing
+
+_NAME_ONE = "For a key to reach its own vendor only, name it in the path, or give it the root by --dialect"
+
+
+class Target(NamedTuple):
+    """Where a request is forwarded: the operation that it is for, the upstream, and the path and query there.
+
+    `namespace` and `path` are those that the client named.
+    """
+
+    landing: Landing
+    upstream: Upstream
+    native: bytes
+    namespace: str
+    path: str
+
+    @property
+    def raw_path(self) -> bytes:
+        """The path at the upstream, and the query, as they are sent."""
+        return self.upstream.base.encode() + self.native
+
+    @property
+    def url(self) -> str:
+        """The URL at the upstream, with secrets in the query masked."""
+        path, question, query = self.raw_path.decode("latin-1").partition("?")
+        return f"{self.upstream.origin}{path}{question}{masked_query(query)}"
+
+
+class Targets:
+    """Finds targets by the routes of the settings."""
+
+    def __init__(self, dialects: Mapping[str, Dialect], settings: Settings, upstreams: Upstreams) -> None:
+        self._dialects, self._settings, self._upstreams = dialects, settings, upstreams
+        self._router = Router(dialects, settings)
+
+    def find(self, method: str, path: str, raw: bytes, query: bytes, headers: Headers) -> Target | Denial:
+        """The target of a request with this decoded path and this `raw` one, or why there is none."""
+        namespace, own = namespace_of(path, headers, query.decode("latin-1"))
+        host = (headers.get("host") or "").partition(":")[0].lower()
+        landing = self._router.find(method, own, host) if not own.startswith(ADMIN) else None
+        if landing is None:
+            return self._unserved(method, own)
+        dialect = landing.dialect
+        others = self._rivals(landing, own, host)
+        if others:
+            names = ", ".join((f"/{dialect.name}{own}", *others))
+            return Denial(400, "ambiguous_path", f"{own} is a path of several vendors. {_NAME_ONE}: {names}")
+        upstream = self._upstreams.of(dialect, host)
+        if upstream is None:
+            return Denial(502, "no_upstream", missing(dialect))
+        native = _native(landing, own, raw, path, host in dialect.hosts)
+        return Target(landing, upstream, native + (b"?" + query if query else b""), namespace, own)
+
+    def nearest(self, path: str) -> list[str]:
+        """Served paths that resemble this one."""
+        return self._router.nearest(path)
+
+    def _rivals(self, landing: Landing, path: str, host: str) -> list[str]:
+        """Where other dialects have a bare path of which nobody has said whose it is."""
+        if landing.route is not None or path in self._settings.bare or host in landing.dialect.hosts:
+            return []
+        return self._router.elsewhere(landing, path)
+
+    def _unserved(self, method: str, path: str) -> Denial:
+        names = ", ".join(f"/{name}/..." for name in self._dialects)
+        what = "The recorder has no admin API." if path.startswith(ADMIN) else "No dialect has it."
+        return Denial(
+            404, "no_route", f"Nothing is recorded at {method} {path}. {what} Put a dialect's name in front: {names}"
+        )
+
+
+def _native(landing: Landing, own: str, raw: bytes, path: str, by_host: bool) -> bytes:
+    """The vendor's own path, as the client has encoded it."""
+    if landing.route is not None:
+        return landing.path.format_map(landing.variables).encode()
+    prefix = f"/{landing.dialect.name}/"
+    segments = (path.count("/") - own.count("/")) + (not by_host and own.startswith(prefix))
+    return b"/" + raw.split(b"/", segments + 1)[-1]

@@ -1,0 +1,58 @@
+"""A recorder on a free port, in a thread of its own, in front of servers that stand for the vendors."""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from mockserver import MockServer
+from mockserver.control.settings import Settings
+from mockserver.core.installed import load_dialects
+from mockserver.serving.addresses import url_of
+from mockserver.serving.recording.forwarding import vendor_client
+from mockserver.serving.recording.recorder import Recorder
+from mockserver.serving.recording.tapes import Tape
+from mockserver.serving.recording.upstreams import read_upstreams
+from mockserver.serving.server import bind, uvicorn_server
+
+DIALECTS = load_dialects()
+
+
+def led_to(server: MockServer) -> dict[str, str]:
+    """The URL of a server for every dialect."""
+    return {name: f"{server.url}/{name}" for name in DIALECTS}
+
+
+@contextmanager
+def recorder(
+    path: Path,
+    upstreams: Mapping[str, str],
+    *,
+    silence: float = 30.0,
+    clock: Callable[[], float] = time.monotonic,
+    **options: Any,
+) -> Iterator[str]:
+    """The URL of a recorder that writes to the file."""
+    settings = Settings(port=0, log_level="warning", **options)
+    given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
+    tape = Tape(path, settings)
+    app = Recorder(settings, DIALECTS, given, tape, vendor_client(given.given.values(), silence), clock)
+    listener = bind(settings)
+    server = uvicorn_server(app)
+    server.grace = 0.03
+    thread = Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    try:
+        yield url_of(listener, secure=settings.tls_cert is not None)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        tape.close()
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """The exchanges of a recording in lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

@@ -1,0 +1,123 @@
+"""The command `mockserver record`: what it says at its start, of each exchange and at its end, and how it ends."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.cli import main
+from tests.support.http import exchange
+from tests.support.recording import lines_of
+
+BODY = {"model": "llama3.1-8b", "prompt": "Tell me about tides", "max_tokens": 8, "stream": True}
+
+
+@contextmanager
+def recording(*options: str) -> Iterator[tuple["subprocess.Popen[str]", str, list[str]]]:
+    """The command in a process of its own: the process, its URL, and its greeting."""
+    command = [sys.executable, "-m", "mockserver", "record", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines: list[str] = []
+        while not lines or not lines[-1].startswith("Stop it"):
+            lines.append(process.stdout.readline().rstrip("\n"))
+            assert lines[-1], process.communicate()
+        [url] = re.findall(r"on (http://\S+) into", lines[0])
+        try:
+            yield process, url, lines
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_next(
+    server: MockServer, tmp_path: Path, end: signal.Signals
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    options = ("--out", str(tape), "--upstream", f"cerebras={server.url}/cerebras")
+    with recording(*options) as (process, url, greeting):
+        assert exchange(url, "POST", "/cerebras/v1/completions", BODY).status == 200
+        assert exchange(url, "POST", "/ovms/v3/completions", BODY).status == 502
+        assert len(lines_of(tape)) == 1
+        process.send_signal(end)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert greeting[1:6] == [
+        f"  {url}/cerebras -> {server.url}/cerebras",
+        f"  {url}/friendli -> https://api.friendli.ai",
+        f"  {url}/ovms -> nowhere: OpenVINO Model Server has no host of its own: say where yours is, as in "
+        "--upstream ovms=http://HOST:PORT",
+        f"  {url}/upstash -> https://qstash.upstash.io",
+        f"  {url}/yandex -> https://ai.api.cloud.yandex.net",
+    ]
+    assert "keys and cookies are masked" in greeting[6]
+    assert out.splitlines() == [
+        f"1 exchange recorded in {tape}",
+        f"Stubs: mockserver stubs {tape} --pace --out stubs",
+        f"Drift: mockserver drift {tape} --edition observed",
+    ]
+    asked, refused = err.splitlines()
+    assert re.fullmatch(
+        r"[\d:]+ cerebras POST /cerebras/v1/completions -> 200, first byte after \d+ ms, in \d+ ms, \d+ events", asked
+    )
+    assert "POST /ovms/v3/completions -> 502: OpenVINO Model Server has no host of its own" in refused
+
+
+def test_without_an_exchange_nothing_is_left(tmp_path: Path) -> None:
+    with recording("--out", str(tmp_path / "tape.har"), "--log-format", "json") as (process, url, _):
+        assert exchange(url, "GET", "/nowhere").status == 404
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, list(tmp_path.iterdir())) == (0, "Nothing was recorded.\n", [])
+    assert json.loads(err)["message"].startswith("GET /nowhere -> 404: Nothing is recorded at GET /nowhere.")
+
+
+def test_a_query_with_a_key_is_not_told_on_the_terminal(server: MockServer, tmp_path: Path) -> None:
+    options = ("--out", str(tmp_path / "tape.jsonl"), "--upstream", f"cerebras={server.url}/cerebras")
+    with recording(*options, "--log-level", "debug") as (process, url, _):
+        exchange(url, "GET", "/cerebras/v1/models?api_key=my-very-own-key")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert "GET /cerebras/v1/models -> 200" in err
+    assert "my-very-own-key" not in out + err
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        (["--out", "a.txt"], "record: a.txt: the name of a recording ends in .jsonl or .har"),
+        (["--out", "/dev/null/a.har"], "record: /dev/null: File exists"),
+        (["--out", "a.har", "--upstream", "ovsm=http://h"], "upstream: unknown dialect 'ovsm'. Did you mean 'ovms'?"),
+        (["--out", "a.har", "--dialect", "ovms"], "upstream: OpenVINO Model Server has no host of its own"),
+        (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
+        (["--out", "a.har", "--edition", "none"], "option edition: unknown name 'none'"),
+        (["--out", "a.har", "--pace"], "unknown option '--pace'"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    options: list[str],
+    complaint: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["record", "--port", "0", *options]) == 2
+    printed = capsys.readouterr()
+    assert printed.err.startswith(f"mockserver: {complaint}")
+    assert (printed.out, printed.err.count("\n"), list(tmp_path.iterdir())) == ("", 1, [])
+
+
+def test_without_the_library_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    assert main(["record", "--out", str(tmp_path / "a.har")]) == 2
+    assert "pip install 'llm-mockserver[record]'" in capsys.readouterr().err
