@@ -96,6 +96,10 @@ def test_a_query_with_a_key_is_not_told_on_the_terminal(server: MockServer, tmp_
         (["--out", "/dev/null/a.har"], "record: /dev/null: File exists"),
         (["--out", "a.har", "--upstream", "ovsm=http://h"], "upstream: unknown dialect 'ovsm'. Did you mean 'ovms'?"),
         (["--out", "a.har", "--dialect", "ovms"], "upstream: OpenVINO Model Server has no host of its own"),
+        (
+            ["--out", "a.har", "--port", "18000", "--upstream", "ovms=http://localhost:18000/a"],
+            "upstream: ovms: http://localhost:18000/a is the recorder itself; --port chooses another port",
+        ),
         (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
         (["--out", "a.har", "--edition", "none"], "option edition: unknown name 'none'"),
         (["--out", "a.har", "--pace"], "unknown option '--pace'"),

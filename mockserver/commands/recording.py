@@ -40,13 +40,15 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
 
     dialects = load_dialects()
     upstreams = read_upstreams(options.upstream, dialects)
+    upstreams.check_loops(settings.port)
     if settings.dialect is not None:
         upstreams.check(dialects[settings.dialect])
     client = vendor_client(upstreams.given.values(), options.timeout)
     tape = Tape(options.out, settings, force=options.force)
     try:
         listener = bind(settings)
-        announce(greeting(url_of(listener, secure=settings.tls_cert is not None), tape.path, dialects, upstreams))
+        url = url_of(listener, secure=settings.tls_cert is not None)
+        announce(greeting(url, tape.path, dialects, upstreams))
         serve(Recorder(settings, dialects, upstreams, tape, client), listener)
     except KeyboardInterrupt:
         # The usual end.

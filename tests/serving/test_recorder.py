@@ -7,6 +7,7 @@ import socket
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from errno import ENOSPC
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from mockserver.control.journal.exchanges import Denial
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
 from mockserver.core.calls import Headers
 from mockserver.serving.recording.recorder import Recorder
+from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Targets
 from mockserver.serving.recording.upstreams import read_upstreams
@@ -595,6 +597,20 @@ def test_a_file_that_is_no_recording_is_left_alone_unless_forced(
     if content is not None:
         Tape(path, Settings(), force=True).close()
         assert not path.exists()
+
+
+def test_a_client_has_its_answer_even_if_the_file_takes_nothing(
+    vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(tape: Tape, take: Take) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Tape, "write", full)
+    tape = tmp_path / "tape.jsonl"
+    with recorder(tape, led_to(vendor)) as url:
+        answer = exchange(url, "POST", COMPLETIONS, BODY)
+    assert answer.status == 200
+    assert f"{tape}: No space left on device: this exchange is not recorded" in caplog.text
 
 
 def test_a_recording_of_nothing_leaves_no_file(tmp_path: Path) -> None:

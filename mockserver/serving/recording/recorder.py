@@ -176,10 +176,13 @@ class Recorder:
             return
         take.is_kept = True
         if take.status:
+            # The client's answer does not depend on the file.
             try:
                 self._tape.write(take)
             except OSError as error:
                 log.error("%s: %s: this exchange is not recorded", self._tape.path, error.strerror)
+            except Exception:
+                log.exception("a fault of mockserver's own: this exchange is not recorded")
         log.info("%s", summary(take))
 
 

@@ -23,7 +23,7 @@ from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Ti
 from mockserver.serving.recording.forwarding import end_to_end
 from mockserver.serving.recording.targets import Target
 
-# The vendor sent these of a body that the client is not given, or that is not framed as it was.
+# What the vendor said of a body that the client is given in another form.
 _OF_PACKED = (b"content-encoding", b"content-length")
 # Statuses without a body, whatever their headers say.
 _BODILESS = (204, 304)
@@ -57,8 +57,8 @@ class Take:
         self.status, self.headers, self.head = status, end_to_end(headers), instant - self.began
         known = dict(reversed(self.headers))
         if self.call.method != "HEAD" and status not in _BODILESS:
-            self._left = int(known.get(b"content-length", b"-1"))
             self._unpacker = Unpacker.of(known.get(b"content-encoding", b"").decode("latin-1"))
+            self._left = int(known.get(b"content-length", b"-1")) if self._unpacker is None else None
         dropped = _OF_PACKED if self._unpacker is not None else _OF_PACKED[1:] if status in _BODILESS else ()
         self.headers = tuple(each for each in self.headers if each[0] not in dropped)
 
@@ -74,7 +74,7 @@ class Take:
 
     @property
     def is_whole(self) -> bool:
-        """Whether as much of the body has come as its head has said."""
+        """Whether as much of the body has come as the client has been told to expect."""
         return self._left == 0
 
     @property

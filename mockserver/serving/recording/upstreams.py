@@ -30,6 +30,12 @@ class Upstream(NamedTuple):
         return urlsplit(self.origin).hostname or ""
 
     @property
+    def port(self) -> int:
+        """Its port."""
+        parts = urlsplit(self.origin)
+        return parts.port or {"http": 80, "https": 443}[parts.scheme]
+
+    @property
     def is_local(self) -> bool:
         """Whether it is on this machine, where no proxy leads."""
         return _LOOPBACK.fullmatch(self.host) is not None
@@ -52,6 +58,14 @@ class Upstreams(NamedTuple):
         """Raise ConfigError if there is none for a dialect."""
         if self.of(dialect) is None:
             raise ConfigError(f"upstream: {missing(dialect)}")
+
+    def check_loops(self, port: int) -> None:
+        """Raise ConfigError if an upstream is this recorder itself, which listens on the port."""
+        for name, upstream in self.given.items():
+            if upstream.is_local and upstream.port == port:
+                raise ConfigError(
+                    f"upstream: {name}: {upstream.url} is the recorder itself; --port chooses another port"
+                )
 
 
 def read_upstreams(texts: Iterable[str], dialects: Mapping[str, Dialect]) -> Upstreams:
