@@ -560,8 +560,30 @@ def test_a_journal_is_appended_to_and_its_numbers_go_on(vendor: MockServer, tmp_
             exchange(url, "POST", COMPLETIONS, {**BODY, "prompt": prompt})
         # As an editor may leave it.
         tape.write_bytes(tape.read_bytes().rstrip(b"\n"))
-    assert [(line["number"], line["request"]["body"]["prompt"]) for line in lines_of(tape)] == [(1, "one"), (2, "two")]
+        with recorder(tape, led_to(vendor)) as url:
+            exchange(url, "POST", f"/ns/a{COMPLETIONS}", {**BODY, "prompt": prompt})
+    told = [(line["namespace"], line["number"], line["request"]["body"]["prompt"]) for line in lines_of(tape)]
+    assert told == [("", 1, "one"), ("a", 1, "one"), ("", 2, "two"), ("a", 2, "two")]
     assert main(["stubs", str(tape), "--out", str(tmp_path / "stubs")]) == 0
+
+
+def test_the_verdict_on_a_recording_is_that_on_a_journal(
+    vendor: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    vendor.next().error("rate_limit", retry_after=5)
+    with recorder(tape, led_to(vendor)) as url:
+        for namespace in ("/ns/other", "", ""):
+            exchange(url, "POST", f"{namespace}{COMPLETIONS}", {**BODY, "prompt": f"Hello{namespace}"})
+    assert main(["verdict", str(tape)]) == 0
+    vendor.next().error("rate_limit", retry_after=5)
+    with recorder(tape, led_to(vendor)) as url:
+        for _ in range(2):
+            exchange(url, "POST", COMPLETIONS, BODY)
+    assert main(["verdict", str(tape)]) == 1
+    printed = capsys.readouterr().out
+    assert "retry_after_ignored: asked to stay away for 5 s" in printed
+    assert "not in it" not in printed
 
 
 def test_an_archive_is_whole_after_each_exchange(vendor: MockServer, tmp_path: Path) -> None:
@@ -580,8 +602,8 @@ def test_an_archive_is_whole_after_each_exchange(vendor: MockServer, tmp_path: P
     "name, content, complaint",
     [
         ("tape.json", None, "the name of a recording ends in .jsonl or .har"),
-        ("tape.jsonl", b'{"number": 1}\n{"numb', "its last line is no exchange of a journal"),
-        ("tape.jsonl", b"[1]\n", "its last line is no exchange of a journal"),
+        ("tape.jsonl", b'{"number": 1}\n{"numb', "line 2: is no exchange of a journal; choose another name"),
+        ("tape.jsonl", b"[1]\n", "line 1: is no exchange of a journal; choose another name"),
         ("tape.har", b"{}", "is there already; --force replaces it"),
     ],
 )

@@ -118,7 +118,9 @@ def journal_line(take: Take, number: int, settings: Settings) -> bytes:
     """A take as a line of a journal, with all its events, where it came from, and the gaps between its events."""
     exchange = exchange_of(take, number, settings)
     whole: dict[str, Any] = exact_transcript_of(exchange, most_events=None)
-    for ours in ("seed", "edition"):
+    # A vendor has no seed and no edition; and clocks that only run within a process are no use in a file that is
+    # appended to.
+    for ours in ("seed", "edition", "arrived", "ahead"):
         del whole[ours]
     model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
     instants = [*exchange.record.event_instants()]

@@ -1,5 +1,6 @@
 """Tapes: the files that takes are written to, each when it has ended; what is written stays if a recorder dies."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from io import SEEK_END
 from pathlib import Path
@@ -13,13 +14,12 @@ from mockserver.serving.recording.takes import Take, archive_entry, journal_line
 
 
 class _Form(NamedTuple):
-    """A format of files: `write` makes the item of a take, `begin` readies a file for items and counts those it has.
-
-    Items are separated by `between`; `end` follows the last one.
+    """A format of files: `write` makes the item of a take, `begin` readies a file for items and counts those it has, by
+    namespace. Items are separated by `between`; `end` follows the last one.
     """
 
     write: Callable[[Take, int, Settings], bytes]
-    begin: Callable[[BinaryIO, Path, bool], int]
+    begin: Callable[[BinaryIO, Path, bool], Counter[str]]
     between: bytes
     end: bytes
 
@@ -39,7 +39,7 @@ class Tape:
         except OSError as error:
             raise ConfigError(f"record: {error.filename or path}: {error.strerror}") from None
         try:
-            self._before = form.begin(self._file, path, force)
+            self._counts = form.begin(self._file, path, force)
             self._file.flush()
         except ConfigError:
             self._file.close()
@@ -47,17 +47,19 @@ class Tape:
 
     def write(self, take: Take) -> None:
         """Append a take. Raises OSError."""
-        form, number = self._form, self._before + self.taken + 1
-        item = form.write(take, number, self._settings)
+        form, namespace = self._form, take.target.namespace
+        # Each namespace numbers its own exchanges, as in a journal.
+        item = form.write(take, self._counts[namespace] + 1, self._settings)
         self._file.seek(-len(form.end), SEEK_END)
-        self._file.write((form.between if number > 1 else b"") + item + form.end)
+        self._file.write((form.between if self._counts else b"") + item + form.end)
         self._file.flush()
+        self._counts[namespace] += 1
         self.taken += 1
 
     def close(self) -> None:
         """Close the file, and remove it if it holds nothing."""
         self._file.close()
-        if not self.taken and not self._before:
+        if not self._counts:
             self.path.unlink(missing_ok=True)
 
 
@@ -65,34 +67,38 @@ def _line(take: Take, number: int, settings: Settings) -> bytes:
     return journal_line(take, number, settings) + b"\n"
 
 
-def _begin_lines(file: BinaryIO, path: Path, force: bool) -> int:
+def _begin_lines(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     """Go on after the lines of a journal; with `force` the file is emptied."""
     if force:
         file.truncate(0)
-    count, last = 0, b""
-    for line in file:
-        count, last = count + bool(line.strip()), line
-    if not last:
-        return 0
+    counts, line = Counter[str](), b"\n"
+    for number, line in enumerate(file, 1):
+        if line.strip():
+            counts[_namespace(line, f"record: {path}, line {number}")] += 1
+    if not line.endswith(b"\n"):
+        file.write(b"\n")
+    return counts
+
+
+def _namespace(line: bytes, place: str) -> str:
+    """The namespace of an exchange in a journal."""
     try:
-        known = orjson.loads(last)
+        known = orjson.loads(line)
     except orjson.JSONDecodeError:
         known = None
     if not isinstance(known, Mapping) or "number" not in known:
-        raise ConfigError(f"record: {path}: its last line is no exchange of a journal; choose another name, or --force")
-    if not last.endswith(b"\n"):
-        file.write(b"\n")
-    return count
+        raise ConfigError(f"{place}: is no exchange of a journal; choose another name, or --force")
+    return str(known.get("namespace", ""))
 
 
-def _begin_archive(file: BinaryIO, path: Path, force: bool) -> int:
+def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
     """Begin an archive; an older one is only replaced by `force`."""
     if file.read(1) and not force:
         raise ConfigError(f"record: {path} is there already; --force replaces it, and a .jsonl is appended to")
     file.seek(0)
     file.truncate()
     file.write(_ARCHIVE_BEGIN + _ARCHIVE_END)
-    return 0
+    return Counter()
 
 
 _ARCHIVE_BEGIN, _, _ARCHIVE_END = orjson.dumps(har([])).rpartition(b"[")
