@@ -71,12 +71,27 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
 
 
 def test_without_an_exchange_nothing_is_left(tmp_path: Path) -> None:
-    with recording("--out", str(tmp_path / "tape.har"), "--log-format", "json") as (process, url, _):
+    with recording("--out", str(tmp_path / "tape.har")) as (process, url, _):
         assert exchange(url, "GET", "/nowhere").status == 404
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, list(tmp_path.iterdir())) == (0, "Nothing was recorded.\n", [])
-    assert json.loads(err)["message"].startswith("GET /nowhere -> 404: Nothing is recorded at GET /nowhere.")
+    assert "GET /nowhere -> 404: Nothing is recorded at GET /nowhere." in err
+
+
+def test_for_machines_everything_is_an_object_on_a_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mockserver", "record", "--port", "0", "--log-format", "json"]
+    with subprocess.Popen(
+        [*command, "--out", str(tmp_path / "tape.har")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        greeting = json.loads(process.stdout.readline())
+        exchange(greeting["url"], "GET", "/nowhere")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert f"records on {greeting['url']} into" in greeting["message"]
+    assert json.loads(out)["message"] == "Nothing was recorded."
+    assert json.loads(err)["message"].startswith("GET /nowhere -> 404: ")
 
 
 def test_a_query_with_a_key_is_not_told_on_the_terminal(server: MockServer, tmp_path: Path) -> None:

@@ -48,15 +48,25 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
     try:
         listener = bind(settings)
         url = url_of(listener, secure=settings.tls_cert is not None)
-        announce(greeting(url, tape.path, dialects, upstreams))
+        _tell(settings, greeting(url, tape.path, dialects, upstreams), url)
         serve(Recorder(settings, dialects, upstreams, tape, client), listener)
     except KeyboardInterrupt:
         # The usual end.
         pass
     finally:
         tape.close()
-    announce(farewell(tape.path, tape.taken))
+    _tell(settings, farewell(tape.path, tape.taken), url)
     return 0
+
+
+def _tell(settings: Settings, words: str, url: str) -> None:
+    """Print a message, as one object if the log is made of objects."""
+    if settings.log_format == "text":
+        announce(words)
+        return
+    import json
+
+    announce(json.dumps({"level": "info", "logger": "mockserver", "message": words, "url": url}, ensure_ascii=False))
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -229,7 +229,13 @@ def test_streams_of_a_thousand_events_side_by_side_keep_every_event_apart(vendor
     ],
 )
 def test_an_answer_that_breaks_off_breaks_off_here_too_and_is_recorded_as_such(
-    fault: str, seen: str, why: str, vendor: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fault: str,
+    seen: str,
+    why: str,
+    vendor: MockServer,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     tape = tmp_path / "tape.jsonl"
     vendor.next().fault(fault, after_event=3)
@@ -243,6 +249,7 @@ def test_an_answer_that_breaks_off_breaks_off_here_too_and_is_recorded_as_such(
     assert whole.startswith(part)
     [line] = lines_of(tape)
     assert line["answer"]["finished"] is False
+    assert caplog.text == ""
     assert "".join(event["data"] for event in line["answer"]["events"]).encode() == part
     for command in ("stubs", "drift"):
         assert main([command, str(tape)]) == 1
@@ -281,7 +288,7 @@ def test_a_client_that_leaves_takes_the_request_to_the_vendor_with_it(
 
 
 def test_a_recorder_that_stops_breaks_off_its_answers_and_records_them_as_such(
-    vendor: MockServer, tmp_path: Path
+    vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tape = tmp_path / "tape.jsonl"
     vendor.on().latency("ttft=10ms, itl=20ms").once()
@@ -292,6 +299,21 @@ def test_a_recorder_that_stops_breaks_off_its_answers_and_records_them_as_such(
     with client:
         assert client.read()[1] in ("closed", "reset")
     assert [line["answer"]["ending"] for line in lines_of(tape)] == ["close"]
+    assert caplog.text == ""
+
+
+def test_under_tls_an_answer_that_breaks_off_comes_to_its_last_event(
+    vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    certificate, key = map(str, write_certificate(tmp_path))
+    vendor.next().fault("reset", after_event=3)
+    with (
+        recorder(tmp_path / "tape.jsonl", led_to(vendor), tls_cert=certificate, tls_key=key) as url,
+        Line(url) as client,
+    ):
+        client.send(post(COMPLETIONS, STREAM))
+        answer, end = client.read()
+    assert (b"".join(_pieces(answer)).count(b"\n\n"), end, caplog.text) == (3, "reset", "")
 
 
 @pytest.fixture
@@ -445,6 +467,47 @@ def test_packed_pieces_are_read_as_they_come(tmp_path: Path) -> None:
         piece for _, piece in PIECES
     )
     assert [event["sent"] for event in lines_of(tape)[0]["answer"]["events"]] == [0.25, 1.0, 1.0, 1.0]
+
+
+def test_a_piece_is_passed_on_before_the_next_one_is_asked_for(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    class Told(Vendor):
+        async def _body(self) -> AsyncIterator[bytes]:
+            for number in range(3):
+                told.append(f"asked for {number}")
+                yield b"data: %d\n\n" % number
+
+    async def send(message: Any) -> None:
+        told.append(f"sent {message.get('body', b'the head')!r}")
+        # A client that reads slowly; whoever else could go on does so here.
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    async def ask() -> None:
+        body: list[Any] = [{"type": "http.request", "body": json.dumps(STREAM).encode()}]
+        scope = {"type": "http", "method": "POST", "path": COMPLETIONS, "raw_path": COMPLETIONS.encode()}
+
+        async def receive() -> Any:
+            return body.pop() if body else await asyncio.Future()
+
+        tape = Tape(tmp_path / "tape.jsonl", Settings())
+        async with httpx.AsyncClient(transport=Told([])) as client:
+            app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
+            await app({**scope, "query_string": b"", "headers": []}, receive, send)
+        tape.close()
+
+    asyncio.run(ask())
+    assert told == [
+        "sent b'the head'",
+        "asked for 0",
+        "sent b'data: 0\\n\\n'",
+        "asked for 1",
+        "sent b'data: 1\\n\\n'",
+        "asked for 2",
+        "sent b'data: 2\\n\\n'",
+        "sent b''",
+    ]
 
 
 def test_a_latency_may_be_drawn_from_a_recording(tmp_path: Path) -> None:

@@ -131,6 +131,8 @@ class Recorder:
         self._keep(take)
         if take.ending is not None:
             await _break_off(take.ending, guest.wire)
+            # The server wants to hear that the connection is gone before its request is done with.
+            await asyncio.wait((leaving,))
         leaving.cancel()
         if not relay.cancelled():
             relay.result()

@@ -3,6 +3,7 @@
 A recorded answer is a plan whose timeline is what happened, so everything that tells of a journal tells of it too.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
@@ -117,28 +118,27 @@ def exchange_of(take: Take, number: int, settings: Settings) -> Exchange:
 def journal_line(take: Take, number: int, settings: Settings) -> bytes:
     """A take as a line of a journal, with all its events, where it came from, and the gaps between its events."""
     exchange = exchange_of(take, number, settings)
-    whole: dict[str, Any] = exact_transcript_of(exchange, most_events=None)
-    # A vendor has no seed and no edition; and clocks that only run within a process are no use in a file that is
-    # appended to.
-    for ours in ("seed", "edition", "arrived", "ahead"):
-        del whole[ours]
-    model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
+    whole = exact_transcript_of(exchange, most_events=None)
     instants = [*exchange.record.event_instants()]
-    return orjson.dumps(
-        {
-            **whole,
-            **({"model": model} if isinstance(model, str) else {}),
-            "upstream": take.target.url,
-            "decision": {"by": "vendor", "faults": [], "struck": []},
-            "timing": {"ttft": take.first, "gaps": [later - earlier for earlier, later in pairwise(instants)]},
-        }
-    )
+    gaps = [later - earlier for earlier, later in pairwise(instants)]
+    model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
+    named = {"model": model} if isinstance(model, str) else {}
+    line = _by_vendor(whole) | named | {"upstream": take.target.url, "timing": {"ttft": take.first, "gaps": gaps}}
+    return orjson.dumps(line)
 
 
 def archive_entry(take: Take, number: int, settings: Settings) -> bytes:
     """A take as an entry of an HTTP Archive, with the URL of the vendor."""
     entry = har_entry(exchange_of(take, number, settings))
-    return orjson.dumps({**entry, "request": {**entry["request"], "url": take.target.url}})
+    request = entry["request"] | {"url": take.target.url}
+    return orjson.dumps(entry | {"request": request, "_mockserver": _by_vendor(entry["_mockserver"])})
+
+
+def _by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of an exchange, without what only a simulator can say of it, and without times on clocks that run
+    within one process, since a file may be appended to by another."""
+    known = {key: value for key, value in told.items() if key not in ("seed", "edition", "arrived", "ahead")}
+    return known | {"decision": {"by": "vendor", "faults": [], "struck": []}}
 
 
 def _arrivals(events: list[bytes], take: Take) -> list[float]:
