@@ -578,6 +578,19 @@ def test_a_request_goes_to_the_vendor_that_it_names(path: str, host: str, option
     assert found(path, host, **options) == where
 
 
+def test_an_exchange_at_a_bare_path_belongs_to_the_dialect_that_it_was_recorded_of(
+    vendor: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    body = {"model": "meta-llama-3.1-8b-instruct", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 5}
+    with recorder(tape, led_to(vendor), dialect="friendli") as url:
+        answer = exchange(url, "POST", "/v1/chat/completions", body)
+    assert answer.status == 200
+    assert main(["stubs", str(tape)]) == 0
+    assert 'dialect = "friendli"' in capsys.readouterr().out
+    assert main(["drift", str(tape)]) == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "texts, complaint",
     [

@@ -12,13 +12,16 @@ _KEY = (b"authorization", b"Bearer recorded")
 
 
 def landing_of(recorded: Recorded, router: Router) -> Landing | None:
-    """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served."""
+    """Where a request lands: at its dialect if that is known, else by the longest end of its path that is served. A
+    route of the user's own takes precedence."""
     parts = recorded.path.split("/")[1:]
     ends = ["/" + "/".join(parts[start:]) for start in range(len(parts))]
     known = [f"/{recorded.dialect}{end}" for end in ends] if recorded.dialect is not None else []
     for path, host in ((recorded.path, recorded.host), *((path, "") for path in (*known, *ends))):
         landing = router.find(recorded.method, path, host)
-        if landing is not None and landing.operation is not None:
+        if landing is None or landing.operation is None:
+            continue
+        if landing.route is not None or recorded.dialect in (None, landing.dialect.name):
             return landing
     return None
 
