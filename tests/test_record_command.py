@@ -26,7 +26,7 @@ def recording(*options: str) -> Iterator[tuple["subprocess.Popen[str]", str, lis
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         lines: list[str] = []
-        while not lines or not lines[-1].startswith("Stop it"):
+        while not lines or not lines[-1].startswith("Stop with"):
             lines.append(process.stdout.readline().rstrip("\n"))
             assert lines[-1], process.communicate()
         [url] = re.findall(r"on (http://\S+) into", lines[0])

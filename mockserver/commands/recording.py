@@ -3,7 +3,6 @@
 import argparse
 import signal
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -15,9 +14,11 @@ from mockserver.control.settings import ConfigError, Settings
 
 
 def _record(options: argparse.Namespace) -> int:
+    from importlib.util import find_spec
+
     if find_spec("httpx") is None:
-        raise ConfigError("record: asking the vendors needs the library httpx: pip install 'llm-mockserver[record]'")
-    # What a simulator answers is not wanted of a recorder.
+        raise ConfigError("record: forwarding requests needs the library httpx: pip install 'llm-mockserver[record]'")
+    # Settings of simulated answers do not apply.
     settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=(), workers=1)
     checked_names(settings)
     begin_to_log(settings)
@@ -32,10 +33,10 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
     from mockserver.core.installed import load_dialects
     from mockserver.serving.addresses import url_of
     from mockserver.serving.recording.forwarding import vendor_client
+    from mockserver.serving.recording.messages import farewell, greeting
     from mockserver.serving.recording.recorder import Recorder
     from mockserver.serving.recording.tapes import Tape
     from mockserver.serving.recording.upstreams import read_upstreams
-    from mockserver.serving.recording.words import farewell, greeting
     from mockserver.serving.server import bind, serve
 
     dialects = load_dialects()
@@ -103,15 +104,19 @@ RECORDING = (
                 help="where a dialect's requests go, as in ovms=http://localhost:9000 (default: the vendor's host)",
             ),
             argument(
-                "--timeout", type=seconds, default=600.0, metavar="SECONDS", help="the longest silence of a vendor"
+                "--timeout",
+                type=seconds,
+                default=600.0,
+                metavar="SECONDS",
+                help="how long a vendor may be silent (default: 600)",
             ),
             argument("--force", action="store_true", help="begin an existing recording anew"),
         ),
         takes_settings=True,
         matter=("host", "port", "dialect", "cors", "max_body", "tls_cert", "tls_key", "log_level", "log_format"),
-        about="Listens at the routes that mockserver serve has, and passes each request on to its vendor, with the key "
-        "that it brings, and the answer to the client as it comes. This command alone uses the network. Make stubs of "
-        "what it records with mockserver stubs, or compare it with the dialects by mockserver drift. Keys and cookies "
+        about="Listens at the same routes as mockserver serve, forwards each request to its vendor with the key it "
+        "carries, and passes the answer to the client as it arrives. No other command uses the network. Make stubs of "
+        "the recording with mockserver stubs, or compare it with the dialects with mockserver drift. Keys and cookies "
         "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE).",
     ),
 )

@@ -357,6 +357,15 @@ def test_a_vendor_that_does_not_answer_makes_a_502_that_says_why_and_is_not_reco
     assert lines_of(tape) == []
 
 
+def test_a_vendor_is_trusted_by_the_authority_that_the_environment_names(
+    untrusted: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "certificate.pem"))
+    with recorder(tmp_path / "tape.jsonl", led_to(untrusted)) as url:
+        assert exchange(url, "POST", COMPLETIONS, BODY).status == 200
+    assert lines_of(tmp_path / "tape.jsonl")[0]["upstream"] == f"{untrusted.url}{COMPLETIONS}"
+
+
 def test_a_body_beyond_the_limit_is_refused_and_goes_nowhere(vendor: MockServer, tmp_path: Path) -> None:
     with recorder(tmp_path / "tape.jsonl", led_to(vendor), max_body=100) as url:
         answer = exchange(url, "POST", COMPLETIONS, {**BODY, "prompt": "x" * 200})

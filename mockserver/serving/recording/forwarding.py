@@ -1,4 +1,4 @@
-"""Forwarding: the client of the vendors, the requests that it sends, and what it says when a vendor does not answer."""
+"""Forwarding: the HTTP client for the upstreams, the requests it sends, and why an upstream did not answer."""
 
 import logging
 import socket
@@ -24,16 +24,16 @@ _HOP_BY_HOP = frozenset(
 )
 # Headers of a request that the forwarded one has values of its own for.
 _SETTLED = frozenset((b"host", b"content-length", b"accept-encoding", b"expect"))
-# Loggers that would tell of every request with its whole URL, and so of keys in queries.
-_TALKATIVE = ("httpx", "httpcore")
+# Loggers that would show the whole URL of each request, with the keys in its query.
+_LOGGERS = ("httpx", "httpcore")
 
 
 def vendor_client(upstreams: Iterable[Upstream], silence: float) -> httpx.AsyncClient:
-    """A client of the upstreams that bears so many seconds of `silence`.
+    """An HTTP client for the upstreams, which times out after so many seconds of `silence`.
 
     Proxies and certificates are those of the environment; an upstream on this machine is reached without a proxy.
     """
-    for name in _TALKATIVE:
+    for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
     direct = {f"all://{_bracketed(each.host)}": None for each in upstreams if each.is_local}
     return httpx.AsyncClient(
@@ -63,7 +63,7 @@ def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
 
 
 def reason(error: httpx.TransportError, silence: float) -> str:
-    """Why a vendor did not answer, in few words."""
+    """Why an upstream did not answer, in few words."""
     if isinstance(error, httpx.ConnectTimeout):
         return f"no connection within {min(_CONNECT, silence):g} s"
     if isinstance(error, httpx.TimeoutException):

@@ -24,11 +24,11 @@ from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_b
 from mockserver.serving.cors import preflight, shared
 from mockserver.serving.logs import log, printable
 from mockserver.serving.recording.forwarding import forwarded, reason
+from mockserver.serving.recording.messages import summary, unanswered
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Targets
 from mockserver.serving.recording.upstreams import Upstreams
-from mockserver.serving.recording.words import summary, unanswered
 from mockserver.serving.wire import WIRE, Wire
 
 # How an answer ends here if the vendor's is broken off, by the error that says so.

@@ -12,7 +12,7 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.serving.recording.upstreams import Upstream, Upstreams, missing
 
-_NAME_ONE = "For a key to reach its own vendor only, name it in the path, or give it the root by --dialect"
+_NAME_ONE = ", and a key may only go to its own. Choose one with --dialect, or put its name in front"
 
 
 class Target(NamedTuple):
@@ -57,7 +57,7 @@ class Targets:
         others = self._rivals(landing, own, host)
         if others:
             names = ", ".join((f"/{dialect.name}{own}", *others))
-            return Denial(400, "ambiguous_path", f"{own} is a path of several vendors. {_NAME_ONE}: {names}")
+            return Denial(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:
             return Denial(502, "no_upstream", missing(dialect))

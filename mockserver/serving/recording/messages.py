@@ -1,5 +1,6 @@
-"""What a recorder says: at its start, of each exchange, and at its end."""
+"""The messages of a recorder: at its start, for each exchange, and at its end."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,26 +13,27 @@ from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.upstreams import Upstreams, missing
 
 _WARNING = (
-    "Requests go to the vendors, with the keys that they bring. In the file, keys and cookies are masked (their last "
-    "four characters stay); what is asked and answered is written as it is."
+    "Requests are forwarded with the keys that they carry. In the file, keys and cookies are masked (their last four "
+    "characters remain); prompts and answers are written as they are."
 )
 
 
 def greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: Upstreams) -> str:
-    """What is recorded, where it goes, and which secrets are kept."""
-    led = (f"  {url}/{name} -> {_whither(dialect, upstreams)}" for name, dialect in dialects.items())
-    return "\n".join((f"mockserver {__version__} records on {url} into {path}", *led, _WARNING, "Stop it with Ctrl-C."))
+    """The message at the start: where requests are forwarded to, where they are recorded, and what is masked."""
+    routes = (f"  {url}/{name} -> {_destination(dialect, upstreams)}" for name, dialect in dialects.items())
+    return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
 
 
 def farewell(path: Path, count: int) -> str:
-    """How much was recorded, and what to do with it."""
+    """The message at the end: how much was recorded, and the commands that use it."""
     if not count:
         return "Nothing was recorded."
+    name = shlex.quote(str(path))
     return "\n".join(
         (
             f"{count} exchange{'' if count == 1 else 's'} recorded in {path}",
-            f"Stubs: mockserver stubs {path} --pace --out stubs",
-            f"Drift: mockserver drift {path} --edition observed",
+            f"Stubs: mockserver stubs {name} --pace --out stubs",
+            f"Drift: mockserver drift {name} --edition observed",
         )
     )
 
@@ -63,6 +65,6 @@ def _course(take: Take) -> Iterator[str]:
         yield "client left"
 
 
-def _whither(dialect: Dialect, upstreams: Upstreams) -> str:
+def _destination(dialect: Dialect, upstreams: Upstreams) -> str:
     upstream = upstreams.of(dialect)
     return upstream.url if upstream is not None else f"nowhere: {missing(dialect)}"
