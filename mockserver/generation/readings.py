@@ -1,7 +1,7 @@
 """Facts about a whole text: its number of tokens, for the usage, and a name for it, from which seeds are derived.
 
 The counts of short texts are cached. Counting a text of a megabyte takes some forty milliseconds, naming it one. A
-caller that must not block for so long reads the text ahead in parts (`read_ahead`); then both are cached.
+caller that must not block for so long reads the text ahead in parts (`read_ahead`). Both are cached.
 """
 
 from collections import OrderedDict
@@ -10,16 +10,21 @@ from functools import lru_cache
 from threading import Lock
 from typing import NamedTuple
 
+from mockserver.core.haste import take_time
 from mockserver.core.seeding import fingerprint, fingerprinting
 from mockserver.generation import tokens
 
 # The maximum length of a short text, and of a text that is its own name, in characters.
 _SHORT = 8_192
 _LONGEST_NAME = 65_536
+# Longer texts that were not read ahead, such as the JSON of a hundred tools, take longer than a loop may be blocked.
+_LONGEST_UNREAD = 32_768
 # How many characters are counted, or hashed, at a time: a fraction of a millisecond's work.
 _COUNTED = 4_096
-# Beyond ASCII each character may be a piece of its own, so counting takes this many times as long.
+# Counting a dense text takes this many times as long. Beyond ASCII each character may be a piece of its own; and what
+# has no space in so many characters is no prose: its words (identifiers, base64, minified code) are hardly ever cached.
 _DENSE = 8
+_SPACED = 16
 _HASHED = 131_072
 # The maximum length of all long texts in the cache together; the latest is always kept.
 _MOST_CHARACTERS = 8_000_000
@@ -58,16 +63,26 @@ _readings = _Readings()
 
 
 def is_short(text: str) -> bool:
-    """Whether reading a text takes only a fraction of a millisecond."""
-    return len(text) <= (_SHORT if text.isascii() else _SHORT // _DENSE)
+    """Whether reading a text takes only about a millisecond."""
+    return len(text) <= _SHORT // _DENSE or (len(text) <= _SHORT and not _is_dense(text))
+
+
+def _is_dense(text: str) -> bool:
+    return not text.isascii() or text.count(" ") * _SPACED < len(text)
 
 
 def token_count(text: str) -> int:
-    """The number of tokens of a text."""
+    """The number of tokens of a text; a very long one takes time if it has not been read ahead."""
     known = None if is_short(text) else _readings.find(text)
     if known is not None:
         return known.tokens
-    return _remembered(text) if len(text) <= _SHORT else tokens.count(text)
+    if len(text) <= _SHORT:
+        return _remembered(text)
+    if len(text) > _LONGEST_UNREAD:
+        take_time()
+    reading = _Reading(tokens.count(text), fingerprint(_data(text)))
+    _readings.keep(text, reading)
+    return reading.tokens
 
 
 def name_of(text: str) -> str:
@@ -83,7 +98,7 @@ def read_ahead(text: str) -> Iterator[None]:
     if _readings.find(text) is not None:
         return
     count = 0
-    for counted in tokens.count_slices(text, _COUNTED if text.isascii() else _COUNTED // _DENSE):
+    for counted in tokens.count_slices(text, _COUNTED // _DENSE if _is_dense(text) else _COUNTED):
         count += counted
         yield
     name = fingerprinting()

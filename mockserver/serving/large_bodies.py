@@ -10,7 +10,7 @@ import orjson
 
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.seeding import fingerprinting
-from mockserver.generation.readings import is_short, read_ahead
+from mockserver.generation.readings import is_short, read_ahead, token_count
 from mockserver.serving.turns import in_turns
 
 # Bodies of more than the first number of bytes are read in turns, of more than the second in a thread.
@@ -20,9 +20,13 @@ _HUGE = 1_500_000
 # commas may have that many.
 _MANY_PARTS = 1_000
 _MANY_COMMAS = 500
-# Non-ASCII text may have a token for each character; and a compressed body may contain any amount.
+# Non-ASCII text may have a token for each character, and so may text with less than a space in so many characters;
+# and a compressed body may contain any amount.
 _LARGE_DENSE = 4_096
+_SPACED = 16
 _LARGE_PACKED = 2_048
+# Texts of fewer characters are counted in no time.
+_COUNTED_AHEAD = 32
 # So many values are parsed in some milliseconds; they are visited in turns of the second number.
 _MANY_VALUES = 50_000
 _LOOKED_AT = 500
@@ -39,7 +43,8 @@ def is_large(body: bytes, encoding: str | None) -> bool:
         return True
     if len(body) <= _LARGE_DENSE:
         return False
-    return not body.isascii() or b"\\u" in body or body.count(b",") > _MANY_COMMAS
+    is_dense = not body.isascii() or b"\\u" in body or body.count(b" ") * _SPACED < len(body)
+    return is_dense or body.count(b",") > _MANY_COMMAS
 
 
 async def has_too_many_values(body: bytes) -> bool:
@@ -55,7 +60,7 @@ async def fingerprint_of(body: bytes) -> str:
 
 
 async def read_by_turns(body: bytes) -> bool:
-    """Read the long texts in a body, in turns, since a thread would hold up the loop. Return whether the rest is quick.
+    """Read the texts in a body, in turns, since a thread would hold up the loop. Return whether the rest is quick.
 
     It is not if the body is huge or has many parts, and unknown if it is not JSON, since it may be compressed.
     """
@@ -67,6 +72,7 @@ async def read_by_turns(body: bytes) -> bool:
         return False
     await asyncio.sleep(0)
     parts = looked_at = 0
+    short_texts: list[str] = []
     while waiting:
         part = waiting.pop()
         looked_at += 1
@@ -77,9 +83,14 @@ async def read_by_turns(body: bytes) -> bool:
             waiting += part.values()
         elif isinstance(part, list):
             waiting += part
-        elif isinstance(part, str) and not is_short(part) and not part.startswith("data:"):
+        elif isinstance(part, str) and is_short(part):
+            short_texts += [part] if len(part) >= _COUNTED_AHEAD else []
+        elif isinstance(part, str) and not part.startswith("data:"):
             await in_turns(lambda done: done, read_ahead(part))
-    return parts < _MANY_PARTS and len(body) <= _HUGE
+    is_quick = parts < _MANY_PARTS and len(body) <= _HUGE
+    if is_quick:
+        await in_turns(token_count, short_texts)
+    return is_quick
 
 
 async def _has_more_values(body: bytes, most: int) -> bool:
