@@ -5,7 +5,6 @@ it. Objects within it are filled in the same way. A list of objects gets one for
 can take, filled from the text between that name and the next.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ import orjson
 
 from mockserver.generation.mentions import is_clear, names, number_for, numbers, texts_for
 from mockserver.generation.schemas.documents import Document
+from mockserver.generation.terms import place_of
 
 Schema = Mapping[str, Any]
 
@@ -266,8 +266,8 @@ def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
     """The strings of an enumeration that the prompt mentions, in its order."""
     texts = (value for value in values if isinstance(value, str) and value)
     stretch = topic[:_STRETCH]
-    found = ((re.search(rf"(?<!\w){re.escape(text)}(?!\w)", stretch, re.IGNORECASE), text) for text in texts)
-    return [text for _, text in sorted((match.start(), text) for match, text in found if match)]
+    found = ((place_of(text, stretch), text) for text in texts)
+    return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
 
 
 def _plain(own: Schema, root: Schema) -> Schema:

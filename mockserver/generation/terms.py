@@ -53,6 +53,20 @@ def words_in(text: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text)))
 
 
+def place_of(words: str, text: str) -> int | None:
+    """Where a text first contains the given words, in any case and not as part of longer words; None if it does not."""
+    # Most words are nowhere in the text, which a plain search tells a thousand times as fast as an expression.
+    if words.casefold() not in _folded(text):
+        return None
+    found = re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text, re.IGNORECASE)
+    return None if found is None else found.start()
+
+
+@lru_cache(maxsize=1)
+def _folded(text: str) -> str:
+    return text.casefold()
+
+
 def is_concept(term: str) -> bool:
     """Whether a term is a concept, not a stem."""
     return term.startswith("#")

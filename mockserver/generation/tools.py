@@ -44,7 +44,7 @@ from mockserver.generation.mentions import listed, names
 from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
-from mockserver.generation.terms import is_concept, terms
+from mockserver.generation.terms import is_concept, place_of, terms
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
@@ -167,7 +167,7 @@ def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
 def _match(tool: Tool, topic: str) -> _Match:
     own = _terms_of(tool)
     points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
-    if re.search(rf"(?<!\w){re.escape(tool.name)}(?!\w)", topic, re.IGNORECASE):
+    if place_of(tool.name, topic) is not None:
         points[f"={tool.name}"] = _NEEDED
     return _Match(tool, points)
 
