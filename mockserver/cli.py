@@ -8,6 +8,8 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TextIO
 
 from mockserver.commands.command import Command, complain
 from mockserver.commands.judging import JUDGING
@@ -46,6 +48,8 @@ COMMANDS: tuple[Command, ...] = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; the exit code is 0, or 2 for invalid arguments or settings."""
+    if arguments is None:
+        _take_any_text(sys.stdout)
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     arguments, behind = _parted(arguments)
     if not arguments:
@@ -71,6 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader of the output has stopped reading; nothing may be written at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _take_any_text(output: TextIO | None) -> None:
+    """Let an output take texts in any script: a file or pipe as UTF-8, whatever the locale; a terminal what it can."""
+    if isinstance(output, TextIOWrapper):
+        output.reconfigure(encoding=output.encoding if output.isatty() else "utf-8", errors="replace")
 
 
 def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

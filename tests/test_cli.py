@@ -37,6 +37,26 @@ def test_a_folder_of_stubs_that_a_config_names_lies_beside_it(
     assert capsys.readouterr().out == "here/mock.toml: valid, with 0 routes of its own and 1 stub\n"
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("name, text", [("a.toml", '[[stub]]\nreply = "one"\n'), ("a.json", '[{"reply": "one"}]\n')])
+def test_files_may_begin_with_a_byte_order_mark_and_have_the_line_ends_of_windows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, line_end: str
+) -> None:
+    (tmp_path / "stubs").mkdir()
+    (tmp_path / "stubs" / name).write_text(text, encoding="utf-8-sig", newline=line_end)
+    (tmp_path / "mock.toml").write_text('seed = 7\nstubs = "stubs"\n', encoding="utf-8-sig", newline=line_end)
+    assert main(["check", str(tmp_path / "mock.toml")]) == 0
+    assert "and 1 stubs" in capsys.readouterr().out
+
+
+def test_what_is_piped_is_utf_8_in_every_locale() -> None:
+    environment = {**os.environ, "LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    environment.pop("PYTHONIOENCODING", None)
+    shown = subprocess.run([sys.executable, "-m", "mockserver", "presets"], capture_output=True, env=environment)
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert "█" in shown.stdout.decode()
+
+
 def test_plan_shows_the_answer_and_its_timing_without_serving(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

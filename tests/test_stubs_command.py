@@ -395,6 +395,18 @@ def test_of_requests_that_look_alike_each_has_its_own_answer(
     assert given == [f"answer {number}" for number in range(len(LOOKALIKES))]
 
 
+def test_a_byte_order_mark_before_a_recording_is_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "one.har"
+    where: Any = {"request": {"url": "https://api.cerebras.ai/v1/completions"}}
+    text = json.dumps(archive(entry({"model": "llama3.1-8b", "prompt": "hello"}, {"text": '{"n":1}'}, **where)))
+    made = []
+    for encoding in ("utf-8", "utf-8-sig"):
+        recording.write_text(text, encoding=encoding)
+        assert main(["stubs", str(recording)]) == 0
+        made.append(capsys.readouterr().out)
+    assert made[0] == made[1] != ""
+
+
 def test_without_a_folder_stubs_go_to_the_standard_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = tmp_path / "one.har"
     asked = {"model": "llama3.1-8b", "prompt": "hello"}

@@ -49,7 +49,7 @@ def read_config(path: Path, traces: TraceFiles, sources: Sources | None = None) 
     the line. All files that are read are noted in the `sources`."""
     sources = Sources() if sources is None else sources
     try:
-        text = sources.note(path).read_text(encoding="utf-8")
+        text = sources.note(path).read_text(encoding="utf-8-sig")
         operations = operations_of(load_dialects())
         file = from_toml(
             text, str(path), lambda name: sources.note(path.parent / name).read_bytes(), traces, operations

@@ -101,7 +101,7 @@ def open_page(url: str) -> None:
 def _packages(file: Path) -> frozenset[str]:
     """The packages in a package.json; none if it does not exist or is invalid."""
     try:
-        document: Any = json.loads(file.read_text(encoding="utf-8"))
+        document: Any = json.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError):
         return frozenset()
     tables = [document.get(key) for key in ("dependencies", "devDependencies")] if isinstance(document, dict) else []

@@ -81,7 +81,7 @@ def _files(folder: str) -> Iterator[str]:
 def _load(path: Path, folder: Path, operations: Operations | None, sources: Sources) -> tuple[Stub, ...]:
     name, text = str(path.relative_to(folder)), ""
     try:
-        text = sources.note(path).read_text(encoding="utf-8")
+        text = sources.note(path).read_text(encoding="utf-8-sig")
         document = read_toml(text) if path.suffix == ".toml" else json.loads(text)
         tables = _tables(document, path.suffix)
         stubs = read_stubs(tables, "stub", lambda wanted: sources.note(path.parent / wanted).read_bytes(), name)

@@ -15,6 +15,7 @@ from typing import Any
 import httptools
 
 from mockserver.serving.idle import IdleProtocol
+from mockserver.serving.misdirected import complaint_about
 
 if sys.platform == "linux":
     from fcntl import ioctl
@@ -178,7 +179,7 @@ class WireProtocol(IdleProtocol):
                     return
                 data, self._reduced_head = self._reduced_head + data[offer.args[0] :], b""
             except httptools.HttpParserError:
-                message = "Invalid HTTP request received."
+                message = complaint_about(data)
                 self.logger.warning(message)
                 self.send_400_response(message)
                 return

@@ -53,7 +53,7 @@ def _of_server(url: str, declared: Declaration, namespace: str, token: str | Non
 
 def _text(source: str) -> str:
     try:
-        return bytes_of(source).decode()
+        return bytes_of(source).decode("utf-8-sig")
     except ConfigError as error:
         raise ConfigError(f"verdict: {error}") from None
     except UnicodeDecodeError:

@@ -39,6 +39,26 @@ def test_a_stream_is_chunked_with_line_feeds_and_says_nothing_of_our_server(serv
     assert all(event.startswith(b"data: ") for event in body.removesuffix(b"\n\n").split(b"\n\n"))
 
 
+@pytest.mark.parametrize(
+    "data, reason",
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", " This is a TLS handshake, but the server speaks plain HTTP"),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", " This is HTTP/2 (or gRPC), but the server speaks HTTP/1.1 only."),
+        (b"hello\r\n\r\n", ""),
+    ],
+)
+def test_who_speaks_another_protocol_is_told_so_on_the_wire_and_in_the_log(
+    server: MockServer, caplog: pytest.LogCaptureFixture, data: bytes, reason: str
+) -> None:
+    with connected(server) as client:
+        client.sendall(data)
+        head, _, body = client.makefile("rb").read().partition(b"\r\n\r\n")
+    complaint = f"Invalid HTTP request received.{reason}"
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert body.decode().startswith(complaint)
+    assert [record.getMessage() for record in caplog.records] == [body.decode()]
+
+
 def written(server: MockServer, tokens: int) -> list[bytes]:
     """The writes of a stream of so many tokens."""
     with connected(server) as client:

@@ -8,6 +8,7 @@ import base64
 import re
 from binascii import Error as Base64Error
 from bisect import bisect_left
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from typing import Any
@@ -28,6 +29,8 @@ _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
 
 def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorded | Lost]:
     """Every exchange of a recording, in order; `yaml` parses YAML. Raises RecordingError."""
+    # HAR 1.2 asks readers to ignore a byte order mark.
+    data = data.removeprefix(BOM_UTF8)
     try:
         whole = yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
     except orjson.JSONDecodeError:
