@@ -5,8 +5,11 @@ Nothing of the server is imported before a test uses it.
 
 import os
 import re
-from collections.abc import Generator, Iterator, Mapping
+import sys
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -62,6 +65,31 @@ def pytest_configure(config: pytest.Config) -> None:
         if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
             raise pytest.UsageError(f"--mockserver-report {path}: the folder does not exist or is not writable")
         config.pluginmanager.register(_ReportFile(path), "mockserver-report")
+
+
+class _Plainly:
+    """Imports the package's own modules without the assertion rewriting that pytest gives to every package of a plugin.
+
+    It would parse hundreds of modules in each new environment, and do so in the server's thread too, where CPython 3.11
+    fails now and then ("AST constructor recursion depth mismatch") when another thread parses at the same time.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """The specification of a module of this package; nothing for other modules, which others find."""
+        return PathFinder.find_spec(name, path, target) if name.startswith("mockserver.") else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests() -> None:
+    """See to the package's imports before the first conftest imports some of it."""
+    sys.meta_path.insert(0, _Plainly)
+
+
+def pytest_unconfigure() -> None:
+    """Leave the imports as they were."""
+    if _Plainly in sys.meta_path:
+        sys.meta_path.remove(_Plainly)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -70,6 +70,28 @@ def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytes
         run(pytester, "-n", "4", f"--mockserver-url={shared.url}", test_it=module).assert_outcomes(passed=20)
 
 
+def test_pytest_rewrites_no_module_of_the_package_but_the_plugin(pytester: pytest.Pytester) -> None:
+    # What pytest does for the packages of installed plugins, though not for editable ones.
+    conftest = """
+        import pytest
+
+        pytest.register_assert_rewrite("mockserver")
+
+        from mockserver import contains
+    """
+    module = """
+        import sys, my_app
+
+        def test_loaders(mockserver):
+            assert my_app.ask("hello")
+            own = {name: module for name, module in sys.modules.items() if name.startswith("mockserver.")}
+            del own["mockserver.pytest_plugin"]
+            assert {type(module.__spec__.loader).__name__ for module in own.values()} == {"SourceFileLoader"}
+            assert len(own) > 50
+    """
+    run(pytester, test_it=module, conftest=conftest).assert_outcomes(passed=1)
+
+
 def test_threads_of_one_test_have_one_namespace(pytester: pytest.Pytester) -> None:
     module = """
         import my_app
