@@ -271,6 +271,15 @@ def strange_variables(environ: Mapping[str, str]) -> list[str]:
     ]
 
 
+def from_names(options: Mapping[str, Any], place: str, traces: Tracing) -> dict[str, Any]:
+    """Settings given by name in Python, read and checked. Raises ConfigError, which names the place."""
+    known = [option.name for option in OPTIONS]
+    for name in options:
+        if name not in known:
+            raise ConfigError(f"{place}: {unknown('setting', name, known)}")
+    return from_texts(options, place, traces)
+
+
 def settle(*layers: Mapping[str, Any]) -> Settings:
     """Settings from layers of values; later layers take precedence."""
     settings = Settings()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.control.namespaces import namespace_of
-from mockserver.control.options import checked
+from mockserver.control.options import checked, from_names
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
@@ -126,12 +126,13 @@ class App:
                 return
 
 
-def create_app(settings: Settings | None = None, reader: Reader | None = None) -> App:
+def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:
     """The application with every installed dialect. Raises ConfigError if the settings name what does not exist.
 
-    With a `reader` of the settings, all source files of settings and stubs are watched while the application runs.
+    Options are settings by name, over the `settings`: `create_app(seed=7)`. Without settings, latency is off. With a
+    `reader` of the settings, all source files of settings and stubs are watched while the application runs.
     """
-    given = settings or Settings()
+    given = settings or Settings(latency="off")
     traces = TraceFiles(Path(), given.traces)
-    settled = checked(given, traces)
+    settled = checked(replace(given, **from_names(options, "create_app", traces)), traces)
     return App(replace(settled, traces=traces.traces()), load_dialects(), reader)

@@ -8,9 +8,8 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
-from mockserver.control.options import OPTIONS, from_texts, settle
+from mockserver.control.options import from_names, settle
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.core.naming import unknown
 from mockserver.serving.config_files import settings_by
 from mockserver.serving.server import Loop, ServerThread
 from mockserver.serving.trace_files import TraceFiles
@@ -91,7 +90,7 @@ class MockServer(Handle):
 def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
     """Settings with options over them, by name."""
     traces = TraceFiles(Path(), base.traces)
-    own = _read(options, traces)
+    own = from_names(options, "MockServer", traces)
     return replace(base, **own, traces=traces.traces())
 
 
@@ -99,21 +98,12 @@ def _settled_by_file(path: Path, options: Mapping[str, Any]) -> Settings:
     """The settings of a test's server from a config file, with options over them, by name."""
     return settings_by(
         path,
-        lambda traces: _read(options, traces),
+        lambda traces: from_names(options, "MockServer", traces),
         usual=_DEFAULTS,
         without=_NOT_FOR_TESTS,
         # Routes of the file must not make tests wait either.
         pinned=("latency",),
     )
-
-
-def _read(options: Mapping[str, Any], traces: TraceFiles) -> dict[str, Any]:
-    """Settings by name, read and checked. Raises ConfigError."""
-    known = [option.name for option in OPTIONS]
-    for name in options:
-        if name not in known:
-            raise ConfigError(f"MockServer: {unknown('setting', name, known)}")
-    return from_texts(options, "MockServer", traces)
 
 
 class RemoteServer(Handle):

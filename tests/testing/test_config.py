@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import ConfigError, MockServer, Settings
+from mockserver import ConfigError, MockServer, Settings, create_app
 from tests.support.http import exchange
 from tests.support.questions import ask
 
@@ -99,3 +99,12 @@ def test_a_file_that_is_not_there_and_one_that_says_nothing_are_refused(config: 
         MockServer(config=config.parent / "none.toml")
     with pytest.raises(ConfigError, match="give either settings=Settings"):
         MockServer(Settings(port=0), config=config)
+
+
+def test_an_application_in_process_takes_settings_by_name_and_waits_for_nothing() -> None:
+    settings = create_app(seed=7, edition="observed").settings
+    assert (settings.seed, settings.edition, settings.latency) == (7, "observed", "off")
+    settings = create_app(Settings(latency="fast"), speed=2).settings
+    assert (settings.latency, settings.speed) == ("fast", 2)
+    with pytest.raises(ConfigError, match=r"create_app: unknown setting 'sed'\. Did you mean 'seed'\?"):
+        create_app(sed=7)
