@@ -28,7 +28,7 @@ _LARGE_PACKED = 2_048
 # Texts of fewer characters are counted in no time.
 _COUNTED_AHEAD = 32
 # So many values are parsed in some milliseconds; they are visited in turns of the second number.
-_MANY_VALUES = 50_000
+_MANY_VALUES = 5_000
 _LOOKED_AT = 500
 # So many bytes are hashed in a fraction of a millisecond, and searched for values in a millisecond.
 _HASHED = 131_072

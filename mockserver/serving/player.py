@@ -21,8 +21,10 @@ log = logging.getLogger("mockserver")
 # When a stream is late, gaps of up to so many seconds may close, and wider ones up to this share of its lateness.
 _GRAIN = 0.004
 _HASTE = 1 / 64
-# How many frames of a long answer are written before other connections get their turn.
+# How many frames of a long answer are written before other connections get their turn; one of log-probabilities, which
+# takes long to make, counts as several of so many bytes.
 _TURN = 256
+_FRAME = 256
 
 # A callback without arguments.
 Then = Callable[[], None]
@@ -163,7 +165,7 @@ class Performance:
         return self._run
 
     def _write_joined(self, run: Run, until: float, elapsed: float) -> int:
-        """Write the frames due by `until`, of this run and later ones, at once. Return how many they were."""
+        """Write the frames due by `until`, of this run and later ones, at once. Return how many usual ones they are."""
         parts: list[bytes] = []
         size = events = tokens = 0
         following: Run | None = run
@@ -184,7 +186,7 @@ class Performance:
         if last:
             self._end_well()
         self._sink.write(data, last=last)
-        return events
+        return max(events, size // _FRAME)
 
     def _write_one(self, run: Run, elapsed: float) -> bool:
         """Write a frame that is followed by a later one of its run: the common case of a timed stream. Return whether

@@ -52,3 +52,8 @@ def test_many_short_texts_are_counted_in_turns_with_other_tasks(monkeypatch: pyt
     known = readings._remembered.cache_info().misses
     assert all(map(readings.token_count, texts))
     assert readings._remembered.cache_info().misses == known
+
+
+@pytest.mark.parametrize("tokens, quick", [(4_000, True), (8_000, False)])
+def test_a_prompt_of_many_token_ids_is_left_to_a_thread(tokens: int, quick: bool) -> None:
+    assert asyncio.run(read_by_turns(json.dumps({"prompt": [20_000] * tokens}).encode())) is quick

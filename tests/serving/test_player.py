@@ -136,6 +136,24 @@ def test_the_later_a_stream_is_the_more_of_it_leaves_at_a_time() -> None:
     assert (late[0], late[-1], sum(late)) == (2, 1, 85)
 
 
+@pytest.mark.parametrize("size, count, writes", [(50, 1000, 1), (6_000, 48, 6), (50_000, 8, 2)])
+def test_long_answers_take_turns_after_so_many_events_or_fewer_of_large_ones(
+    size: int, count: int, writes: int
+) -> None:
+    heard: list[tuple[float, str, bytes]] = []
+
+    async def serve() -> None:
+        clock = LoopClock(asyncio.get_running_loop())
+        for name in "ab":
+            Performance(stream(*[(b"x" * size, 0.0)] * count), Reader(name, heard), clock, 0.0, Record()).play()
+        await asyncio.sleep(1)
+
+    run_virtually(serve())
+    order = "".join(name for _, name, _ in heard)
+    assert order == ("a" * writes + "b" * writes) * (len(order) // writes // 2)
+    assert order.count("a") > 2 * writes
+
+
 def test_in_single_mode_every_event_is_a_write() -> None:
     client = Client()
     played_virtually(stream((b"a", 0.0), (b"b", 0.0), (b"c", 0.5)), client, joined=False)
