@@ -16,6 +16,9 @@ from mockserver.control.plan import Plan
 
 log = logging.getLogger("mockserver")
 
+# How much of a path a line for people shows, in characters.
+_LONGEST_PATH = 500
+
 
 class AccessLine:
     """The line of an exchange that has ended: as text, or as facts for machines. Times are in seconds."""
@@ -27,7 +30,8 @@ class AccessLine:
         facts = self.facts
         space = f"[{facts['namespace']}]" if facts["namespace"] else ""
         whose = facts["dialect"] or facts["method"]
-        words = [space, whose, facts["operation"] or facts["path"], str(facts["status"]), facts["failure"] or ""]
+        what = facts["operation"] or _shortened(facts["path"])
+        words = [space, whose, what, str(facts["status"]), facts["failure"] or ""]
         return printable(" ".join(filter(None, words)) + "".join(f", {part}" for part in self._course()))
 
     @cached_property
@@ -130,6 +134,10 @@ def _denied(exchange: Exchange) -> dict[str, Any]:
 def duration(seconds: float) -> str:
     """A duration as people read it."""
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
+
+
+def _shortened(path: str) -> str:
+    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}... ({len(path):,} characters)"
 
 
 def printable(text: str) -> str:

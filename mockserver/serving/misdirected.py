@@ -1,4 +1,9 @@
-"""Misdirected connections: those whose clients speak another protocol than HTTP/1.1, and what to tell them."""
+"""Misdirected connections: those whose clients speak another protocol than the server, and what to tell about them."""
+
+import logging
+import ssl
+
+log = logging.getLogger("mockserver")
 
 _INVALID = "Invalid HTTP request received."
 # The first bytes of other protocols, and what is wrong.
@@ -17,3 +22,16 @@ _OTHERS = (
 def complaint_about(data: bytes) -> str:
     """What is wrong with data that is no HTTP/1.1 request."""
     return next((f"{_INVALID} {why}" for beginning, why in _OTHERS if data.startswith(beginning)), _INVALID)
+
+
+class Handshake(ssl.SSLObject):
+    """A TLS connection that logs when its client speaks plain HTTP instead: all that the client sees is its end."""
+
+    def do_handshake(self) -> None:
+        """Perform the handshake. Raises ssl.SSLError."""
+        try:
+            super().do_handshake()
+        except ssl.SSLError as error:
+            if error.reason == "HTTP_REQUEST":
+                log.warning("Plain HTTP received, but the server speaks HTTPS: use https:// in the client's base URL.")
+            raise

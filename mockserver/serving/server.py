@@ -25,6 +25,7 @@ from mockserver.serving.asgi import Receive, Send
 from mockserver.serving.connection import DirectProtocol
 from mockserver.serving.crowd import admitting_all
 from mockserver.serving.door import BACKLOG, Door, listening_socket
+from mockserver.serving.misdirected import Handshake
 from mockserver.serving.simulator import Simulator
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -169,6 +170,8 @@ class _Server(uvicorn.Server):
         """Serve a socket as uvicorn does, but accept all waiting connections at once."""
         make = partial(DirectProtocol, self.config, self.server_state, self.lifespan.state)
         tls = self.config.ssl
+        if tls is not None:
+            tls.sslobject_class = Handshake
         protocols = admitting_all(listener, make, tls)
         server = await asyncio.get_running_loop().create_server(protocols, sock=listener, ssl=tls, backlog=BACKLOG)
         self.servers[:] = [server]

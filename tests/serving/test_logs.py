@@ -138,6 +138,16 @@ def test_nobody_can_forge_a_line_or_move_a_terminals_cursor(
     assert lines(caplog)[0].startswith("GET /a\\n12:00:00 forged\\x1b[2J 404 no_route, in ")
 
 
+def test_an_endless_path_is_shortened_for_people_and_whole_for_machines(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    path = f"/{'a' * 20_000}"
+    exchange(server.url, "GET", path)
+    assert lines(caplog)[0].startswith(f"GET {path[:500]}... (20,001 characters) 404 no_route, in ")
+    assert facts(caplog)["path"] == path
+
+
 def test_an_error_is_logged_in_json_with_its_trace() -> None:
     try:
         raise ValueError("why")

@@ -18,6 +18,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.settings import Settings
+from mockserver.serving.server import Loop
 from tests.support.asking import ask
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
@@ -57,6 +58,21 @@ def test_who_speaks_another_protocol_is_told_so_on_the_wire_and_in_the_log(
     assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert body.decode().startswith(complaint)
     assert [record.getMessage() for record in caplog.records] == [body.decode()]
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_who_speaks_plain_http_to_a_server_of_https_is_named_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, loop: Loop
+) -> None:
+    certificate, key = map(str, write_certificate(tmp_path))
+    with MockServer(Settings(port=0, latency="off", tls_cert=certificate, tls_key=key), loop) as server:
+        port = urlsplit(server.url).port
+        for _ in range(2):
+            with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
+                client.sendall(b"GET /cerebras/v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+                assert client.recv(1) == b""
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["Plain HTTP received, but the server speaks HTTPS: use https:// in the client's base URL."] * 2
 
 
 def written(server: MockServer, tokens: int) -> list[bytes]:
