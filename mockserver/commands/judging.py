@@ -24,8 +24,10 @@ DECLARED = (
         metavar="SECONDS",
         help="the longest silence that a client should endure (default: 60)",
     ),
-    argument("--least-attempts", type=int, metavar="COUNT", help="fewer attempts count as giving up early (default: 3)"),
-    argument("--most-attempts", type=int, metavar="COUNT", help="more attempts count as a retry storm (default: 10)"),
+    argument(
+        "--least-attempts", type=int, metavar="COUNT", help="fewer attempts count as giving up early (default: 3)"
+    ),
+    argument("--most-attempts", type=int, metavar="COUNT", help="more attempts count as a storm (default: 10)"),
 )
 
 
