@@ -11,6 +11,7 @@ from heapq import heapify, heapreplace
 from typing import Any
 from urllib.parse import parse_qsl
 
+from mockserver.control.deliveries import Deliveries
 from mockserver.control.faults import FaultDesk
 from mockserver.control.journal.exchanges import Budget, Journal
 from mockserver.control.load import Engines
@@ -50,6 +51,7 @@ class Namespace:
     quotas: QuotaDesk = field(default_factory=QuotaDesk)
     stubs: StubBook = field(default_factory=StubBook)
     retries: Retries = field(default_factory=Retries)
+    deliveries: Deliveries = field(default_factory=Deliveries)
     shift: float = 0.0
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -68,6 +70,7 @@ class Namespace:
         self.engines.reset()
         self.quotas.reset()
         self.stubs.reset()
+        self.deliveries.reset()
         # Answers that are still being sent stay with the journal in which they began.
         self.retries = Retries()
 

@@ -179,6 +179,12 @@ OPTIONS: tuple[Option, ...] = (
         "what happens to requests that no stub matches: generate (an answer) or refuse (404, with the nearest stubs)",
         "KIND",
     ),
+    _choice(
+        "deliver",
+        ("local", "any"),
+        "where messages and callbacks may go: local (this machine and private networks) or any (wherever their URLs lead)",
+        "KIND",
+    ),
     Option(
         "auth",
         _auth,
@@ -237,10 +243,13 @@ BY_NAME = {option.name: option for option in OPTIONS}
 # Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are
 # easier to write in a file); and those that each namespace can have of its own.
 FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
-LIVE = ("seed", "edition", "latency", "speed", "prompt_cache", "cors", "strict", "created", "ids", "writes", "quota")
+LIVE = (
+    *("seed", "edition", "latency", "speed", "prompt_cache", "cors", "strict", "created", "ids", "writes", "quota"),
+    "deliver",
+)
 OWN = (
     *("seed", "latency", "speed", "prompt_cache", "edition", "fault", "quota", "auth", "strict", "created", "ids"),
-    *("writes", "unmatched"),
+    *("writes", "unmatched", "deliver"),
 )
 # Container platforms describe a service named `mockserver` in variables that look like ours, such as
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.

@@ -24,6 +24,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
@@ -51,7 +52,7 @@ class Plan(NamedTuple):
 
     `rule` is the stub that decided the answer; `nearest` are the closest stubs if none matched; `attempt` counts the
     tries of the same request; `trouble` is what a function of the user's has raised; `slot` and `reuse` are what it has
-    got from its engine.
+    got from its engine; `orders` are for the dialect's outbox.
     """
 
     timeline: Timeline
@@ -67,6 +68,7 @@ class Plan(NamedTuple):
     nearest: tuple[Near, ...] | None = None
     attempt: int = 1
     trouble: str | None = None
+    orders: tuple[object, ...] = ()
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -131,13 +133,21 @@ _heard: memory.Memory[tuple[object, ...], Question] = memory.Memory("heard")
 
 
 def hear(
-    call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
+    call: Call,
+    landing: Landing,
+    settings: Settings,
+    salt: int = 0,
+    standings: tuple[Standing, ...] = (),
+    outbox: Outbox | None = None,
 ) -> Heard:
     """The question that a call asks; or at once the plan of a refusal, or of an answer without a model.
 
-    `salt` makes the ids of equal calls differ; `standings` are the caller's quotas. Raises WishError if one of our own
-    headers cannot be obeyed.
+    `salt` makes the ids of equal calls differ; `standings` are the caller's quotas; answers without a model may read
+    the `outbox`. Raises WishError if one of our own headers cannot be obeyed.
     """
+    if outbox is not None:
+        visit = visit_of(call, landing, settings, salt, standings)
+        return _hear(visit._replace(site=visit.site._replace(outbox=outbox)))
     if salt or standings or len(call.body) > memory.LONGEST_CALL:
         return _hear(visit_of(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
@@ -280,7 +290,7 @@ def _plan_of(outcome: Reply | Rejection, visit: Visit) -> Plan:
     """The plan of an answer without a model."""
     if isinstance(outcome, Rejection):
         return refuse(outcome, visit)
-    return Plan(assemble(_headed(outcome, visit), instant(0)), visit)
+    return Plan(assemble(_headed(outcome, visit), instant(0)), visit, orders=outcome.orders)
 
 
 def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None = None) -> Plan:

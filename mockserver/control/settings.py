@@ -47,6 +47,7 @@ class Settings:
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
       answer to a request that none of them matches.
+    - `deliver`: the applications that messages and callbacks may be sent to, "local" ones or "any".
     - `traces`: the recordings that latencies may name.
     - `pinned`: settings of the command line and the environment, which routes of a config file do not override.
     """
@@ -81,5 +82,6 @@ class Settings:
     stubs: str | None = None
     stub: tuple[Stub, ...] = ()
     unmatched: str = "generate"
+    deliver: str = "local"
     traces: Traces = NO_TRACES
     pinned: frozenset[str] = frozenset()

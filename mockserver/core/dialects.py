@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest
+from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import QuotaPolicy, Standing
 from mockserver.core.timeline import Pace, RawHeaders, Reply
 
@@ -40,6 +41,8 @@ class Site(NamedTuple):
     - `models`: the models on offer; with `closed_catalogue` no others exist.
     - `variables`: what stands for the names in the operation's path.
     - `standings`: how the caller's quotas stand, none if quotas are off.
+    - `outbox`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and for
+      operations that ask a model.
     """
 
     edition: Edition
@@ -50,6 +53,7 @@ class Site(NamedTuple):
     closed_catalogue: bool = False
     variables: Mapping[str, str] = MappingProxyType({})
     standings: tuple[Standing, ...] = ()
+    outbox: Outbox | None = None
 
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed."""
@@ -237,6 +241,7 @@ class Dialect(NamedTuple):
     - `presets`: the latencies that the dialect brings, by name; `realistic` names its default, and `preset_of` that of
       a model, if models differ.
     - `prompt_caching`: how the vendor's engines cache prompts, None if they do not.
+    - `outbox`: makes an empty outbox, if answers may order requests that the dialect makes later by itself.
     - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
     - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
       several dialects claim one, the first by name gets it.
@@ -262,6 +267,7 @@ class Dialect(NamedTuple):
     realistic: str = "fast"
     preset_of: Callable[[str], str] | None = None
     prompt_caching: PromptCaching | None = None
+    outbox: Callable[[], Outbox] | None = None
     unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None
     bare: tuple[str, ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER

@@ -104,12 +104,16 @@ class Lazy(Generic[Item]):
 
 
 class Reply(NamedTuple):
-    """An answer before it is timed: status, headers and frames; `streamed` if it is a stream of events."""
+    """An answer before it is timed: status, headers and frames; `streamed` if it is a stream of events.
+
+    `orders` are what it sets going, for the dialect's outbox.
+    """
 
     status: int
     headers: RawHeaders
     frames: Iterable[Frames]
     streamed: bool = False
+    orders: tuple[object, ...] = ()
 
 
 class Pace(NamedTuple):

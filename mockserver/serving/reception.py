@@ -6,9 +6,9 @@ incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> perfo
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
@@ -25,6 +25,7 @@ from mockserver.control.visits import WishError
 from mockserver.core.calls import Call, Headers
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
+from mockserver.core.outbox import Task
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.browsers import to_live_page
@@ -35,6 +36,9 @@ from mockserver.serving.logs import log, log_access
 from mockserver.serving.metrics import Metrics
 from mockserver.serving.player import Performance, Sink
 from mockserver.serving.simulator import Setup, Simulator
+
+if TYPE_CHECKING:
+    from mockserver.serving.courier import Courier
 
 
 class Incoming(NamedTuple):
@@ -108,6 +112,13 @@ class Reception:
         self._simulator = simulator
         self._calls = count(1)
 
+    @cached_property
+    def _courier(self) -> "Courier":
+        """What carries out the orders of answers; imported on the first use, since few answers have any."""
+        from mockserver.serving.courier import Courier
+
+        return Courier(self._simulator, self._receive_own)
+
     def count_from(self, first: int) -> None:
         """Count calls from a number on, so that the unique ids of several processes differ."""
         self._calls = count(first)
@@ -135,6 +146,10 @@ class Reception:
         if is_large(incoming.body, incoming.headers.get("content-encoding")):
             return self._receive_large(visitor, landing)
         return self._guarded(visitor, landing)
+
+    def _receive_own(self, task: Task, path: str) -> Staged | Awaitable[Staged]:
+        """The exchange of a request that the server itself makes."""
+        return self.receive(Incoming(task.method, path, "", Headers(task.headers), task.body, wired=True))
 
     def _guarded(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
         call = visitor.call(landing.path)
@@ -208,7 +223,11 @@ class Reception:
         salt = next(self._calls) if settings.ids == "unique" else 0
         quotas = visitor.namespace.quotas
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
-        return partial(hear, call, landing, settings, salt, standings)
+        if landing.dialect.outbox is None or landing.operation is None or landing.operation.answer is None:
+            return partial(hear, call, landing, settings, salt, standings)
+        return partial(
+            hear, call, landing, settings, salt, standings, visitor.namespace.deliveries.outbox(landing.dialect)
+        )
 
     def _failed(
         self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
@@ -257,6 +276,8 @@ class Reception:
         denial: Denial | None = None,
     ) -> Staged:
         exchange = visitor.note(call, plan, denial)
+        if plan is not None and plan.orders and plan.timeline.status < 400:
+            self._courier.take(visitor.namespace, plan.visit.landing.dialect, plan.orders)
         self._simulator.namespaces.trim()
         return Staged(visitor, exchange, ticket)
 

@@ -1,8 +1,9 @@
-"""Waiting for the clients of a namespace: for a number of requests, or until every answer has ended."""
+"""Waiting in a namespace: for a number of requests or deliveries, or until every answer has ended."""
 
 import asyncio
 from collections.abc import Callable
 
+from mockserver.control.deliveries import Deliveries
 from mockserver.control.journal.exchanges import Journal
 
 
@@ -10,14 +11,25 @@ async def wait_until(journal: Journal, holds: Callable[[Journal], bool], seconds
     """Wait until a condition on a journal holds, checking at each change; return False on timeout."""
     changed = asyncio.Event()
     stop = journal.watch(lambda exchange: changed.set())
+    return await _wait(changed, stop, lambda: holds(journal), seconds)
+
+
+async def wait_for_deliveries(deliveries: Deliveries, count: int, seconds: float) -> bool:
+    """Wait until so many deliveries have ended, including forgotten ones; return False on timeout."""
+    changed = asyncio.Event()
+    stop = deliveries.watch(changed.set)
+    return await _wait(changed, stop, lambda: deliveries.ended >= count, seconds)
+
+
+async def _wait(changed: asyncio.Event, stop: Callable[[], None], holds: Callable[[], bool], seconds: float) -> bool:
     try:
         async with asyncio.timeout(seconds):
-            while not holds(journal):
+            while not holds():
                 changed.clear()
                 await changed.wait()
         return True
     except TimeoutError:
-        return holds(journal)
+        return holds()
     finally:
         stop()
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from anyio import to_thread
 
+from mockserver.control.deliveries import Delivered
 from mockserver.control.journal.views import View
 
 _TIMEOUT = 5.0
@@ -24,6 +25,7 @@ class _Waiting(Protocol):
     @property
     def last(self) -> View: ...
     def wait_for_requests(self, number: int, timeout: float) -> list[View]: ...
+    def wait_for_deliveries(self, number: int, timeout: float) -> list[Delivered]: ...
     def wait_idle(self, timeout: float) -> None: ...
     def reset(self) -> None: ...
 
@@ -37,6 +39,10 @@ class Aio:
     async def wait_for_requests(self, count: int, timeout: float = _TIMEOUT) -> list[View]:
         """Wait until a model was asked so many times. Raises TimeoutError."""
         return await _in_thread(partial(self._handle.wait_for_requests, count, timeout))
+
+    async def wait_for_deliveries(self, count: int, timeout: float = _TIMEOUT) -> list[Delivered]:
+        """Wait until so many deliveries have ended. Raises TimeoutError."""
+        return await _in_thread(partial(self._handle.wait_for_deliveries, count, timeout))
 
     async def wait_idle(self, timeout: float = _TIMEOUT) -> None:
         """Wait until every answer has ended. Raises TimeoutError."""

@@ -6,6 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from mockserver.control.deliveries import Delivered
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
@@ -222,6 +223,22 @@ class Handle:
         """Wait until every answer has ended. Raises TimeoutError."""
         if not self._link.wait(read_seconds(timeout, "timeout")):
             raise TimeoutError(self._late(f"Some answers had not ended after {timeout:g} s"))
+
+    @property
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications by themselves, such as callbacks, oldest first."""
+        return self._link.deliveries()
+
+    def wait_for_deliveries(self, number: int, timeout: float = _TIMEOUT) -> list[Delivered]:
+        """Wait until so many deliveries have ended, and return those that are kept. Raises TimeoutError.
+
+        What follows from them is settled then: a retry, if there is one, waits for the clock.
+        """
+        wanted, seconds = read_whole(number, "wait_for_deliveries"), read_seconds(timeout, "timeout")
+        if not self._link.wait_for_deliveries(seconds, wanted):
+            ended = sum(each.ended for each in self.deliveries)
+            raise TimeoutError(self._late(f"Waited {timeout:g} s for {number} deliveries, of which {ended} ended"))
+        return self.deliveries
 
     def journal(self) -> str:
         """What has happened, with one line for each exchange."""

@@ -12,6 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
+from mockserver.control.deliveries import Delivered, shown
 from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
@@ -21,7 +22,7 @@ from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
-from mockserver.serving.waiting import has_requests, is_idle, wait_until
+from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 
 if TYPE_CHECKING:
     from mockserver.control.namespaces import Namespace
@@ -74,6 +75,12 @@ class Link(Protocol):
 
     def wait(self, seconds: float, requests: int | None = None) -> bool:
         """Wait for so many requests, or (without a number) for every answer to end; return False on timeout."""
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended; return False on timeout."""
 
     def clock(self) -> Instant:
         """The present state of the clock."""
@@ -142,6 +149,15 @@ class LocalLink:
         holds = is_idle if requests is None else has_requests(requests)
         journal = self._thread.call(lambda: self._space.journal)
         return self._thread.wait(wait_until(journal, holds, seconds), seconds)
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+        return self._thread.call(lambda: [shown(each) for each in self._space.deliveries.all()])
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended."""
+        deliveries = self._thread.call(lambda: self._space.deliveries)
+        return self._thread.wait(wait_for_deliveries(deliveries, number, seconds), seconds)
 
     def clock(self) -> Instant:
         """The present state of the clock."""
@@ -216,6 +232,15 @@ class RemoteLink:
         """Wait for so many requests, or for every answer to end."""
         what = "" if requests is None else f"&requests={requests}"
         return bool(self._ask("GET", f"/wait?seconds={seconds}{what}", seconds=seconds)["happened"])
+
+    def deliveries(self) -> list[Delivered]:
+        """The requests that dialects have made to applications, oldest first."""
+        return [Delivered(**each) for each in self._ask("GET", "/deliveries")["deliveries"]]
+
+    def wait_for_deliveries(self, seconds: float, number: int) -> bool:
+        """Wait until so many deliveries have ended."""
+        path = f"/wait?seconds={seconds}&deliveries={number}"
+        return bool(self._ask("GET", path, seconds=seconds)["happened"])
 
     def clock(self) -> Instant:
         """The present state of the clock."""

@@ -73,6 +73,10 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ("", "/ns/told/nowhere", QUESTION),
     ("wait", "/_mockserver/ns/told/wait?requests=3&seconds=2", None),
     ("wait", "/_mockserver/ns/told/wait?seconds=soon", None),
+    ("", "/ns/told/upstash/v2/publish/http://127.0.0.1:9/", {}),
+    ("wait", "/_mockserver/ns/told/wait?deliveries=1&seconds=2", None),
+    ("wait", "/_mockserver/ns/told/wait?deliveries=1&requests=1", None),
+    ("deliveries", "/_mockserver/ns/told/deliveries", None),
     ("quotas", "/_mockserver/ns/told/quotas", None),
     ("journal", "/_mockserver/ns/told/journal", None),
     ("journal", "/_mockserver/ns/told/journal?full=1&limit=3", None),
@@ -177,9 +181,9 @@ def test_the_server_answers_as_its_document_says(answers: list[tuple[str, Any, i
 def test_every_line_of_the_journal_is_a_whole_exchange(answers: list[tuple[str, Any, int, str, bytes]]) -> None:
     [lines] = [answer for name, _, _, _, answer in answers if name == "journalLines"]
     exchanges = [json.loads(line) for line in lines.splitlines()]
-    assert len(exchanges) == 5
+    assert len(exchanges) == 6
     schema = {"$ref": "#/components/schemas/WholeExchange"}
-    assert [misfits(schema, each) for each in exchanges] == [[]] * 5
+    assert [misfits(schema, each) for each in exchanges] == [[]] * 6
 
 
 def test_what_wants_no_token_says_so() -> None:

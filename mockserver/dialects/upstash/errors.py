@@ -11,6 +11,15 @@ from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.headers import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
 
+# Marks what QStash itself refuses of a valid request.
+_QSTASH = "qstash"
+
+
+def refused(message: str, status: int = 400) -> Rejection:
+    """A refusal by QStash itself, in its own format."""
+    return Rejection(FailureKind.INVALID_REQUEST, message, status=status, code=_QSTASH)
+
+
 # --- the table ---------------------------------------------------------------------------------------------------
 
 
@@ -20,6 +29,8 @@ def _qstash(status: int, message: str, headers: RawHeaders = (), resets: tuple[t
 
 def _vllm(status: int, type: str, message: str) -> Refusal:
     def body(rejection: Rejection, words: str) -> dict[str, object]:
+        if rejection.code == _QSTASH:
+            return {"error": words}
         return {"object": "error", "message": words, "type": type, "param": None, "code": rejection.status or status}
 
     return Refusal(status, message, body)

@@ -1,10 +1,11 @@
 """Upstash QStash LLM: an API of one operation, which its vendor has retired (vendor note, part B)."""
 
 from mockserver.core.dialects import BEARER, Clients, Dialect, Model, Operation, Parts, Schemas, on_demand
-from mockserver.dialects.upstash.credentials import token
+from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY, token
 from mockserver.dialects.upstash.errors import ERRORS
 from mockserver.dialects.upstash.headers import CHAT_PATH, every_answer
 from mockserver.dialects.upstash.latency import PRESETS
+from mockserver.dialects.upstash.qstash.operations import OPERATIONS, empty_mailbox
 from mockserver.dialects.upstash.quotas import QUOTAS
 from mockserver.dialects.upstash.schemas import CONTRACT
 
@@ -31,7 +32,8 @@ UPSTASH = Dialect(
     name="upstash",
     title="Upstash QStash LLM API",
     hosts=("qstash.upstash.io", "qstash-us-east-1.upstash.io", "qstash-eu-central-1.upstash.io"),
-    operations=(CHAT_COMPLETIONS,),
+    operations=(CHAT_COMPLETIONS, *OPERATIONS),
+    outbox=empty_mailbox,
     errors=ERRORS,
     contract=CONTRACT,
     models=(
@@ -43,7 +45,12 @@ UPSTASH = Dialect(
     security={**BEARER, "token": {"type": "apiKey", "in": "query", "name": "qstash_token"}},
     presets=PRESETS,
     realistic="upstash",
-    clients=Clients(openai="/llm/v1", urls=("QSTASH_URL",), keys=("QSTASH_TOKEN",)),
+    clients=Clients(
+        openai="/llm/v1",
+        urls=("QSTASH_URL",),
+        keys=("QSTASH_TOKEN",),
+        more={"QSTASH_CURRENT_SIGNING_KEY": CURRENT_SIGNING_KEY, "QSTASH_NEXT_SIGNING_KEY": NEXT_SIGNING_KEY},
+    ),
     quotas=QUOTAS,
     finish_reasons=("stop", "length"),
 )

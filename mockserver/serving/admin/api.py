@@ -18,6 +18,7 @@ from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 from mockserver.serving.admin.answers import admin_error
 from mockserver.serving.admin.catalogue import CATALOGUE
+from mockserver.serving.admin.deliveries import DELIVERIES
 from mockserver.serving.admin.dialects import DIALECTS
 from mockserver.serving.admin.endpoints import Endpoint, Handler
 from mockserver.serving.admin.faults import FAULTS
@@ -57,6 +58,7 @@ SUBJECTS: Mapping[str, tuple[Endpoint, ...]] = {
     "faults": FAULTS,
     "stubs": STUBS,
     "journal": JOURNAL,
+    "deliveries": DELIVERIES,
     "verification": VERIFICATION,
     "page": PAGE,
 }

@@ -20,7 +20,7 @@ from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.turns import in_turns
-from mockserver.serving.waiting import has_requests, is_idle, wait_until
+from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 
 _LONGEST_WAIT = 600.0
 _EXAMPLE = '{"checks": [{"calls": 3, "match": {"dialect": "cerebras"}}, {"spaced_at_least": 0.2}]}'
@@ -40,7 +40,13 @@ _DECLARED = (
 
 async def _wait(request: AdminRequest) -> Response:
     seconds = _number(request.query.get("seconds", "5"), "seconds", _LONGEST_WAIT)
-    wanted = request.query.get("requests")
+    wanted, delivered = request.query.get("requests"), request.query.get("deliveries")
+    if wanted is not None and delivered is not None:
+        raise BadRequestError("requests and deliveries: wait for one, and then for the other")
+    if delivered is not None:
+        deliveries, number = request.namespace.deliveries, int(_number(delivered, "deliveries", 1e9))
+        happened = await wait_for_deliveries(deliveries, number, seconds)
+        return admin_json({"happened": happened, "opened": request.namespace.journal.opened})
     holds = is_idle if wanted is None else has_requests(int(_number(wanted, "requests", 1e9)))
     journal = request.namespace.journal
     return admin_json({"happened": await wait_until(journal, holds, seconds), "opened": journal.opened})
@@ -78,10 +84,11 @@ VERIFICATION = (
         "GET",
         per_namespace("/wait"),
         _wait,
-        "Wait for this many requests; without a number, until all answers have ended",
+        "Wait for this many requests or deliveries; without a number, until all answers have ended",
         {200: table({"happened": described(FLAG, "false if the time was over first"), "opened": WHOLE})},
         query=(
             Query("requests", NUMBER, "how many requests to a model"),
+            Query("deliveries", NUMBER, "how many deliveries that have ended"),
             Query("seconds", NUMBER, "the longest wait in seconds; 5 by default, at most 600"),
         ),
         refuses=(400,),

@@ -1,0 +1,146 @@
+"""What the dialects of a namespace send by themselves: their outboxes, and a record of each request to an application.
+
+Requests that the server answers itself are not recorded here: they are exchanges in the journal.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mockserver.core.dialects import Dialect
+from mockserver.core.outbox import Outbox, Outcome, Task
+
+# How many deliveries a namespace keeps; the oldest are forgotten.
+_MOST = 1000
+# How many bytes of a body are shown.
+_SHOWN = 65_536
+
+
+@dataclass(slots=True, eq=False)
+class Delivery:
+    """One request to an application of the user's. It began at the Unix time `at` of the namespace's clock.
+
+    `number` counts from 1 within the namespace. There is no outcome while it is under way.
+    """
+
+    number: int
+    dialect: str
+    task: Task
+    at: float
+    outcome: Outcome | None = None
+    seconds: float = 0.0
+
+
+class Deliveries:
+    """The outboxes of a namespace, and the latest deliveries from them, oldest first."""
+
+    __slots__ = ("_closers", "_kept", "_outboxes", "_watchers", "begun", "ended")
+
+    def __init__(self) -> None:
+        self._outboxes: dict[str, Outbox] = {}
+        self._kept: deque[Delivery] | None = None
+        self._closers: tuple[Callable[[], None], ...] = ()
+        self._watchers: tuple[Callable[[], None], ...] = ()
+        self.begun = self.ended = 0
+
+    def outbox(self, dialect: Dialect) -> Outbox | None:
+        """The outbox of a dialect; None if it sends nothing by itself."""
+        if dialect.outbox is None:
+            return None
+        known = self._outboxes.get(dialect.name)
+        if known is None:
+            known = self._outboxes[dialect.name] = dialect.outbox()
+        return known
+
+    def all(self) -> list[Delivery]:
+        """The deliveries that are kept, oldest first."""
+        return list(self._kept or ())
+
+    def begin(self, dialect: str, task: Task, at: float) -> Delivery:
+        """Record a delivery that begins."""
+        if self._kept is None:
+            self._kept = deque(maxlen=_MOST)
+        self.begun += 1
+        delivery = Delivery(self.begun, dialect, task, at)
+        self._kept.append(delivery)
+        return delivery
+
+    def end(self, delivery: Delivery, outcome: Outcome, seconds: float) -> None:
+        """Record its outcome."""
+        delivery.outcome, delivery.seconds = outcome, seconds
+        self.ended += 1
+        for watcher in self._watchers:
+            watcher()
+
+    def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
+        """Call `watcher` in the server's thread whenever a delivery ends, until the result is called."""
+        self._watchers = (*self._watchers, watcher)
+
+        def stop() -> None:
+            self._watchers = tuple(other for other in self._watchers if other is not watcher)
+
+        return stop
+
+    def on_reset(self, closer: Callable[[], None]) -> None:
+        """Call `closer` when the outboxes are emptied, so that it stops what it has begun for them."""
+        self._closers = (*self._closers, closer)
+
+    def reset(self) -> None:
+        """Empty the outboxes and forget every delivery; nothing more is sent."""
+        closers, self._closers = self._closers, ()
+        for close in closers:
+            close()
+        self._outboxes.clear()
+        self._kept = None
+        self.begun = self.ended = 0
+
+
+class Delivered(NamedTuple):
+    """A delivery as tests and the admin API see it.
+
+    - `message`: the id of what was delivered; `attempt` counts its attempts from 0; `at` is a Unix time.
+    - `headers`: with names in lower case. Bodies that are no text are shown as well as they can be, long ones in part.
+    - `status`: the application's answer; None if there was none, and `error` says why; `answer` is its body.
+    - `ended`: whether it is over, after so many `seconds` on the namespace's clock.
+    """
+
+    number: int
+    at: float
+    dialect: str
+    message: str
+    attempt: int
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: str
+    status: int | None
+    error: str
+    answer: str
+    seconds: float
+    ended: bool
+
+
+def shown(delivery: Delivery) -> Delivered:
+    """A delivery for people and tests."""
+    task, outcome = delivery.task, delivery.outcome
+    return Delivered(
+        number=delivery.number,
+        at=delivery.at,
+        dialect=delivery.dialect,
+        message=task.message,
+        attempt=task.attempt,
+        method=task.method,
+        url=task.url,
+        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in task.headers},
+        body=_text(task.body),
+        status=None if outcome is None else outcome.status,
+        error="" if outcome is None else outcome.error,
+        answer="" if outcome is None else _text(outcome.body),
+        seconds=delivery.seconds,
+        ended=outcome is not None,
+    )
+
+
+def _text(body: bytes) -> str:
+    return body[:_SHOWN].decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""QStash's messages: published at once, delivered later, with retries and callbacks."""

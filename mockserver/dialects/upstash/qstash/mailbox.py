@@ -1,0 +1,279 @@
+"""The mailbox of a namespace: what has become of every message, and what has to be sent next.
+
+It is QStash's outbox: answers order changes (`values`), and a courier performs the tasks that are due. An attempt that
+fails is repeated later, or the message goes to the dead letter queue. Every attempt of a message with a callback makes
+a message of its own, whose outcome nobody is told.
+"""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.dialects.upstash.qstash.attempts import attempt
+from mockserver.dialects.upstash.qstash.callbacks import callback
+from mockserver.dialects.upstash.qstash.lines import Line
+from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
+from mockserver.dialects.upstash.qstash.signing import signing_key
+from mockserver.dialects.upstash.qstash.values import (
+    Bury,
+    Cancel,
+    Dead,
+    Event,
+    Message,
+    Publish,
+    RemoveQueue,
+    RotateKeys,
+    SetQueue,
+    Standing,
+)
+
+# How many messages there may be at once, and how many dead ones; the oldest are dropped.
+_MOST_MESSAGES, _MOST_DEAD = 10_000, 1_000
+# "Only the last 10.000 logs are kept and older logs are removed automatically."
+_MOST_EVENTS = 10_000
+# How many identities and keys are remembered.
+_MOST_KNOWN = 20_000
+# "If a message with the same deduplication ID was published in the last 10 minutes, the new message will be ignored."
+_REMEMBERED = 600.0
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
+    being delivered or waits in a queue. `line` is the queue whose messages wait for it."""
+
+    message: Message
+    line: str | None = None
+    retried: int = 0
+    due: float | None = None
+
+
+class Mailbox:
+    """The messages of a namespace. Answers read it; only orders and outcomes change it."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._waiting: list[tuple[float, int, str]] = []
+        self._count = 0
+        self._lines: dict[str, Line] = {}
+        self._dead: OrderedDict[str, Dead] = OrderedDict()
+        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
+        self._copies: OrderedDict[int, int] = OrderedDict()
+        self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
+        self.rotations = 0
+
+    # --- what answers read ---------------------------------------------------------------------------------------
+
+    def copies(self, identity: int) -> int:
+        """How many messages have been published by a request with this identity."""
+        return self._copies.get(identity, 0)
+
+    def duplicated(self, key: str, now: float) -> str | None:
+        """The id of the message of which one with this key would be a duplicate; None if there is none."""
+        known = self._keys.get(key)
+        return known[0] if known is not None and known[1] > now else None
+
+    def messages(self) -> list[Message]:
+        """The messages that are not delivered yet, oldest first."""
+        return [entry.message for entry in list(self._entries.values())]
+
+    def message(self, id: str) -> Message | None:
+        """The message with this id, unless it has been delivered or has failed."""
+        entry = self._entries.get(id)
+        return None if entry is None else entry.message
+
+    def dead(self) -> list[Dead]:
+        """The dead letter queue, oldest first."""
+        return list(self._dead.values())
+
+    def dead_letter(self, id: str) -> Dead | None:
+        """The dead message with this id of the dead letter queue."""
+        return self._dead.get(id)
+
+    def events(self) -> list[Event]:
+        """The log, latest first."""
+        return list(self._events)[::-1]
+
+    def queues(self) -> list[Standing]:
+        """Every queue, oldest first."""
+        return [line.standing for line in list(self._lines.values())]
+
+    def queue(self, name: str) -> Standing | None:
+        """The queue of that name."""
+        line = self._lines.get(name)
+        return None if line is None else line.standing
+
+    @property
+    def signing_keys(self) -> tuple[str, str]:
+        """The current signing key and the next one."""
+        return signing_key(self.rotations), signing_key(self.rotations + 1)
+
+    # --- what the courier does -----------------------------------------------------------------------------------
+
+    def take(self, order: object, now: float) -> None:
+        """Carry out what an answer has ordered."""
+        _ORDERS[type(order)](self, order, now)
+
+    def due(self, times: Times, most: int) -> list[Task]:
+        """The requests to begin now."""
+        tasks: list[Task] = []
+        while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= times.now:
+            entry = self._entries[heappop(self._waiting)[2]]
+            entry.due = None
+            self._note("ACTIVE", entry.message, times.now)
+            tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
+        return tasks
+
+    def next_due(self) -> float | None:
+        """When the next request is due."""
+        return self._waiting[0][0] if self._forget_stale() else None
+
+    def done(self, task: Task, outcome: Outcome, now: float) -> None:
+        """Take note of the outcome of an attempt: report it, and repeat the attempt or remove the message."""
+        entry = self._entries.get(task.message)
+        if entry is None or entry.due is not None:
+            return
+        message, retried = entry.message, entry.retried
+        if message.callback is not None:
+            self._add(callback(message, message.callback, outcome, retried, now), entry.line, now)
+        if is_delivered(outcome):
+            self._note("DELIVERED", message, now)
+            self._remove(entry, now)
+            return
+        self._note("ERROR", message, now, outcome)
+        if may_repeat(message, outcome, retried):
+            due = now + wait_before(message, outcome, retried, now)
+            entry.retried += 1
+            self._note("RETRY", message, now, next_delivery=due)
+            self._schedule(entry, due)
+            return
+        self._note("FAILED", message, now, outcome)
+        dead = self._bury(message, outcome, now)
+        if message.failure_callback is not None:
+            report = callback(message, message.failure_callback, outcome, retried, now, dead)
+            self._add(report, entry.line, now)
+        self._remove(entry, now)
+
+    # --- what changes --------------------------------------------------------------------------------------------
+
+    def _publish(self, order: Publish, now: float) -> None:
+        message = order.message
+        _remember(self._copies, order.identity, self.copies(order.identity) + 1)
+        if order.key is not None:
+            _remember(self._keys, order.key, (message.id, now + _REMEMBERED))
+        self._add(message, None, now)
+
+    def _add(self, message: Message, line: str | None, now: float) -> None:
+        """Add a message, to its queue if it has one; a callback belongs to the `line` of its source."""
+        entry = self._entries[message.id] = _Entry(message, message.queue or line)
+        self._note("CREATED", message, now, next_delivery=message.due)
+        if message.queue is not None:
+            queue = self._line(message.queue, now)
+            queue.waiting.append(message.id)
+            self._let_in(queue)
+        else:
+            if line in self._lines and message.source is not None:
+                self._lines[line].join(message.source)
+            self._schedule(entry, message.due)
+        if len(self._entries) > _MOST_MESSAGES:
+            self._remove(next(iter(self._entries.values())), now)
+
+    def _remove(self, entry: _Entry, now: float) -> None:
+        """Remove a message; the next one of its queue may have its turn."""
+        message = entry.message
+        self._entries.pop(message.id, None)
+        queue = self._lines.get(entry.line) if entry.line is not None else None
+        if queue is not None:
+            queue.leave(message.source or message.id)
+            self._let_in(queue)
+
+    def _let_in(self, queue: Line) -> None:
+        for id in queue.admitted():
+            entry = self._entries.get(id)
+            assert entry is not None, "what is removed leaves its queue"
+            self._schedule(entry, entry.message.due)
+
+    def _schedule(self, entry: _Entry, due: float) -> None:
+        self._count += 1
+        entry.due = due
+        heappush(self._waiting, (due, self._count, entry.message.id))
+
+    def _forget_stale(self) -> bool:
+        """Drop what is no longer due from the head of the heap; return whether anything is left."""
+        while self._waiting:
+            due, _, id = self._waiting[0]
+            entry = self._entries.get(id)
+            if entry is not None and entry.due == due:
+                return True
+            heappop(self._waiting)
+        return False
+
+    def _bury(self, message: Message, outcome: Outcome, now: float) -> Dead:
+        milliseconds, number = int(now * 1000), 0
+        while (id := f"{milliseconds}-{number}") in self._dead:
+            number += 1
+        dead = self._dead[id] = Dead(id, message, outcome, now)
+        if len(self._dead) > _MOST_DEAD:
+            self._dead.popitem(last=False)
+        return dead
+
+    def _cancel(self, order: Cancel, now: float) -> None:
+        for id in order.ids:
+            entry = self._entries.get(id)
+            if entry is not None:
+                self._note("CANCEL_REQUESTED", entry.message, now)
+                self._note("CANCELED", entry.message, now)
+                self._remove(entry, now)
+
+    def _unbury(self, order: Bury, now: float) -> None:
+        for id in order.ids:
+            self._dead.pop(id, None)
+
+    def _line(self, name: str, now: float) -> Line:
+        return self._lines.setdefault(name, Line(name, now, now))
+
+    def _set_queue(self, order: SetQueue, now: float) -> None:
+        queue = self._line(order.name, now)
+        queue.updated = now
+        queue.parallelism = queue.parallelism if order.parallelism is None else order.parallelism
+        queue.paused = queue.paused if order.paused is None else order.paused
+        self._let_in(queue)
+
+    def _remove_queue(self, order: RemoveQueue, now: float) -> None:
+        queue = self._lines.pop(order.name, None)
+        if queue is not None:
+            for id in queue.waiting:
+                self._entries.pop(id, None)
+
+    def _rotate(self, order: RotateKeys, now: float) -> None:
+        self.rotations += 1
+
+    def _note(
+        self,
+        state: str,
+        message: Message,
+        now: float,
+        outcome: Outcome | None = None,
+        next_delivery: float | None = None,
+    ) -> None:
+        self._events.append(Event(now, state, message, outcome, next_delivery))
+
+
+_ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
+    Publish: Mailbox._publish,
+    Cancel: Mailbox._cancel,
+    Bury: Mailbox._unbury,
+    SetQueue: Mailbox._set_queue,
+    RemoveQueue: Mailbox._remove_queue,
+    RotateKeys: Mailbox._rotate,
+}
+
+
+def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:
+    known[key] = value
+    known.move_to_end(key)
+    if len(known) > _MOST_KNOWN:
+        known.popitem(last=False)

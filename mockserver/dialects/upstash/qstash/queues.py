@@ -1,0 +1,72 @@
+"""`/v2/queues`: queues, which deliver their messages in order."""
+
+import re
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
+from mockserver.dialects.upstash.qstash.values import RemoveQueue, SetQueue
+from mockserver.dialects.upstash.qstash.views import queue_view
+
+# "Queue names can only contain alphanumeric characters, hyphens, periods, and underscores."
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+_MOST_PARALLEL = 1_000
+
+
+def bad_queue_name(name: str) -> Rejection | None:
+    """The refusal of a queue's name; None if it is valid."""
+    if _NAME.fullmatch(name):
+        return None
+    return refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
+
+
+def list_queues(call: Call, site: Site) -> Reply:
+    """Every queue."""
+    return json_reply([queue_view(each) for each in mailbox_of(site).queues()])
+
+
+def get_queue(call: Call, site: Site) -> Reply | Rejection:
+    """A queue."""
+    name = site.variables.get("queueName", "")
+    queue = mailbox_of(site).queue(name)
+    return refused(f"queue {name} not found", 404) if queue is None else json_reply(queue_view(queue))
+
+
+def set_queue(call: Call, site: Site) -> Reply | Rejection:
+    """Make a queue, or change it."""
+    body = json_object(call.body)
+    if isinstance(body, Rejection):
+        return body
+    name, parallelism, paused = body.get("queueName"), body.get("parallelism"), body.get("paused")
+    fault = bad_queue_name(name if isinstance(name, str) else "")
+    if fault is not None:
+        return fault
+    if parallelism is not None and not (type(parallelism) is int and 0 < parallelism <= _MOST_PARALLEL):
+        return refused("invalid parallelism: it must be greater than 0")
+    if paused is not None and not isinstance(paused, bool):
+        return refused("invalid paused: it must be true or false")
+    return empty_reply(orders=(SetQueue(str(name), parallelism, paused),))
+
+
+def remove_queue(call: Call, site: Site) -> Reply:
+    """Remove a queue with the messages that wait in it."""
+    return empty_reply(orders=(RemoveQueue(site.variables.get("queueName", "")),))
+
+
+def pause_queue(call: Call, site: Site) -> Reply | Rejection:
+    """Deliver no more messages of a queue."""
+    return _set_paused(site, paused=True)
+
+
+def resume_queue(call: Call, site: Site) -> Reply | Rejection:
+    """Deliver its messages again."""
+    return _set_paused(site, paused=False)
+
+
+def _set_paused(site: Site, *, paused: bool) -> Reply | Rejection:
+    name = site.variables.get("queueName", "")
+    return bad_queue_name(name) or empty_reply(orders=(SetQueue(name, paused=paused),))

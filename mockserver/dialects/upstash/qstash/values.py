@@ -1,0 +1,145 @@
+"""Messages: what is delivered, where, and how."""
+
+from typing import NamedTuple
+
+from mockserver.core.outbox import Outcome
+from mockserver.core.timeline import RawHeaders
+
+# Names and values of HTTP headers.
+Fields = tuple[tuple[str, str], ...]
+
+# "QStash offers an HTTP timeout of 2 hours"
+LONGEST_TIMEOUT = 7_200.0
+# "If it is not provided, the default of 3 retries is used."
+USUAL_RETRIES = 3
+
+
+class Options(NamedTuple):
+    """How a request is delivered: `headers` go with it, times are in seconds, `retry_delay` is an expression."""
+
+    method: str = "POST"
+    headers: Fields = ()
+    retries: int = USUAL_RETRIES
+    retry_delay: str | None = None
+    timeout: float = LONGEST_TIMEOUT
+    delay: float = 0.0
+
+
+class Callback(NamedTuple):
+    """Where the outcome of a message is reported, and how."""
+
+    url: str
+    options: Options
+
+
+class Message(NamedTuple):
+    """A message. Times are Unix seconds.
+
+    - `path`: of the operation that answers it, where it is for QStash's own `api`.
+    - `token`: of its publisher, whom the model's quotas charge.
+    - `source`: the message whose outcome it reports, if it is a callback.
+    """
+
+    id: str
+    url: str
+    options: Options
+    body: bytes = b""
+    created: float = 0.0
+    due: float = 0.0
+    callback: Callback | None = None
+    failure_callback: Callback | None = None
+    queue: str | None = None
+    labels: tuple[str, ...] = ()
+    api: str | None = None
+    path: str = ""
+    token: str = ""
+    source: str | None = None
+
+
+class Dead(NamedTuple):
+    """A message in the dead letter queue, with the outcome of its last attempt."""
+
+    id: str
+    message: Message
+    outcome: Outcome
+    died: float
+
+
+class Event(NamedTuple):
+    """A line of the log: the state that a message has reached, and with which outcome."""
+
+    time: float
+    state: str
+    message: Message
+    outcome: Outcome | None = None
+    next_delivery: float | None = None
+
+
+class Standing(NamedTuple):
+    """A queue as its owner sees it; `lag` is how many of its messages are not delivered yet."""
+
+    name: str
+    created: float
+    updated: float
+    parallelism: int
+    paused: bool
+    lag: int
+
+
+# --- orders --------------------------------------------------------------------------------------------------------
+
+
+class Publish(NamedTuple):
+    """Deliver a message. Another one with the same `key` is a duplicate for some time."""
+
+    message: Message
+    identity: int
+    key: str | None = None
+
+
+class Cancel(NamedTuple):
+    """Do not deliver these messages."""
+
+    ids: tuple[str, ...]
+
+
+class Bury(NamedTuple):
+    """Remove these messages from the dead letter queue."""
+
+    ids: tuple[str, ...]
+
+
+class SetQueue(NamedTuple):
+    """Make a queue, or change it where a value is given."""
+
+    name: str
+    parallelism: int | None = None
+    paused: bool | None = None
+
+
+class RemoveQueue(NamedTuple):
+    """Remove a queue and the messages that wait in it."""
+
+    name: str
+
+
+class RotateKeys(NamedTuple):
+    """Sign with the next key from now on."""
+
+
+def canonical(name: str) -> str:
+    """The name of a header as QStash writes it: `x-my-header` as `X-My-Header`."""
+    return "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
+
+
+def values_by_name(headers: RawHeaders) -> dict[str, list[str]]:
+    """Headers as QStash's JSON has them: in alphabetical order, each with the list of its values."""
+    found: dict[str, list[str]] = {}
+    for name, value in headers:
+        found.setdefault(canonical(name.decode("latin-1")), []).append(value.decode("latin-1"))
+    return dict(sorted(found.items()))
+
+
+def raw(fields: Fields) -> RawHeaders:
+    """Headers as bytes."""
+    return tuple((name.encode("latin-1", "replace"), value.encode("latin-1", "replace")) for name, value in fields)

@@ -1,0 +1,134 @@
+"""Messages, dead letters, log entries and queues as QStash's JSON shows them; times are in milliseconds."""
+
+from base64 import b64encode
+from typing import Any
+
+from mockserver.core.outbox import Outcome
+from mockserver.dialects.upstash.qstash.callbacks import CALLER_IP
+from mockserver.dialects.upstash.qstash.values import (
+    Callback,
+    Dead,
+    Event,
+    Fields,
+    Message,
+    Standing,
+    raw,
+    values_by_name,
+)
+
+
+def message_view(message: Message) -> dict[str, Any]:
+    """A message."""
+    return {
+        "messageId": message.id,
+        "url": message.url,
+        "method": message.options.method,
+        "header": _headers(message.options.headers),
+        **_content("body", message.body),
+        "maxRetries": message.options.retries,
+        "notBefore": _milliseconds(message.due),
+        "createdAt": _milliseconds(message.created),
+        **_callbacks(message),
+        **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
+        "callerIP": CALLER_IP,
+        **_labels(message),
+        **_given(api=message.api),
+    }
+
+
+def dead_view(dead: Dead) -> dict[str, Any]:
+    """A message in the dead letter queue, with the answer to its last attempt."""
+    outcome = dead.outcome
+    return {
+        **message_view(dead.message),
+        "dlqId": dead.id,
+        "responseStatus": outcome.status or 0,
+        "responseHeader": values_by_name(outcome.headers),
+        **_content("responseBody", outcome.body or outcome.error.encode()),
+    }
+
+
+def event_view(event: Event) -> dict[str, Any]:
+    """A log entry."""
+    message, outcome = event.message, event.outcome
+    return {
+        "time": _milliseconds(event.time),
+        "messageId": message.id,
+        "header": _headers(message.options.headers),
+        "body": _base64(message.body),
+        "state": event.state,
+        **({} if outcome is None else _failure(outcome)),
+        **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
+        "url": message.url,
+        **_given(queueName=message.queue),
+        "timeout": _milliseconds(message.options.timeout),
+        "method": message.options.method,
+        **_callbacks(message),
+        "maxRetries": message.options.retries,
+        **_given(retryDelayExpression=message.options.retry_delay),
+        **_labels(message),
+    }
+
+
+def queue_view(queue: Standing) -> dict[str, Any]:
+    """A queue."""
+    return {
+        "createdAt": _milliseconds(queue.created),
+        "updatedAt": _milliseconds(queue.updated),
+        "name": queue.name,
+        "parallelism": queue.parallelism,
+        "lag": queue.lag,
+        "paused": queue.paused,
+    }
+
+
+def _failure(outcome: Outcome) -> dict[str, Any]:
+    """Why an attempt has failed."""
+    if outcome.status is None:
+        return {"error": outcome.error}
+    return {
+        "error": f"{outcome.status} status code",
+        "responseStatus": outcome.status,
+        # The docs have the plural, the vendor's Python SDK reads the singular.
+        "responseHeader": values_by_name(outcome.headers),
+        "responseHeaders": values_by_name(outcome.headers),
+        "responseBody": _base64(outcome.body),
+    }
+
+
+def _content(name: str, body: bytes) -> dict[str, str]:
+    """A body under its name, or under that of its base64 form if it is no text."""
+    try:
+        return {name: body.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}Base64": _base64(body)}
+
+
+def _callbacks(message: Message) -> dict[str, Any]:
+    return {**_callback("callback", message.callback), **_callback("failureCallback", message.failure_callback)}
+
+
+def _callback(name: str, callback: Callback | None) -> dict[str, Any]:
+    if callback is None:
+        return {}
+    return {name: callback.url, f"{name}Headers": _headers(callback.options.headers)}
+
+
+def _labels(message: Message) -> dict[str, Any]:
+    return {"label": message.labels[0], "labels": list(message.labels)} if message.labels else {}
+
+
+def _headers(fields: Fields) -> dict[str, list[str]]:
+    return values_by_name(raw(fields))
+
+
+def _given(**values: str | None) -> dict[str, str]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
+
+
+def _base64(body: bytes) -> str:
+    return b64encode(body).decode()

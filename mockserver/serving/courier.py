@@ -1,0 +1,229 @@
+"""The courier: makes the requests that the outboxes of namespaces hand out, when they are due on the namespace's clock.
+
+A request to an application goes out over HTTP and becomes a delivery; one to the dialect itself is received like any
+other, so that stubs, faults, quotas and latency apply to it and the journal has it. A reset of the namespace, and the
+end of the server, break off what is under way.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Protocol
+
+from mockserver.control.namespaces import DEFAULT, Namespace
+from mockserver.core.dialects import Dialect
+from mockserver.core.outbox import Outbox, Outcome, Task, Times
+from mockserver.core.timeline import Ending, RawHeaders
+from mockserver.serving.clock import Alarm, ShiftedClock
+from mockserver.serving.logs import log
+from mockserver.serving.outgoing import UnsentError, is_local, send
+from mockserver.serving.player import Performance, Sink, Then
+from mockserver.serving.simulator import Simulator
+
+# How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
+_MOST = 16
+# An alarm is set for a moment later than the outbox asks: two clocks are involved, which differ by microseconds.
+_LATER = 0.000_1
+
+
+class Performable(Protocol):
+    """An answer that is ready to be performed."""
+
+    def performance(self, sink: Sink) -> Performance:
+        """The performance of the answer."""
+
+
+# Receives a request of the server's own at a path.
+Receive = Callable[[Task, str], Performable | Awaitable[Performable]]
+
+
+class Courier:
+    """Carries out what answers have ordered. It is used in the server's loop."""
+
+    def __init__(self, simulator: Simulator, receive: Receive) -> None:
+        self._simulator = simulator
+        self._receive = receive
+        self._rounds: dict[tuple[str, str], _Round] = {}
+
+    def take(self, namespace: Namespace, dialect: Dialect, orders: tuple[object, ...]) -> None:
+        """Give orders to the outbox of a dialect, and begin what is due."""
+        outbox = namespace.deliveries.outbox(dialect)
+        assert outbox is not None, "only dialects with an outbox give orders"
+        round = self._round(namespace, dialect, outbox)
+        for order in orders:
+            outbox.take(order, round.now)
+        round.go_on()
+
+    def _round(self, namespace: Namespace, dialect: Dialect, outbox: Outbox) -> "_Round":
+        clock, key = self._simulator.clock(namespace), (namespace.name, dialect.name)
+        known = self._rounds.get(key)
+        # An application that is called in process may run on several loops in turn, with a clock for each.
+        if known is None or known.clock is not clock:
+            known = self._rounds[key] = _Round(namespace, dialect, outbox, clock, self._receive, self._simulator)
+            namespace.deliveries.on_reset(partial(self._close, key))
+        return known
+
+    def _close(self, key: tuple[str, str]) -> None:
+        round = self._rounds.pop(key, None)
+        if round is not None:
+            round.close()
+
+
+class _Round:
+    """The requests of one outbox: those under way, and the alarm for the next."""
+
+    def __init__(
+        self,
+        namespace: Namespace,
+        dialect: Dialect,
+        outbox: Outbox,
+        clock: ShiftedClock,
+        receive: Receive,
+        simulator: Simulator,
+    ) -> None:
+        self.clock = clock
+        self._namespace = namespace
+        self._simulator = simulator
+        self._dialect = dialect
+        self._outbox = outbox
+        self._receive = receive
+        # The two clocks are apart by a constant: the namespace's counts from an arbitrary instant.
+        self._epoch = time.time() + namespace.shift - clock.now()
+        self._alarm: Alarm = clock.alarm(self._wake)
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._is_open = True
+
+    @property
+    def now(self) -> float:
+        """The present of the namespace, in Unix seconds."""
+        return self.clock.now() + self._epoch
+
+    def go_on(self) -> None:
+        """Begin what is due, and set the alarm for what is due next."""
+        again = self._wake(self.clock.now())
+        if again is not None:
+            self._alarm.set(again)
+
+    def _wake(self, instant: float) -> float | None:
+        """The same, but return when to be called again."""
+        if not self._is_open:
+            return None
+        room = _MOST - len(self._under_way)
+        for task in self._outbox.due(Times(instant + self._epoch, time.time()), room) if room else ():
+            carrying = asyncio.ensure_future(self._carry(task))
+            self._under_way.add(carrying)
+            carrying.add_done_callback(self._under_way.discard)
+        following = self._outbox.next_due() if len(self._under_way) < _MOST else None
+        return None if following is None else following - self._epoch + _LATER
+
+    async def _carry(self, task: Task) -> None:
+        """Make a request, and report its outcome."""
+        deliveries, began = self._namespace.deliveries, self.clock.now()
+        delivery = None if task.is_internal else deliveries.begin(self._dialect.name, task, began + self._epoch)
+        outcome = await self._outcome(task)
+        if not self._is_open:
+            return
+        now = self.clock.now()
+        self._outbox.done(task, outcome, now + self._epoch)
+        # What follows is settled by now, so that whoever waits for the delivery can advance the clock.
+        if delivery is not None:
+            deliveries.end(delivery, outcome, now - began)
+            log.info("delivered %s: %s", task.url, outcome.status or outcome.error)
+        asyncio.get_running_loop().call_soon(self.go_on)
+
+    async def _outcome(self, task: Task) -> Outcome:
+        """The outcome of a request, which fails if it takes too long on the namespace's clock."""
+        try:
+            async with asyncio.timeout(None) as limit:
+                alarm = self.clock.alarm(partial(_expire, limit))
+                alarm.set(self.clock.now() + task.timeout)
+                try:
+                    return await (self._ask(task) if task.is_internal else self._send(task))
+                finally:
+                    alarm.cancel()
+        except TimeoutError:
+            return Outcome(error=f"no answer within {task.timeout:g} s")
+        except UnsentError as error:
+            return Outcome(error=str(error))
+        except Exception as error:
+            log.error("a fault of mockserver's own, in a request to %s", task.url, exc_info=error)
+            return Outcome(error="a fault of mockserver's own")
+
+    async def _send(self, task: Task) -> Outcome:
+        """The answer of an application."""
+        if self._simulator.setup_of(self._namespace).settings.deliver == "local" and not is_local(task.url):
+            raise UnsentError(f"{task.url} is not local, and so it is not called: see --deliver any")
+        return await send(task)
+
+    async def _ask(self, task: Task) -> Outcome:
+        """The answer of this server to a request of its own."""
+        name = self._namespace.name
+        prefix = "" if name == DEFAULT else f"/ns/{name}"
+        received = self._receive(task, f"{prefix}/{self._dialect.name}{task.url}")
+        staged = await received if isinstance(received, Awaitable) else received
+        sink = _Collector()
+        performance = staged.performance(sink)
+        performance.play()
+        try:
+            return await sink.outcome
+        finally:
+            performance.leave()
+
+    def close(self) -> None:
+        """Break off what is under way, and begin nothing more."""
+        self._is_open = False
+        self._alarm.cancel()
+        for carrying in self._under_way:
+            # The loop may have been closed, of an application that is called in process.
+            with suppress(RuntimeError):
+                carrying.cancel()
+
+
+def _expire(limit: asyncio.Timeout, now: float) -> None:
+    """End what is awaited within the limit, unless it has just ended."""
+    with suppress(RuntimeError):
+        limit.reschedule(asyncio.get_running_loop().time())
+
+
+class _Collector:
+    """A sink that collects a whole answer."""
+
+    longest_write = 65_536
+
+    def __init__(self) -> None:
+        self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._status = 0
+        self._headers: RawHeaders = ()
+        self._parts: list[bytes] = []
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Take the head."""
+        self._status = status
+        self._headers = headers if length is None else (*headers, (b"content-length", b"%d" % length))
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        """Take a part of the body."""
+        self._parts.append(data)
+        if last:
+            self._settle(Outcome(self._status, self._headers, b"".join(self._parts)))
+        return True
+
+    def blocked(self, resume: Then) -> bool:
+        """Whether no more can be taken: never."""
+        return False
+
+    def break_off(self, ending: Ending, ended: Then) -> None:
+        """Fail as the connection does; one that stays open in silence is waited for until the time is up."""
+        if ending.how in ("reset", "close"):
+            ended()
+            self._settle(Outcome(error=f"the connection was {'reset' if ending.how == 'reset' else 'closed'}"))
+
+    def abort(self) -> None:
+        """Fail because the answer cannot go on."""
+        self._settle(Outcome(error="the connection was closed"))
+
+    def _settle(self, outcome: Outcome) -> None:
+        if not self.outcome.done():
+            self.outcome.set_result(outcome)

@@ -1,0 +1,261 @@
+"""Deliveries over real sockets: QStash's messages arrive at an application, on the namespace's clock."""
+
+import base64
+import gzip
+import json
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.serving.outgoing import is_local
+from mockserver.testing.handle import Handle
+from mockserver.testing.links import RemoteLink
+from tests.support.applications import Application, Said, application
+from tests.support.http import exchange
+
+CHAT = {"model": "meta-llama/Meta-Llama-3-8B-Instruct", "messages": [{"role": "user", "content": "Tell me of tides."}]}
+
+
+@pytest.fixture
+def app() -> Iterator[Application]:
+    with application() as running:
+        yield running
+
+
+@pytest.fixture
+def handle(server: MockServer, request: pytest.FixtureRequest) -> Iterator[Handle]:
+    space = server.in_namespace(request.node.name)
+    yield space
+    space.reset()
+
+
+def post(handle: Handle, path: str, body: object = None, **headers: str) -> tuple[int, Any]:
+    """Send a request to QStash; `upstash_delay="5s"` is a header."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    got = exchange(handle.url, "POST", f"/ns/{handle.namespace}/upstash{path}", body, named)
+    return got.status, json.loads(got.body) if got.body else None
+
+
+def get(handle: Handle, path: str) -> Any:
+    return json.loads(exchange(handle.url, "GET", f"/ns/{handle.namespace}/upstash{path}").body)
+
+
+def publish(handle: Handle, app: Application, body: object = CHAT, **headers: str) -> str:
+    """The id of a message to the model, whose answers are delivered to the application."""
+    status, answer = post(handle, "/v2/publish/api/llm", body, upstash_callback=f"{app.url}/done", **headers)
+    assert status == 200, answer
+    id: str = answer["messageId"]
+    return id
+
+
+def said(body: bytes) -> Any:
+    """The answer of the model that a callback reports."""
+    return json.loads(base64.b64decode(json.loads(body)["body"]))
+
+
+def test_the_models_answer_is_that_of_the_chat_and_the_journal_has_it(handle: Handle, app: Application) -> None:
+    id = publish(handle, app)
+    taken = app.next()
+    told = json.loads(taken.body)
+    assert (taken.method, taken.path, taken.headers["User-Agent"]) == ("POST", "/done", "Upstash-QStash")
+    assert (told["status"], told["sourceMessageId"]) == (200, id)
+    asked = handle.last
+    assert asked.headers["upstash-message-id"] == id
+    direct = exchange(handle.url, "POST", f"/ns/{handle.namespace}/upstash/llm/v1/chat/completions", CHAT)
+    assert said(taken.body)["choices"] == json.loads(direct.body)["choices"]
+
+
+def test_stubs_answer_messages_too(handle: Handle, app: Application) -> None:
+    handle.on(dialect="upstash").reply("It rains.")
+    publish(handle, app)
+    assert said(app.next().body)["choices"][0]["message"]["content"] == "It rains."
+
+
+def test_a_failing_application_is_tried_again_when_the_clock_is_advanced(handle: Handle, app: Application) -> None:
+    app.will_answer(500, Said(0), 503, 500)
+    publish(handle, app, upstash_failure_callback=f"{app.url}/never")
+    for attempt, wait in enumerate((12.2, 148.5, 1808.1)):
+        deliveries = handle.wait_for_deliveries(attempt + 1)
+        assert deliveries[-1].attempt == attempt
+        handle.clock.advance(wait)
+    deliveries = handle.wait_for_deliveries(4)
+    assert [(each.status, bool(each.error), each.url) for each in deliveries] == [
+        (500, False, f"{app.url}/done"),
+        (None, True, f"{app.url}/done"),
+        (503, False, f"{app.url}/done"),
+        (500, False, f"{app.url}/done"),
+    ]
+    bodies = {app.next().body for _ in range(4)}
+    assert len(bodies) == 1
+    (dead,) = get(handle, "/v2/dlq")["messages"]
+    assert (dead["url"], dead["responseStatus"]) == (f"{app.url}/done", 500)
+
+
+def test_a_failing_model_is_asked_again_and_its_last_failure_is_reported(handle: Handle, app: Application) -> None:
+    handle.on(operation="chat_completions").error("overloaded")
+    id = publish(handle, app, upstash_retries="1", upstash_failure_callback=f"{app.url}/failed")
+    assert json.loads(app.next().body)["status"] == 429
+    handle.wait_for_deliveries(1)
+    handle.clock.advance(60)
+    reports = [app.next(), app.next()]
+    told = {taken.path: json.loads(taken.body) for taken in reports}
+    assert {path: (body["status"], body["retried"]) for path, body in told.items()} == {
+        "/done": (429, 1),
+        "/failed": (429, 1),
+    }
+    assert get(handle, f"/v2/dlq/{told['/failed']['dlqId']}")["messageId"] == id
+    assert len(handle.requests) == 2
+
+
+def test_a_broken_connection_to_the_model_is_a_failure_without_a_status(handle: Handle, app: Application) -> None:
+    publish(handle, app, upstash_forward_x_mockserver_fault="reset")
+    told = json.loads(app.next().body)
+    assert (told["status"], base64.b64decode(told["body"])) == (0, b"the connection was reset")
+
+
+def test_an_error_instead_of_the_receipt_means_that_nothing_is_published(handle: Handle) -> None:
+    fault = "{ kind = 'error', error = 'server_error' }"
+    headers = {"upstash_callback": "http://127.0.0.1:9/", "x_mockserver_fault": fault}
+    assert post(handle, "/v2/publish/api/llm", CHAT, **headers)[0] == 500
+    assert get(handle, "/v2/events") == {"events": []}
+
+
+def test_what_a_lost_receipt_has_published_is_a_duplicate_afterwards(handle: Handle, app: Application) -> None:
+    with pytest.raises(ConnectionResetError):
+        publish(handle, app, upstash_deduplication_id="once", x_mockserver_fault="reset")
+    again = {"upstash_callback": f"{app.url}/done", "upstash_deduplication_id": "once"}
+    status, answer = post(handle, "/v2/publish/api/llm", CHAT, **again)
+    assert (status, answer["deduplicated"]) == (202, True)
+    assert json.loads(app.next().body)["sourceMessageId"] == answer["messageId"]
+    assert len(handle.wait_for_deliveries(1)) == 1
+
+
+def test_a_slow_model_times_out_on_the_namespaces_clock(handle: Handle, app: Application) -> None:
+    publish(handle, app, upstash_forward_x_mockserver_latency="ttft=600s", upstash_timeout="1m")
+    handle.wait_for_requests(1)
+    handle.clock.advance(61)
+    told = json.loads(app.next().body)
+    assert (told["status"], base64.b64decode(told["body"])) == (0, b"no answer within 60 s")
+
+
+def test_delays_wait_for_the_clock(handle: Handle, app: Application) -> None:
+    url = f"{app.url}/a%20b?c=d"
+    assert post(handle, f"/v2/publish/{url}", b"hello", upstash_delay="1h", upstash_method="PUT")[0] == 200
+    handle.clock.advance(3601)
+    taken = app.next()
+    assert (taken.method, taken.path, taken.body) == ("PUT", "/a%20b?c=d", b"hello")
+
+
+def test_a_queue_delivers_in_order(handle: Handle, app: Application) -> None:
+    for number in range(5):
+        body = CHAT | {"max_tokens": number + 1}
+        post(handle, "/v2/enqueue/jobs/api/llm", body, upstash_callback=f"{app.url}/{number}")
+    assert [app.next().path for _ in range(5)] == [f"/{number}" for number in range(5)]
+
+
+def test_hundreds_of_messages_are_delivered(handle: Handle, app: Application) -> None:
+    batch = [{"destination": f"{app.url}/{number}", "body": "x"} for number in range(200)]
+    assert post(handle, "/v2/batch", batch)[0] == 200
+    assert {app.next().path for _ in range(200)} == {f"/{number}" for number in range(200)}
+    assert len(handle.wait_for_deliveries(200)) == 200
+
+
+def test_a_reset_breaks_off_what_is_under_way_and_forgets_the_rest(handle: Handle, app: Application) -> None:
+    publish(handle, app, upstash_forward_x_mockserver_latency="ttft=600s")
+    publish(handle, app, upstash_delay="1h")
+    handle.wait_for_requests(1)
+    handle.reset()
+    handle.clock.advance(7300)
+    assert handle.deliveries == []
+    assert get(handle, "/v2/events") == {"events": []}
+    publish(handle, app)
+    app.next()
+    assert app.taken.empty()
+
+
+def test_namespaces_have_messages_of_their_own(server: MockServer, app: Application) -> None:
+    one, other = server.in_namespace("courier-a"), server.in_namespace("courier-b")
+    publish(one, app, upstash_delay="1h")
+    other.clock.advance(3700)
+    assert get(other, "/v2/events") == {"events": []}
+    assert len(get(one, "/v2/events")["events"]) == 1
+
+
+def test_a_handle_of_another_process_sees_the_same(handle: Handle, app: Application) -> None:
+    remote = Handle(RemoteLink(handle.url.partition("/ns/")[0], handle.namespace))
+    publish(handle, app, upstash_callback_forward_x_user="7")
+    (delivered,) = remote.wait_for_deliveries(1)
+    assert [delivered] == handle.deliveries
+    assert (delivered.headers["x-user"], delivered.status, delivered.ended) == ("7", 200, True)
+    with pytest.raises(TimeoutError, match="for 2 deliveries, of which 1 ended"):
+        remote.wait_for_deliveries(2, timeout=0.01)
+
+
+def test_a_compressed_answer_is_decompressed(handle: Handle, app: Application) -> None:
+    told = (("content-encoding", "gzip"), ("x-a", "1"))
+    app.will_answer(Said(200, gzip.compress(b"thanks"), told), Said(200, b"broken", told))
+    for _ in range(2):
+        post(handle, f"/v2/publish/{app.url}/", b"", upstash_retries="0")
+        app.next()
+        handle.wait_for_deliveries(len(handle.deliveries))
+    first, second = handle.wait_for_deliveries(2)
+    assert (first.status, first.answer) == (200, "thanks")
+    assert second.error.endswith(
+        "the answer is not valid gzip: Error -3 while decompressing data: incorrect header check"
+    )
+
+
+def test_a_long_answer_of_an_application_is_read_in_part(handle: Handle, app: Application) -> None:
+    app.will_answer(Said(500, b"x" * 3_000_000))
+    post(handle, f"/v2/publish/{app.url}/", b"", upstash_retries="0", upstash_failure_callback=f"{app.url}/failed")
+    app.next()
+    assert len(base64.b64decode(json.loads(app.next().body)["body"])) == 1_048_576
+
+
+def test_an_application_that_speaks_no_http_has_failed(handle: Handle) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        post(handle, f"/v2/publish/{url}", b"hi", upstash_retries="0")
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(1000)
+            connection.sendall(b"220 mail.example ESMTP\r\n\r\n")
+        (delivered,) = handle.wait_for_deliveries(1)
+    assert delivered.status is None
+    assert "illegal status line" in delivered.error
+
+
+@pytest.mark.parametrize(
+    "url, local",
+    [
+        ("http://127.0.0.1:3000/", True),
+        ("http://[::1]/", True),
+        ("http://192.168.1.5/", True),
+        ("http://localhost/", True),
+        ("http://web:3000/", True),
+        ("http://host.docker.internal/", True),
+        ("http://app.test/", True),
+        ("https://example.com/", False),
+        ("https://8.8.8.8/", False),
+        ("https://my-app.vercel.app/api", False),
+        ("http://[::1/", False),
+    ],
+)
+def test_an_application_is_local_by_its_host(url: str, local: bool) -> None:
+    assert is_local(url) is local
+
+
+def test_an_application_elsewhere_is_not_called(handle: Handle, app: Application) -> None:
+    post(handle, "/v2/publish/https://app.example.com/x", b"", upstash_retries="0")
+    (delivered,) = handle.wait_for_deliveries(1)
+    assert delivered.error == "https://app.example.com/x is not local, and so it is not called: see --deliver any"
+
+
+def test_it_is_called_if_the_settings_say_so(handle: Handle) -> None:
+    handle.settle(deliver="any")
+    post(handle, "/v2/publish/http://nobody.invalid/x", b"", upstash_retries="0")
+    (delivered,) = handle.wait_for_deliveries(1)
+    assert delivered.error.startswith("nobody.invalid:80: ")
