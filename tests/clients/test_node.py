@@ -1,6 +1,7 @@
 """The clients for Node.js: `openai` against every dialect that it fits, and the SDKs of Cerebras and Upstash."""
 
 import json
+from base64 import b64decode
 from typing import Any
 
 import pytest
@@ -159,3 +160,42 @@ def test_qstash_for_node_raises_the_body_of_a_refusal(server: Server, kind: str)
     assert (problem["class"], problem["status"]) == ("QstashError", 400)
     assert "temperature" in problem["message"]
     assert json.loads(problem["message"])
+
+
+def test_qstash_for_node_publishes_to_the_model_and_verifies_what_comes_back(server: Server) -> None:
+    seen = node("qstash", server.url, "publish")
+    taken = {request["path"]: request for request in seen["taken"]}
+    assert taken.keys() == {"/done", "/queued", "/first", "/second?a=b"}
+    assert {(request["verified"], request["forged"]) for request in seen["taken"]} == {(True, "SignatureError")}
+    ids = {
+        "/done": seen["published"]["messageId"],
+        "/queued": seen["queued"]["messageId"],
+        "/first": seen["batch"][0]["messageId"],
+    }
+    told = {path: json.loads(taken[path]["body"]) for path in ids}
+    assert {path: body["sourceMessageId"] for path, body in told.items()} == ids
+    assert told["/done"]["sourceHeader"]["Tenant"] == ["blue"]
+    assert answer_in(told["/done"]) == answer_in(told["/queued"]) == content(seen["answer"])
+    assert content(seen["answer"]).startswith(answer_in(told["/first"]))
+    assert json.loads(taken["/second?a=b"]["body"]) == {"hello": "world"}
+    assert taken["/second?a=b"]["headers"]["upstash-message-id"] == seen["batch"][1]["messageId"]
+    assert seen["states"] == ["DELIVERED", "ACTIVE", "CREATED"]
+
+
+def test_qstash_for_node_manages_messages_and_queues(server: Server) -> None:
+    seen = node("qstash", f"{server.url}/ns/node-messages", "messages")
+    assert (seen["shown"]["labels"], seen["shown"]["method"]) == (["a"], "POST")
+    assert (seen["tuned"]["parallelism"], seen["tuned"]["paused"]) == (3, True)
+    assert seen["duplicate"] is True
+    assert (seen["one"], seen["some"], seen["filtered"]) == ({"cancelled": 1},) * 3
+    assert (seen["gone"]["class"], seen["gone"]["status"]) == ("QstashError", 404)
+    assert seen["refused"]["message"] == json.dumps(
+        {"error": "invalid destination url: endpoint has invalid scheme, add http:// or https://"},
+        separators=(",", ":"),
+    )
+    assert seen["dead"] == []
+
+
+def answer_in(callback: dict[str, Any]) -> str:
+    """What the model says in the answer that a callback reports."""
+    return content(json.loads(b64decode(callback["body"])))

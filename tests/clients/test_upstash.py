@@ -5,18 +5,32 @@ only what never got an answer.
 """
 
 import asyncio
+import json
 import re
+from base64 import b64decode
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import openai
 import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletion as OpenAIChatCompletion
-from qstash import AsyncQStash, QStash
+from qstash import AsyncQStash, QStash, Receiver
 from qstash.asyncio.chat import AsyncChatCompletionChunkStream
-from qstash.chat import ChatCompletion, ChatCompletionChunk, ChatCompletionChunkStream, ChatCompletionMessage
-from qstash.errors import ChatRateLimitExceededError, QStashError
+from qstash.chat import (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChatCompletionChunkStream,
+    ChatCompletionMessage,
+    upstash,
+)
+from qstash.errors import ChatRateLimitExceededError, QStashError, SignatureError
+from qstash.message import BatchResponse, EnqueueResponse, LlmApi, PublishResponse
+
+from mockserver import MockServer
+from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
+from tests.support.applications import Application, Taken, application
 
 from .questions import PROMPT, RATE_LIMITED, TIMEOUT, Server, before, check_logprobs, middle_of
 
@@ -225,3 +239,97 @@ def test_the_stop_reason_is_the_string_that_stopped_the_answer_or_null(by_openai
 def test_the_openai_client_sees_a_bad_request(by_openai: OpenAI) -> None:
     with pytest.raises(openai.BadRequestError, match="temperature"):
         by_openai.chat.completions.create(model=MODEL, messages=[{"role": "user", "content": PROMPT}], temperature=2.1)
+
+
+# --- messages ----------------------------------------------------------------------------------------------------
+
+
+LLM: LlmApi = {"name": "llm", "provider": upstash()}
+CHAT = {"model": MODEL, "messages": MESSAGES}
+
+
+def verified(taken: Taken, app: Application) -> dict[str, Any]:
+    """The body of a callback whose signature the SDK has verified, for the answer in it."""
+    receiver = Receiver(CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY)
+    body = taken.body.decode()
+    receiver.verify(signature=taken.headers["Upstash-Signature"], body=body, url=app.url + taken.path)
+    # With two different keys the SDK reports the failure of the second.
+    strict = Receiver(CURRENT_SIGNING_KEY, CURRENT_SIGNING_KEY)
+    with pytest.raises(SignatureError, match="Invalid body hash"):
+        strict.verify(signature=taken.headers["Upstash-Signature"], body=f"{body} ")
+    with pytest.raises(SignatureError, match="Invalid subject"):
+        strict.verify(signature=taken.headers["Upstash-Signature"], body=body, url=app.url)
+    told: dict[str, Any] = json.loads(body)
+    return told
+
+
+def words_in(callback: dict[str, Any]) -> str:
+    said: str = json.loads(b64decode(callback["body"]))["choices"][0]["message"]["content"]
+    return said
+
+
+def test_what_is_published_is_answered_to_the_callback_signed(client: QStash) -> None:
+    whole = plain(client.chat.create(messages=MESSAGES, model=MODEL)).choices[0].message.content
+    with application() as app:
+        published = client.message.publish_json(api=LLM, body=CHAT, callback=f"{app.url}/done")
+        told = verified(app.next(), app)
+        queued = client.message.enqueue_json(queue="sdk", api=LLM, body=CHAT, callback=f"{app.url}/queued")
+        next_told = verified(app.next(), app)
+        batch = client.message.batch_json([{"api": LLM, "body": CHAT, "callback": f"{app.url}/batch"}])
+        last_told = verified(app.next(), app)
+    assert isinstance(published, PublishResponse)
+    assert isinstance(queued, EnqueueResponse)
+    assert isinstance(batch[0], BatchResponse)
+    assert [(each["sourceMessageId"], words_in(each)) for each in (told, next_told, last_told)] == [
+        (published.message_id, whole),
+        (queued.message_id, whole),
+        (batch[0].message_id, whole),
+    ]
+    assert client.queue.get("sdk").parallelism == 1
+
+
+def test_a_callback_without_an_end_becomes_a_dead_letter_that_the_sdk_reads(server: MockServer) -> None:
+    space = server.in_namespace("sdk-dead-letters")
+    client = QStash(space.api_key, base_url=space.base_url("upstash"), retry=False)
+    with client.http._client, application() as app:
+        app.will_answer(500, 503)
+        client.message.publish_json(
+            api=LLM, body=CHAT, callback=f"{app.url}/done", failure_callback=f"{app.url}/failed", retries=1
+        )
+        space.wait_for_deliveries(1)
+        space.clock.advance(13)
+        space.wait_for_deliveries(2)
+        (dead,) = client.dlq.list().messages
+        states = [event.state.value for event in client.event.list(filter={"message_id": dead.message_id}).events]
+        assert (dead.url, dead.response_status, dead.max_retries) == (f"{app.url}/done", 503, 1)
+        assert client.dlq.get(dead.dlq_id) == dead
+        assert states == ["FAILED", "ERROR", "ACTIVE", "RETRY", "ERROR", "ACTIVE", "CREATED"]
+        client.dlq.delete(dead.dlq_id)
+        assert client.dlq.list().messages == []
+        assert client.dlq.delete_many([dead.dlq_id]) == 0
+
+
+def test_a_message_can_be_seen_and_cancelled_before_its_time(client: QStash) -> None:
+    published = client.message.publish_json(api=LLM, body=CHAT, callback="http://127.0.0.1:9/", delay="1h")
+    assert isinstance(published, PublishResponse)
+    message = client.message.get(published.message_id)
+    assert (message.api, message.callback, message.max_retries) == ("llm", "http://127.0.0.1:9/", 3)
+    assert message.not_before - message.created_at == 3_600_000
+    client.message.cancel(published.message_id)
+    with pytest.raises(QStashError, match="not found"):
+        client.message.get(published.message_id)
+    assert client.message.cancel_many([published.message_id]) == 0
+
+
+def test_the_signing_keys_are_those_of_the_environment(client: QStash, server: MockServer) -> None:
+    keys, environment = client.signing_key.get(), server.environment()
+    assert (keys.current, keys.next) == (CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY)
+    assert environment["QSTASH_CURRENT_SIGNING_KEY"] == keys.current
+    assert environment["QSTASH_NEXT_SIGNING_KEY"] == keys.next
+
+
+def test_the_sdk_sees_why_a_message_is_refused(client: QStash) -> None:
+    with pytest.raises(QStashError, match="invalid destination url: endpoint has invalid scheme"):
+        client.message.publish(url="nowhere")
+    with pytest.raises(QStashError, match="Upstash-Callback header is required"):
+        client.message.publish_json(api=LLM, body=CHAT)

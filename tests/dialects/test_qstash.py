@@ -497,9 +497,9 @@ def test_a_message_shows_until_it_is_delivered(post: Post) -> None:
             "notBefore": int(START * 1000),
             "createdAt": int(START * 1000),
             "callback": CALLBACK,
-            "callbackHeaders": {"Content-Type": ["application/json"]},
+            "callbackHeader": {"Content-Type": ["application/json"]},
             "failureCallback": FAILURE,
-            "failureCallbackHeaders": {"Content-Type": ["application/json"]},
+            "failureCallbackHeader": {"Content-Type": ["application/json"]},
             "queueName": "q",
             "retryDelayExpression": "5",
             "callerIP": "127.0.0.1",
@@ -570,7 +570,7 @@ def test_a_dead_letter_can_be_delivered_again(post: Post) -> None:
 
 
 def test_the_log_is_latest_first_and_can_be_filtered(post: Post) -> None:
-    id = post.publish(upstash_timeout="5s")
+    id = post.publish(upstash_timeout="5s", upstash_retry_delay="5")
     post.perform(BROKEN)
     _, answer = post.ask("GET", "/v2/events?count=1")
     assert answer["cursor"] == "1"
@@ -595,6 +595,8 @@ def test_the_log_is_latest_first_and_can_be_filtered(post: Post) -> None:
         "callback": CALLBACK,
         "callbackHeaders": {"Content-Type": ["application/json"]},
         "maxRetries": 3,
+        "retryDelayExpression": "5",
+        "retryDelayExpr": "5",
     }
     assert post.events(f"?fromDate={int(START * 1000) + 1}") == []
     assert len(post.events(f"?toDate={int(START * 1000)}&state=CREATED")) == 2

@@ -1,5 +1,7 @@
 // What @upstash/qstash sees of the LLM API: node qstash.mjs URL SCENARIO prints one JSON document.
-import { Client, upstash } from "@upstash/qstash";
+import { createServer } from "node:http";
+
+import { Client, Receiver, upstash } from "@upstash/qstash";
 
 const [url, scenario] = process.argv.slice(2);
 const client = new Client({ token: "mock", baseUrl: `${url}/upstash`, retry: false });
@@ -27,7 +29,75 @@ async function problem(asking) {
   }
 }
 
+/** The next requests to an application of this process, each with what the receiver says of its signature. */
+async function receiving(publish) {
+  const { current, next } = await (await fetch(`${url}/upstash/v2/keys`, { headers: { authorization: "Bearer mock" } })).json();
+  const receiver = new Receiver({ currentSigningKey: current, nextSigningKey: next });
+  const taken = [];
+  let arrived;
+  const server = createServer((request, response) => {
+    const parts = [];
+    request.on("data", (part) => parts.push(part));
+    request.on("end", async () => {
+      const body = Buffer.concat(parts).toString();
+      const signature = request.headers["upstash-signature"];
+      const here = `http://127.0.0.1:${server.address().port}${request.url}`;
+      const verified = await receiver.verify({ signature, body, url: here }).catch(String);
+      const forged = await receiver.verify({ signature, body: `${body} `, url: here }).catch((error) => error.name);
+      taken.push({ path: request.url, headers: request.headers, body, verified, forged });
+      response.end("thanks");
+      arrived?.();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const told = await publish(`http://127.0.0.1:${server.address().port}`, async (count) => {
+    while (taken.length < count) await new Promise((resolve) => (arrived = resolve));
+    return taken;
+  });
+  server.closeAllConnections();
+  server.close();
+  return told;
+}
+
+const body = { model: ask.model, messages: ask.messages };
+const api = { name: "llm", provider: upstash() };
+
 const SCENARIOS = {
+  publish: () =>
+    receiving(async (here, requests) => {
+      const published = await client.publishJSON({ api, body, callback: `${here}/done`, headers: { tenant: "blue" } });
+      const queued = await client.queue({ queueName: "jobs" }).enqueueJSON({ api, body, callback: `${here}/queued` });
+      const batch = await client.batchJSON([
+        { api, body: { ...body, max_tokens: 5 }, callback: `${here}/first` },
+        { url: `${here}/second?a=b`, body: { hello: "world" }, retries: 0 },
+      ]);
+      const taken = await requests(4);
+      const { logs } = await client.logs({ filter: { messageId: published.messageId } });
+      return { answer: await create({}), published, queued, batch, taken, states: logs.map((log) => log.state) };
+    }),
+  messages: () =>
+    receiving(async (here) => {
+      const late = (label) => client.publishJSON({ url: here, body: {}, delay: "1h", label });
+      const [first, second, third] = [await late("a"), await late("b"), await late("c")];
+      const shown = await client.messages.get(first.messageId);
+      const again = await client.publish({ url: here, deduplicationId: "once", delay: "1h" });
+      const twice = await client.publish({ url: here, deduplicationId: "once", delay: "1h" });
+      const queue = client.queue({ queueName: "tuned" });
+      await queue.upsert({ parallelism: 3, paused: true });
+      const tuned = await queue.get();
+      await queue.delete();
+      return {
+        shown,
+        tuned,
+        duplicate: again.messageId === twice.messageId && twice.deduplicated,
+        one: await client.messages.cancel(first.messageId),
+        some: await client.messages.cancel([second.messageId, "msg_none"]),
+        filtered: await client.messages.cancel({ filter: { label: "c" } }),
+        gone: await problem(() => client.messages.get(third.messageId)),
+        refused: await problem(() => client.publishJSON({ url: "nowhere", body: {} })),
+        dead: (await client.dlq.listMessages()).messages,
+      };
+    }),
   plain: async () => ({ answer: await create({}) }),
   stream: async () => ({ answer: await create({}), chunks: await chunksOf({}) }),
   large: async () => {

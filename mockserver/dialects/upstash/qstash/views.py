@@ -28,7 +28,7 @@ def message_view(message: Message) -> dict[str, Any]:
         "maxRetries": message.options.retries,
         "notBefore": _milliseconds(message.due),
         "createdAt": _milliseconds(message.created),
-        **_callbacks(message),
+        **_callbacks(message, "Header"),
         **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
         "callerIP": CALLER_IP,
         **_labels(message),
@@ -63,9 +63,10 @@ def event_view(event: Event) -> dict[str, Any]:
         **_given(queueName=message.queue),
         "timeout": _milliseconds(message.options.timeout),
         "method": message.options.method,
-        **_callbacks(message),
+        **_callbacks(message, "Headers"),
         "maxRetries": message.options.retries,
-        **_given(retryDelayExpression=message.options.retry_delay),
+        # Again the first name is of the docs, the second of the SDK.
+        **_given(retryDelayExpression=message.options.retry_delay, retryDelayExpr=message.options.retry_delay),
         **_labels(message),
     }
 
@@ -104,14 +105,14 @@ def _content(name: str, body: bytes) -> dict[str, str]:
         return {f"{name}Base64": _base64(body)}
 
 
-def _callbacks(message: Message) -> dict[str, Any]:
-    return {**_callback("callback", message.callback), **_callback("failureCallback", message.failure_callback)}
+def _callbacks(message: Message, headers: str) -> dict[str, Any]:
+    """Both callbacks, and under their names with the suffix `headers` what goes with them."""
+    given = {"callback": message.callback, "failureCallback": message.failure_callback}
+    return {key: value for name, each in given.items() if each for key, value in _callback(name, each, headers)}
 
 
-def _callback(name: str, callback: Callback | None) -> dict[str, Any]:
-    if callback is None:
-        return {}
-    return {name: callback.url, f"{name}Headers": _headers(callback.options.headers)}
+def _callback(name: str, callback: Callback, headers: str) -> tuple[tuple[str, Any], ...]:
+    return (name, callback.url), (f"{name}{headers}", _headers(callback.options.headers))
 
 
 def _labels(message: Message) -> dict[str, Any]:
