@@ -3,18 +3,18 @@
 Requests that the server answers itself are not recorded here: they are exchanges in the journal.
 """
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mockserver.core.bounded import Bounded
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task
 
-# How many deliveries a namespace keeps; the oldest are forgotten.
-_MOST = 1000
-# How many bytes of a body are shown.
-_SHOWN = 65_536
+# How many deliveries a namespace keeps, and how many bytes their bodies may have together; the oldest are forgotten.
+_MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
+# How many bytes are shown of what was sent, and of the answer.
+_SHOWN, _ANSWER = 1_048_576, 4_096
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +39,7 @@ class Deliveries:
 
     def __init__(self) -> None:
         self._outboxes: dict[str, Outbox] = {}
-        self._kept: deque[Delivery] | None = None
+        self._kept: Bounded[int, Delivery] | None = None
         self._closers: tuple[Callable[[], None], ...] = ()
         self._watchers: tuple[Callable[[], None], ...] = ()
         self.begun = self.ended = 0
@@ -60,15 +60,18 @@ class Deliveries:
     def begin(self, dialect: str, task: Task, at: float) -> Delivery:
         """Record a delivery that begins."""
         if self._kept is None:
-            self._kept = deque(maxlen=_MOST)
+            self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: len(each.task.body))
         self.begun += 1
-        delivery = Delivery(self.begun, dialect, task, at)
-        self._kept.append(delivery)
+        # Only what is shown is kept.
+        delivery = Delivery(self.begun, dialect, task._replace(body=task.body[:_SHOWN]), at)
+        self._kept.add(delivery.number, delivery)
+        while (oldest := self._kept.excess()) is not None:
+            self._kept.remove(oldest.number)
         return delivery
 
     def end(self, delivery: Delivery, outcome: Outcome, seconds: float) -> None:
         """Record its outcome."""
-        delivery.outcome, delivery.seconds = outcome, seconds
+        delivery.outcome, delivery.seconds = outcome._replace(body=outcome.body[:_ANSWER]), seconds
         self.ended += 1
         for watcher in self._watchers:
             watcher()
@@ -133,14 +136,10 @@ def shown(delivery: Delivery) -> Delivered:
         method=task.method,
         url=task.url,
         headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in task.headers},
-        body=_text(task.body),
+        body=task.body.decode("utf-8", "replace"),
         status=None if outcome is None else outcome.status,
         error="" if outcome is None else outcome.error,
-        answer="" if outcome is None else _text(outcome.body),
+        answer="" if outcome is None else outcome.body.decode("utf-8", "replace"),
         seconds=delivery.seconds,
         ended=outcome is not None,
     )
-
-
-def _text(body: bytes) -> str:
-    return body[:_SHOWN].decode("utf-8", "replace")

@@ -126,7 +126,10 @@ class _Round:
         if not self._is_open:
             return
         now = self.clock.now()
-        self._outbox.done(task, outcome, now + self._epoch)
+        try:
+            self._outbox.done(task, outcome, now + self._epoch)
+        except Exception as error:
+            log.error("a fault of mockserver's own, after a request to %s", task.url, exc_info=error)
         # What follows is settled by now, so that whoever waits for the delivery can advance the clock.
         if delivery is not None:
             deliveries.end(delivery, outcome, now - began)

@@ -698,6 +698,14 @@ def test_a_body_that_lists_nothing_is_refused(post: Post, path: str, body: bytes
     assert post.ask("DELETE", path, body)[0] == 400
 
 
+def test_a_message_has_a_megabyte_at_most(post: Post) -> None:
+    path, limit = "/v2/publish/http://127.0.0.1:9/", 1_048_576
+    assert post.ask("POST", path, b"x" * limit)[0] == 200
+    assert post.ask("POST", path, b"x" * (limit + 1)) == (413, {"error": "request body is too large"})
+    status, answers = post.ask("POST", "/v2/batch", [{"destination": "http://127.0.0.1:9/", "body": "x" * (limit + 1)}])
+    assert (status, answers) == (200, [{"error": "message is too large"}])
+
+
 def test_every_operation_wants_the_token(post: Post) -> None:
     for operation in load_dialect("upstash").operations:
         for path in operation.paths:
@@ -740,11 +748,21 @@ def test_durations_are_sums_of_parts(read: Callable[[str], float]) -> None:
     assert [read(text) for text in texts] == pytest.approx([*texts.values()])
 
 
-def test_a_mailbox_is_bounded(monkeypatch: pytest.MonkeyPatch, post: Post) -> None:
+def test_a_mailbox_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_MESSAGES", 3)
     monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_DEAD", 2)
+    post = Post()
     ids = [post.publish(f"/v2/enqueue/q/http://127.0.0.1:9/{number}", b"") for number in range(5)]
     assert [message.id for message in post.mailbox.messages()] == ids[2:]
     assert post.ask("GET", "/v2/queues/q")[1]["lag"] == 3
     assert len(dead_letters(Post(), 1)) == 1
     assert len(dead_letters(Post(), 3)) == 2
+
+
+def test_a_log_of_long_messages_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 250)
+    post = Post()
+    for _ in range(4):
+        post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 100)
+    assert len(post.mailbox.messages()) == 2
+    assert [event["state"] for event in post.events()] == ["CREATED", "CREATED"]

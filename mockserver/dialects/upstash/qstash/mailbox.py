@@ -5,12 +5,13 @@ fails is repeated later, or the message goes to the dead letter queue. Every att
 a message of its own, whose outcome nobody is told.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
+from mockserver.core.bounded import Bounded
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.dialects.upstash.qstash.attempts import attempt
 from mockserver.dialects.upstash.qstash.callbacks import callback
@@ -34,6 +35,8 @@ from mockserver.dialects.upstash.qstash.values import (
 _MOST_MESSAGES, _MOST_DEAD = 10_000, 1_000
 # "Only the last 10.000 logs are kept and older logs are removed automatically."
 _MOST_EVENTS = 10_000
+# How many bytes the bodies of each of these may have together.
+_MOST_BYTES = 64 * 1024 * 1024
 # How many identities and keys are remembered.
 _MOST_KNOWN = 20_000
 # "If a message with the same deduplication ID was published in the last 10 minutes, the new message will be ignored."
@@ -55,12 +58,12 @@ class Mailbox:
     """The messages of a namespace. Answers read it; only orders and outcomes change it."""
 
     def __init__(self) -> None:
-        self._entries: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: Bounded[str, _Entry] = Bounded(_MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body))
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._lines: dict[str, Line] = {}
-        self._dead: OrderedDict[str, Dead] = OrderedDict()
-        self._events: deque[Event] = deque(maxlen=_MOST_EVENTS)
+        self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, _weight_of_dead)
+        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, _weight_of_event)
         self._copies: OrderedDict[int, int] = OrderedDict()
         self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self.rotations = 0
@@ -78,7 +81,7 @@ class Mailbox:
 
     def messages(self) -> list[Message]:
         """The messages that are not delivered yet, oldest first."""
-        return [entry.message for entry in list(self._entries.values())]
+        return [entry.message for entry in self._entries]
 
     def message(self, id: str) -> Message | None:
         """The message with this id, unless it has been delivered or has failed."""
@@ -87,7 +90,7 @@ class Mailbox:
 
     def dead(self) -> list[Dead]:
         """The dead letter queue, oldest first."""
-        return list(self._dead.values())
+        return list(self._dead)
 
     def dead_letter(self, id: str) -> Dead | None:
         """The dead message with this id of the dead letter queue."""
@@ -121,7 +124,8 @@ class Mailbox:
         """The requests to begin now."""
         tasks: list[Task] = []
         while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= times.now:
-            entry = self._entries[heappop(self._waiting)[2]]
+            entry = self._entries.get(heappop(self._waiting)[2])
+            assert entry is not None, "what is stale has been forgotten"
             entry.due = None
             self._note("ACTIVE", entry.message, times.now)
             tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
@@ -168,7 +172,8 @@ class Mailbox:
 
     def _add(self, message: Message, line: str | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `line` of its source."""
-        entry = self._entries[message.id] = _Entry(message, message.queue or line)
+        entry = _Entry(message, message.queue or line)
+        self._entries.add(message.id, entry)
         self._note("CREATED", message, now, next_delivery=message.due)
         if message.queue is not None:
             queue = self._line(message.queue, now)
@@ -178,13 +183,13 @@ class Mailbox:
             if line in self._lines and message.source is not None:
                 self._lines[line].join(message.source)
             self._schedule(entry, message.due)
-        if len(self._entries) > _MOST_MESSAGES:
-            self._remove(next(iter(self._entries.values())), now)
+        while (oldest := self._entries.excess()) is not None:
+            self._remove(oldest, now)
 
     def _remove(self, entry: _Entry, now: float) -> None:
         """Remove a message; the next one of its queue may have its turn."""
         message = entry.message
-        self._entries.pop(message.id, None)
+        self._entries.remove(message.id)
         queue = self._lines.get(entry.line) if entry.line is not None else None
         if queue is not None:
             queue.leave(message.source or message.id)
@@ -215,9 +220,10 @@ class Mailbox:
         milliseconds, number = int(now * 1000), 0
         while (id := f"{milliseconds}-{number}") in self._dead:
             number += 1
-        dead = self._dead[id] = Dead(id, message, outcome, now)
-        if len(self._dead) > _MOST_DEAD:
-            self._dead.popitem(last=False)
+        dead = Dead(id, message, outcome, now)
+        self._dead.add(id, dead)
+        while (oldest := self._dead.excess()) is not None:
+            self._dead.remove(oldest.id)
         return dead
 
     def _cancel(self, order: Cancel, now: float) -> None:
@@ -230,7 +236,7 @@ class Mailbox:
 
     def _unbury(self, order: Bury, now: float) -> None:
         for id in order.ids:
-            self._dead.pop(id, None)
+            self._dead.remove(id)
 
     def _line(self, name: str, now: float) -> Line:
         return self._lines.setdefault(name, Line(name, now, now))
@@ -246,7 +252,7 @@ class Mailbox:
         queue = self._lines.pop(order.name, None)
         if queue is not None:
             for id in queue.waiting:
-                self._entries.pop(id, None)
+                self._entries.remove(id)
 
     def _rotate(self, order: RotateKeys, now: float) -> None:
         self.rotations += 1
@@ -259,7 +265,10 @@ class Mailbox:
         outcome: Outcome | None = None,
         next_delivery: float | None = None,
     ) -> None:
-        self._events.append(Event(now, state, message, outcome, next_delivery))
+        self._count += 1
+        self._events.add(self._count, Event(self._count, now, state, message, outcome, next_delivery))
+        while (oldest := self._events.excess()) is not None:
+            self._events.remove(oldest.number)
 
 
 _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
@@ -270,6 +279,14 @@ _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
     RemoveQueue: Mailbox._remove_queue,
     RotateKeys: Mailbox._rotate,
 }
+
+
+def _weight_of_dead(dead: Dead) -> int:
+    return len(dead.message.body) + len(dead.outcome.body)
+
+
+def _weight_of_event(event: Event) -> int:
+    return len(event.message.body) + (0 if event.outcome is None else len(event.outcome.body))
 
 
 def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:

@@ -12,7 +12,7 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
-from mockserver.core.failures import Rejection
+from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
@@ -32,6 +32,8 @@ LLM = "api/llm"
 _LLM_URL = f"https://qstash.upstash.io{CHAT_PATH}"
 # What need not be quoted in a URL.
 _PLAIN = "/:?#[]@!$&'()*+,;=-._~"
+# "We do not impose any restrictions other than a size limit of 1 MB", in bytes.
+_LARGEST = 1_048_576
 # How many messages a batch may have.
 _MOST_IN_BATCH = 1_000
 
@@ -68,7 +70,11 @@ def batch(call: Call, site: Site) -> Reply | Rejection:
     orders: list[Publish] = []
     for number, parcel in enumerate(parcels):
         accepted = _accepted(parcel, call, site, derive(site.identity, "batch", number), orders)
-        answers.append({"error": accepted.message} if isinstance(accepted, Rejection) else _receipt(*accepted))
+        answers.append(
+            {"error": accepted.message or "message is too large"}
+            if isinstance(accepted, Rejection)
+            else _receipt(*accepted)
+        )
         if not isinstance(accepted, Rejection) and not accepted.is_duplicate:
             orders.append(accepted.order)
     return json_reply(answers, orders=tuple(orders))
@@ -99,6 +105,8 @@ def _accepted(
     misnamed = None if parcel.queue is None else bad_queue_name(parcel.queue)
     if misnamed is not None:
         return misnamed
+    if len(parcel.body) > _LARGEST:
+        return Rejection(FailureKind.BODY_TOO_LARGE)
     try:
         wishes = read_wishes(parcel.fields)
     except HeaderError as error:

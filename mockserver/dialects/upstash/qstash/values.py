@@ -66,8 +66,9 @@ class Dead(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A line of the log: the state that a message has reached, and with which outcome."""
+    """A line of the log, with a number of its own: the state that a message has reached, and with which outcome."""
 
+    number: int
     time: float
     state: str
     message: Message
