@@ -3,13 +3,14 @@
 Requests that the server answers itself are not recorded here: they are exchanges in the journal.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mockserver.core.bounded import Bounded
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task
+
+if TYPE_CHECKING:
+    from mockserver.core.bounded import Bounded
 
 # How many deliveries a namespace keeps, and how many bytes their bodies may have together; the oldest are forgotten.
 _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
@@ -17,19 +18,18 @@ _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
 _SHOWN, _ANSWER = 1_048_576, 4_096
 
 
-@dataclass(slots=True, eq=False)
 class Delivery:
     """One request to an application of the user's. It began at the Unix time `at` of the namespace's clock.
 
     `number` counts from 1 within the namespace. There is no outcome while it is under way.
     """
 
-    number: int
-    dialect: str
-    task: Task
-    at: float
-    outcome: Outcome | None = None
-    seconds: float = 0.0
+    __slots__ = ("at", "dialect", "number", "outcome", "seconds", "task")
+
+    def __init__(self, number: int, dialect: str, task: Task, at: float) -> None:
+        self.number, self.dialect, self.task, self.at = number, dialect, task, at
+        self.outcome: Outcome | None = None
+        self.seconds = 0.0
 
 
 class Deliveries:
@@ -60,6 +60,9 @@ class Deliveries:
     def begin(self, dialect: str, task: Task, at: float) -> Delivery:
         """Record a delivery that begins."""
         if self._kept is None:
+            # Every server has namespaces, but hardly any delivers anything.
+            from mockserver.core.bounded import Bounded
+
             self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: len(each.task.body))
         self.begun += 1
         # Only what is shown is kept.
@@ -97,49 +100,3 @@ class Deliveries:
         self._outboxes.clear()
         self._kept = None
         self.begun = self.ended = 0
-
-
-class Delivered(NamedTuple):
-    """A delivery as tests and the admin API see it.
-
-    - `message`: the id of what was delivered; `attempt` counts its attempts from 0; `at` is a Unix time.
-    - `headers`: with names in lower case. Bodies that are no text are shown as well as they can be, long ones in part.
-    - `status`: the application's answer; None if there was none, and `error` says why; `answer` is its body.
-    - `ended`: whether it is over, after so many `seconds` on the namespace's clock.
-    """
-
-    number: int
-    at: float
-    dialect: str
-    message: str
-    attempt: int
-    method: str
-    url: str
-    headers: Mapping[str, str]
-    body: str
-    status: int | None
-    error: str
-    answer: str
-    seconds: float
-    ended: bool
-
-
-def shown(delivery: Delivery) -> Delivered:
-    """A delivery for people and tests."""
-    task, outcome = delivery.task, delivery.outcome
-    return Delivered(
-        number=delivery.number,
-        at=delivery.at,
-        dialect=delivery.dialect,
-        message=task.message,
-        attempt=task.attempt,
-        method=task.method,
-        url=task.url,
-        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in task.headers},
-        body=task.body.decode("utf-8", "replace"),
-        status=None if outcome is None else outcome.status,
-        error="" if outcome is None else outcome.error,
-        answer="" if outcome is None else outcome.body.decode("utf-8", "replace"),
-        seconds=delivery.seconds,
-        ended=outcome is not None,
-    )

@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mockserver.control.deliveries import Delivered
+from mockserver.control.delivered import Delivered
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name

@@ -12,7 +12,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
-from mockserver.control.deliveries import Delivered, shown
+from mockserver.control.delivered import Delivered, shown
 from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
