@@ -15,6 +15,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Choice, Generation, GenerationRequest, Output, Position, Prompt, Usage
 from mockserver.core.timeline import Pace
 from mockserver.dialects.upstash.errors import ERRORS
+from mockserver.dialects.upstash.quotas import reset
 from mockserver.dialects.upstash.schemas import CONTRACT
 from mockserver.dialects.upstash.table import UPSTASH
 from mockserver.dialects.upstash.write import write
@@ -108,6 +109,21 @@ def test_an_answer_names_its_type_its_date_and_the_limits_of_the_chat_api(stream
     }
     assert limits["x-ratelimit-remaining-requests"] == limits["x-ratelimit-limit-requests"] - 1
     assert FROZEN < limits["x-ratelimit-reset-requests"] <= FROZEN + 60
+
+
+def test_the_observed_edition_states_resets_as_durations_as_on_record() -> None:
+    headers = ask("upstash", BODY | {"max_tokens": 1}, edition="observed").headers
+    resets = {headers[f"x-ratelimit-reset-{of}"] for of in ("requests", "tokens")}
+    assert resets == {f"{ceil(FROZEN // 60 * 60 + 60 - FROZEN)}s"}
+    assert headers["strict-transport-security"] == "max-age=31536000; includeSubDomains"
+
+
+@pytest.mark.parametrize(
+    "seconds, text",
+    [(-1.0, "0s"), (0.2, "1s"), (53.0, "53s"), (60.0, "1m0s"), (3_605.0, "1h0m5s"), (90_061.0, "25h1m1s")],
+)
+def test_a_duration_until_a_reset_has_hours_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert reset(FROZEN + seconds, FROZEN, as_duration=True) == text.encode()
 
 
 # --- what each field does ----------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Rate limit headers with the vendor's names, by which its SDKs distinguish the kinds of 429 (vendor note B5).
 
-The figures are invented, since the vendor published none.
+The figures are invented, since the vendor published none. Its page has Unix timestamps for the resets of the chat API's
+limits; in the one answer that is on record (August 2024, within a callback) they are durations.
 """
 
 from mockserver.core.calls import Call
@@ -17,12 +18,15 @@ from mockserver.dialects.upstash.quotas import (
     chat_limits,
     chat_resets,
     left,
+    reset,
 )
 
 CHAT_PATH = "/llm/v1/chat/completions"
 
 _ONE_TAKEN = (Standing(CHAT_REQUESTS, 1), Standing(CHAT_TOKENS))
 _NONE_LEFT = (Standing(CHAT_REQUESTS, CHAT_REQUESTS.amount), Standing(CHAT_TOKENS))
+
+_SECURITY: RawHeaders = ((b"strict-transport-security", b"max-age=31536000; includeSubDomains"),)
 
 # The headers of the error table, for refusals by no actual quota.
 CHAT_LIMIT = chat_limits(_NONE_LEFT)
@@ -40,10 +44,11 @@ def within_limits(site: Site) -> RawHeaders:
 
 def every_answer(call: Call, site: Site) -> RawHeaders:
     """The headers of every answer, including errors; those of the chat API state when its limits reset."""
-    date = date_header(site.now)
+    observed = site.edition == "observed"
+    general = (date_header(site.now), *(_SECURITY if observed else ()))
     if call.path != CHAT_PATH or token(call) is None:
-        return (date,)
+        return general
     if site.standings:
-        return (date, *chat_resets(site.standings, site.now))
-    reset = b"%d" % (site.now // 60 * 60 + 60)
-    return (date, (b"x-ratelimit-reset-requests", reset), (b"x-ratelimit-reset-tokens", reset))
+        return (*general, *chat_resets(site.standings, site.now, as_durations=observed))
+    text = reset(site.now // 60 * 60 + 60, site.now, as_duration=observed)
+    return (*general, (b"x-ratelimit-reset-requests", text), (b"x-ratelimit-reset-tokens", text))

@@ -4,6 +4,8 @@ The period of a limit decides which one it is (vendor note B5): requests per sec
 day the message limit, all others limits of the chat API. The figures are invented, since the vendor published none.
 """
 
+from math import ceil
+
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.quotas import (
     PERIODS,
@@ -44,8 +46,8 @@ def refuse(refused: Refused, now: float) -> Rejection:
     kind, name = (
         (FailureKind.PAYMENT_REQUIRED, b"ratelimit-") if daily else (FailureKind.OVERLOADED, b"burst-ratelimit-")
     )
-    reset = (name + b"reset", b"%d" % worst.full_at(now))
-    return Rejection(kind, headers=(*left(name, limit.amount, worst.remaining), reset))
+    full = (name + b"reset", b"%d" % worst.full_at(now))
+    return Rejection(kind, headers=(*left(name, limit.amount, worst.remaining), full))
 
 
 def left(name: bytes, amount: int, remaining: int) -> RawHeaders:
@@ -62,9 +64,25 @@ def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
     )
 
 
-def chat_resets(standings: tuple[Standing, ...], now: float) -> RawHeaders:
-    """The headers of the times when the chat API's limits are full again: Unix timestamps, not seconds from now."""
-    return tuple((b"x-ratelimit-reset-" + name, b"%d" % standing.full_at(now)) for name, standing in _chat(standings))
+def chat_resets(standings: tuple[Standing, ...], now: float, *, as_durations: bool = False) -> RawHeaders:
+    """The headers of the times when the chat API's limits are full again."""
+    return tuple(
+        (b"x-ratelimit-reset-" + name, reset(standing.full_at(now), now, as_duration=as_durations))
+        for name, standing in _chat(standings)
+    )
+
+
+def reset(at: float, now: float, *, as_duration: bool) -> bytes:
+    """The Unix time of a reset as a header states it: as it is, or as a duration from now, such as `53s` or `1h0m5s`.
+
+    It has the form that Go gives to durations.
+    """
+    if not as_duration:
+        return b"%d" % at
+    seconds = max(ceil(at - now), 0)
+    minutes, hours = seconds // 60 % 60, seconds // 3_600
+    text = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{text}{seconds % 60}s".encode()
 
 
 def _chat(standings: tuple[Standing, ...]) -> tuple[tuple[bytes, Standing], ...]:
