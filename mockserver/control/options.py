@@ -182,7 +182,7 @@ OPTIONS: tuple[Option, ...] = (
     _choice(
         "deliver",
         ("local", "any"),
-        "where messages and callbacks may go: local (this machine and private networks) or any (wherever their URLs lead)",
+        "where messages and callbacks may go: local (this machine and private networks) or any (wherever URLs lead)",
         "KIND",
     ),
     Option(

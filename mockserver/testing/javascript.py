@@ -15,7 +15,7 @@ _REFERENCE = re.compile(r"#/components/schemas/(\w+)")
 _PRIMITIVES = {"string": "string", "number": "number", "integer": "number", "boolean": "boolean", "null": "null"}
 # The types that the handle names: for preparing answers, and for checking what clients have done.
 _FOR_ANSWERS = ("Match", "Reply", "ReplyFault", "ReplyError", "Stub", "Latency", "OwnSettings")
-_FOR_CHECKS = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict")
+_FOR_CHECKS = ("Exchange", "WholeExchange", "Check", "Declared", "Verdict", "Delivery")
 
 
 def client_files() -> dict[str, str]:

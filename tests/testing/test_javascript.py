@@ -220,6 +220,19 @@ say({ waited, seed, ahead, late, after: (await mock.requests()).length, none: aw
     )
 
 
+def test_deliveries_can_be_waited_for(client: Path, server: MockServer) -> None:
+    code = """
+const headers = { authorization: "Bearer any", "upstash-retries": "0" };
+await fetch(`${mock.url}/upstash/v2/publish/http://127.0.0.1:9/`, { method: "POST", headers });
+const [delivery] = await mock.waitForDeliveries(1);
+say({ delivery, same: (await mock.deliveries()).length, late: await refusal(mock.waitForDeliveries(2, 0.05)) });
+"""
+    seen = told(client, server, code)
+    assert (seen["delivery"]["url"], seen["delivery"]["status"]) == ("http://127.0.0.1:9/", None)
+    assert "127.0.0.1:9" in seen["delivery"]["error"]
+    assert (seen["same"], seen["late"]) == (1, "MockServerError: Waited 0.05 s for 2 deliveries; 1 have ended")
+
+
 def test_the_default_namespace_may_have_settings_too(client: Path, server: MockServer) -> None:
     code = """
 const plain = server.namespace("");

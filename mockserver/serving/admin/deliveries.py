@@ -5,37 +5,8 @@ from starlette.responses import Response
 from mockserver.control.delivered import shown
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
-from mockserver.serving.admin.json_schema import (
-    FLAG,
-    NUMBER,
-    TEXT,
-    WHOLE,
-    by_name,
-    described,
-    maybe,
-    rows,
-    table,
-)
+from mockserver.serving.admin.json_schema import WHOLE, described, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest
-
-_DELIVERY = table(
-    {
-        "number": described(WHOLE, "its number within the namespace, from 1 on"),
-        "at": described(NUMBER, "when it began on the namespace's clock, in Unix seconds"),
-        "dialect": TEXT,
-        "message": described(TEXT, "the id of what was delivered"),
-        "attempt": described(WHOLE, "how many attempts there were before"),
-        "method": TEXT,
-        "url": TEXT,
-        "headers": described(by_name(TEXT), "their names in lower case"),
-        "body": TEXT,
-        "status": described(maybe(WHOLE), "of the application's answer; null if there is none"),
-        "error": described(TEXT, "why there is none"),
-        "answer": described(TEXT, "the body of the answer"),
-        "seconds": described(NUMBER, "how long it took on the namespace's clock"),
-        "ended": FLAG,
-    }
-)
 
 
 async def _listed(request: AdminRequest) -> Response:
@@ -56,7 +27,7 @@ DELIVERIES = (
                 {
                     "begun": described(WHOLE, "how many there have been, those that are forgotten included"),
                     "ended": described(WHOLE, "how many of them are over"),
-                    "deliveries": rows(_DELIVERY),
+                    "deliveries": rows(reference("Delivery")),
                 }
             )
         },

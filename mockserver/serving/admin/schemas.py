@@ -330,5 +330,24 @@ SCHEMAS: Mapping[str, Schema] = {
             "presets": rows(_PRESET),
         }
     ),
+    "Delivery": table(
+        {
+            "number": described(WHOLE, "its number within the namespace, from 1 on"),
+            "at": described(NUMBER, "when it began on the namespace's clock, in Unix seconds"),
+            "dialect": TEXT,
+            "message": described(TEXT, "the id of what was delivered"),
+            "attempt": described(WHOLE, "how many attempts there were before"),
+            "method": TEXT,
+            "url": TEXT,
+            "headers": described(by_name(TEXT), "their names in lower case"),
+            "body": TEXT,
+            "status": described(maybe(WHOLE), "of the application's answer; null if there is none"),
+            "error": described(TEXT, "why there is none"),
+            "answer": described(TEXT, "the body of the answer"),
+            "seconds": described(NUMBER, "how long it took on the namespace's clock"),
+            "ended": FLAG,
+        },
+        description="A request that a dialect has made to an application by itself.",
+    ),
     "Quotas": table({"limits": rows(_LIMIT), "running": rows(table({"dialect": TEXT, "key": TEXT, "running": WHOLE}))}),
 }

@@ -61,6 +61,10 @@ export interface Namespace {
   verdict(declared?: Declared): Promise<Verdict>;
   /** Wait until a model was asked this many times; at most 5 seconds by default. */
   waitForRequests(number: number, seconds?: number): Promise<WholeExchange[]>;
+  /** The requests that dialects made to applications by themselves, such as callbacks. */
+  deliveries(): Promise<Delivery[]>;
+  /** Wait until this many of them have ended; at most 5 seconds by default. */
+  waitForDeliveries(number: number, seconds?: number): Promise<Delivery[]>;
   /** Wait until all answers have ended; at most 5 seconds by default. */
   waitIdle(seconds?: number): Promise<void>;
 }

@@ -203,6 +203,16 @@ class Namespace {
     throw new MockServerError(`${number} requests did not arrive within ${seconds} s; there were ${opened}. The URL is ${this.url}`);
   }
 
+  async deliveries() {
+    return (await this.#ask("GET", "/deliveries")).deliveries;
+  }
+
+  async waitForDeliveries(number, seconds = SECONDS) {
+    if (await this.#wait(`deliveries=${number}&seconds=${seconds}`)) return this.deliveries();
+    const { ended } = await this.#ask("GET", "/deliveries");
+    throw new MockServerError(`Waited ${seconds} s for ${number} deliveries; ${ended} have ended`);
+  }
+
   async waitIdle(seconds = SECONDS) {
     if (!(await this.#wait(`seconds=${seconds}`)))
       throw new MockServerError(`Some answers had not ended after ${seconds} s`);
