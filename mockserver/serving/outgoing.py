@@ -1,10 +1,11 @@
 """Requests to applications of the user's, over HTTP/1.1: one connection each, no redirects, no proxies."""
 
 import asyncio
+import re
 import ssl
 import zlib
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from urllib.parse import quote, urlsplit
 
 import h11
@@ -20,8 +21,10 @@ _PLAIN = "/?:@!$&'()*+,;=-._~%[]"
 _GZIP = 31
 
 
-# The names of hosts that are local wherever they are: those of loopback, networks at home, containers and tests.
-_LOCAL = (".localhost", ".local", ".internal", ".test", ".lan", ".home.arpa")
+# The names of hosts that are local wherever they are: those of loopback, networks at home, containers and tests; and a
+# name without a dot, which is one of this network, as of a service in a compose file. It is no number, since there are
+# numbers that mean addresses.
+_LOCAL = re.compile(r".+\.(localhost|local|internal|test|lan|home\.arpa)|[a-z_][a-z0-9_-]*")
 
 
 class UnsentError(Exception):
@@ -31,17 +34,19 @@ class UnsentError(Exception):
 def is_local(url: str) -> bool:
     """Whether a URL leads to this machine or a private network, judged by its host alone.
 
-    A name without a dot is one of this network, as of a service in a compose file.
+    Link-local addresses do not count: clouds answer there with the credentials of their machines.
     """
     try:
         host = (urlsplit(url).hostname or "").rstrip(".")
     except ValueError:
         return False
     try:
-        address = ip_address(host)
+        address: IPv4Address | IPv6Address = ip_address(host)
     except ValueError:
-        return "." not in host or host.endswith(_LOCAL)
-    return address.is_private or address.is_loopback or address.is_link_local
+        return _LOCAL.fullmatch(host) is not None
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return address.is_private and not address.is_link_local
 
 
 async def send(task: Task) -> Outcome:
@@ -114,6 +119,8 @@ def _target(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"{error.verify_message}. Trust the certificate: SSL_CERT_FILE=<its file, or that of its authority>"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

@@ -4,16 +4,19 @@ import base64
 import gzip
 import json
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer
-from mockserver.serving.outgoing import is_local
+from mockserver.serving.outgoing import _trusting, is_local
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import RemoteLink
 from tests.support.applications import Application, Said, application
+from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 
 CHAT = {"model": "meta-llama/Meta-Llama-3-8B-Instruct", "messages": [{"role": "user", "content": "Tell me of tides."}]}
@@ -228,6 +231,24 @@ def test_an_application_that_speaks_no_http_has_failed(handle: Handle) -> None:
     assert "illegal status line" in delivered.error
 
 
+def test_an_application_with_a_certificate_is_trusted_as_the_environment_says(
+    handle: Handle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = write_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with application(context) as app:
+        for file in ("", str(certificate)):
+            monkeypatch.setenv("SSL_CERT_FILE", file)
+            _trusting.cache_clear()
+            post(handle, f"/v2/publish/{app.url}/", b"secret", upstash_retries="0")
+            handle.wait_for_deliveries(2 if file else 1)
+    _trusting.cache_clear()
+    first, second = handle.deliveries
+    assert "Trust the certificate: SSL_CERT_FILE" in first.error
+    assert (second.status, app.next().body) == (200, b"secret")
+
+
 @pytest.mark.parametrize(
     "url, local",
     [
@@ -238,6 +259,13 @@ def test_an_application_that_speaks_no_http_has_failed(handle: Handle) -> None:
         ("http://web:3000/", True),
         ("http://host.docker.internal/", True),
         ("http://app.test/", True),
+        ("http://[::ffff:127.0.0.1]/", True),
+        ("http://[::ffff:8.8.8.8]/", False),
+        ("http://169.254.169.254/latest/meta-data", False),
+        ("http://134744072/", False),
+        ("http://0x8080808/", False),
+        ("http://test/", True),
+        ("http://.test/", False),
         ("https://example.com/", False),
         ("https://8.8.8.8/", False),
         ("https://my-app.vercel.app/api", False),
