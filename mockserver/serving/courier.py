@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
 from mockserver.control.namespaces import DEFAULT, Namespace
 from mockserver.core.dialects import Dialect
@@ -35,7 +36,7 @@ class Performable(Protocol):
         """The performance of the answer."""
 
 
-# Receives a request of the server's own at a path.
+# Receives a request of the server's own at a path, with or without a query.
 Receive = Callable[[Task, str], Performable | Awaitable[Performable]]
 
 
@@ -143,7 +144,8 @@ class _Round:
                 alarm = self.clock.alarm(partial(_expire, limit))
                 alarm.set(self.clock.now() + task.timeout)
                 try:
-                    return await (self._ask(task) if task.is_internal else self._send(task))
+                    own = f"/{self._dialect.name}{task.url}"
+                    return await (self._ask(task, own) if task.is_internal else self._send(task))
                 finally:
                     alarm.cancel()
         except TimeoutError:
@@ -155,16 +157,20 @@ class _Round:
             return Outcome(error="a fault of mockserver's own")
 
     async def _send(self, task: Task) -> Outcome:
-        """The answer of an application."""
+        """The answer of an application, or of the dialect whose vendor has the host of the URL."""
+        parts = urlsplit(task.url)
+        if any(parts.hostname in dialect.hosts for dialect in self._simulator.dialects.values()):
+            headers = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
+            return await self._ask(task._replace(headers=headers), f"{unquote(parts.path) or '/'}?{parts.query}")
         if self._simulator.setup_of(self._namespace).settings.deliver == "local" and not is_local(task.url):
             raise UnsentError(f"{task.url} is not local, and so it is not called: see --deliver any")
         return await send(task)
 
-    async def _ask(self, task: Task) -> Outcome:
-        """The answer of this server to a request of its own."""
+    async def _ask(self, task: Task, target: str) -> Outcome:
+        """The answer of this server to a request of its own, at a path with or without a query."""
         name = self._namespace.name
         prefix = "" if name == DEFAULT else f"/ns/{name}"
-        received = self._receive(task, f"{prefix}/{self._dialect.name}{task.url}")
+        received = self._receive(task, prefix + target)
         staged = await received if isinstance(received, Awaitable) else received
         sink = _Collector()
         performance = staged.performance(sink)

@@ -147,9 +147,10 @@ class Reception:
             return self._receive_large(visitor, landing)
         return self._guarded(visitor, landing)
 
-    def _receive_own(self, task: Task, path: str) -> Staged | Awaitable[Staged]:
-        """The exchange of a request that the server itself makes."""
-        return self.receive(Incoming(task.method, path, "", Headers(task.headers), task.body, wired=True))
+    def _receive_own(self, task: Task, target: str) -> Staged | Awaitable[Staged]:
+        """The exchange of a request that the server itself makes, at a path with or without a query."""
+        path, _, query = target.partition("?")
+        return self.receive(Incoming(task.method, path, query, Headers(task.headers), task.body, wired=True))
 
     def _guarded(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
         call = visitor.call(landing.path)

@@ -282,6 +282,20 @@ def test_an_application_elsewhere_is_not_called(handle: Handle, app: Application
     assert delivered.error == "https://app.example.com/x is not local, and so it is not called: see --deliver any"
 
 
+def test_a_vendor_that_is_simulated_here_is_asked_here(handle: Handle, app: Application) -> None:
+    handle.on(dialect="cerebras").reply("It rains.")
+    url = "https://api.cerebras.ai/v1/chat/completions?a=b"
+    chat = {"model": "gpt-oss-120b", "messages": [{"role": "user", "content": "Hello"}]}
+    headers = {"upstash_forward_authorization": "Bearer theirs", "upstash_callback": f"{app.url}/done"}
+    assert post(handle, f"/v2/publish/{url}", chat, **headers)[0] == 200
+    taken = app.next()
+    assert said(taken.body)["choices"][0]["message"]["content"] == "It rains."
+    assert json.loads(taken.body)["url"] == url
+    asked = handle.last
+    assert (asked.dialect, asked.query, asked.headers["host"]) == ("cerebras", "a=b", "api.cerebras.ai")
+    assert [(each.url, each.status) for each in handle.wait_for_deliveries(2)] == [(url, 200), (f"{app.url}/done", 200)]
+
+
 def test_it_is_called_if_the_settings_say_so(handle: Handle) -> None:
     handle.settle(deliver="any")
     post(handle, "/v2/publish/http://nobody.invalid/x", b"", upstash_retries="0")
