@@ -73,7 +73,7 @@ class Courier:
 
 
 class _Round:
-    """The requests of one outbox: those under way, and the alarm for the next."""
+    """The requests of one outbox: those under way, with their deadlines, and the alarm for what comes next."""
 
     def __init__(
         self,
@@ -94,6 +94,7 @@ class _Round:
         self._epoch = time.time() + namespace.shift - clock.now()
         self._alarm: Alarm = clock.alarm(self._wake)
         self._under_way: set[asyncio.Task[None]] = set()
+        self._deadlines: dict[asyncio.Timeout, float] = {}
         self._is_open = True
 
     @property
@@ -102,22 +103,32 @@ class _Round:
         return self.clock.now() + self._epoch
 
     def go_on(self) -> None:
-        """Begin what is due, and set the alarm for what is due next."""
-        again = self._wake(self.clock.now())
-        if again is not None:
-            self._alarm.set(again)
+        """Begin what is due, and set the alarm for what comes next."""
+        self._set_alarm(self._wake(self.clock.now()))
 
     def _wake(self, instant: float) -> float | None:
-        """The same, but return when to be called again."""
+        """End what has taken too long, begin what is due, and return when to be called again."""
         if not self._is_open:
             return None
+        for limit in [limit for limit, deadline in self._deadlines.items() if deadline <= instant]:
+            del self._deadlines[limit]
+            limit.reschedule(asyncio.get_running_loop().time())
         room = _MOST - len(self._under_way)
         for task in self._outbox.due(Times(instant + self._epoch, time.time()), room) if room else ():
             carrying = asyncio.ensure_future(self._carry(task))
             self._under_way.add(carrying)
             carrying.add_done_callback(self._under_way.discard)
-        following = self._outbox.next_due() if len(self._under_way) < _MOST else None
-        return None if following is None else following - self._epoch + _LATER
+        return self._next()
+
+    def _next(self) -> float | None:
+        """The instant at which there is something to do."""
+        due = self._outbox.next_due() if len(self._under_way) < _MOST else None
+        instants = [*self._deadlines.values(), *(() if due is None else (due - self._epoch + _LATER,))]
+        return min(instants, default=None)
+
+    def _set_alarm(self, instant: float | None) -> None:
+        if instant is not None and self._is_open:
+            self._alarm.set(instant)
 
     async def _carry(self, task: Task) -> None:
         """Make a request, and report its outcome."""
@@ -141,13 +152,13 @@ class _Round:
         """The outcome of a request, which fails if it takes too long on the namespace's clock."""
         try:
             async with asyncio.timeout(None) as limit:
-                alarm = self.clock.alarm(partial(_expire, limit))
-                alarm.set(self.clock.now() + task.timeout)
+                self._deadlines[limit] = self.clock.now() + task.timeout
+                self._set_alarm(self._next())
                 try:
                     own = f"/{self._dialect.name}{task.url}"
                     return await (self._ask(task, own) if task.is_internal else self._send(task))
                 finally:
-                    alarm.cancel()
+                    self._deadlines.pop(limit, None)
         except TimeoutError:
             return Outcome(error=f"no answer within {task.timeout:g} s")
         except UnsentError as error:
@@ -188,12 +199,6 @@ class _Round:
             # The loop may have been closed, of an application that is called in process.
             with suppress(RuntimeError):
                 carrying.cancel()
-
-
-def _expire(limit: asyncio.Timeout, now: float) -> None:
-    """End what is awaited within the limit, unless it has just ended."""
-    with suppress(RuntimeError):
-        limit.reschedule(asyncio.get_running_loop().time())
 
 
 class _Collector:

@@ -144,6 +144,20 @@ def test_a_slow_model_times_out_on_the_namespaces_clock(handle: Handle, app: App
     assert (told["status"], base64.b64decode(told["body"])) == (0, b"no answer within 60 s")
 
 
+def test_a_slow_application_times_out_on_the_namespaces_clock(handle: Handle) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        post(handle, f"/v2/publish/{url}", b"hi", upstash_retries="0", upstash_timeout="30s")
+        connection, _ = listener.accept()
+        with connection:
+            handle.clock.advance(29)
+            assert not handle.deliveries[0].ended
+            handle.clock.advance(2)
+            (delivered,) = handle.wait_for_deliveries(1)
+    assert (delivered.error, delivered.status) == ("no answer within 30 s", None)
+    assert delivered.seconds >= 30
+
+
 def test_delays_wait_for_the_clock(handle: Handle, app: Application) -> None:
     url = f"{app.url}/a%20b?c=d"
     assert post(handle, f"/v2/publish/{url}", b"hello", upstash_delay="1h", upstash_method="PUT")[0] == 200
