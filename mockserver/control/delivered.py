@@ -31,6 +31,12 @@ class Delivered(NamedTuple):
     seconds: float
     ended: bool
 
+    @property
+    def line(self) -> str:
+        """It on one line."""
+        result = self.status or self.error if self.ended else "under way"
+        return f"   #{self.number} {self.method} {self.url} -> {result} (attempt {self.attempt + 1}, {self.message})"
+
 
 def shown(delivery: Delivery) -> Delivered:
     """A delivery for people and tests."""

@@ -198,13 +198,16 @@ class Handle:
         return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
-        """A description of what has happened: a line for each exchange, and why stubs did not match."""
+        """What has happened: a line for each exchange and each delivery, and why stubs did not match."""
         past = self._link.past()
         seed = next((view.seed for view in past.views if view.seed is not None), None)
         lines = _lines(past) or ["There were no requests."]
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
             lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]
+        delivered = [each.line for each in self.deliveries]
+        if delivered:
+            lines += ["Sent to applications:", *delivered]
         return [*lines, *([] if seed is None else [f"Namespace {self.namespace}, seed {seed}"])]
 
     @property

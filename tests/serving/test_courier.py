@@ -91,6 +91,11 @@ def test_a_failing_application_is_tried_again_when_the_clock_is_advanced(handle:
         (503, False, f"{app.url}/done"),
         (500, False, f"{app.url}/done"),
     ]
+    assert handle.story()[-6:-3] == [
+        "Sent to applications:",
+        f"   #1 POST {app.url}/done -> 500 (attempt 1, {deliveries[0].message})",
+        f"   #2 POST {app.url}/done -> {deliveries[1].error} (attempt 2, {deliveries[0].message})",
+    ]
     bodies = {app.next().body for _ in range(4)}
     assert len(bodies) == 1
     (dead,) = get(handle, "/v2/dlq")["messages"]
