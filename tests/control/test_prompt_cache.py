@@ -218,6 +218,16 @@ def test_each_vendor_states_cached_tokens_where_it_has_a_place_for_them(
     assert all(again[name]["cached_tokens"] > 0 for name in details)
 
 
+def test_vllm_states_what_it_has_written_to_its_cache() -> None:
+    namespace, message = Namespace(""), "The message is long. " * 60
+    path, model = "/friendli/serverless/v1/chat/completions", "zai-org/GLM-5.3-Flash"
+    usages = [chatted(namespace, path, message, model=model)["usage"]["prompt_tokens_details"] for _ in range(2)]
+    assert [(usage["cached_tokens"] > 0, usage["created_cache_tokens"] > 0) for usage in usages] == [
+        (False, True),
+        (True, False),
+    ]
+
+
 def test_every_dialect_that_caches_says_how() -> None:
     caching = {name: dialect.prompt_caching for name, dialect in load_dialects().items()}
     assert {name for name, how in caching.items() if how is None} == {"upstash"}

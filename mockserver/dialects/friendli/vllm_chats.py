@@ -59,7 +59,7 @@ def _around(generation: Generation, site: Site, kind: str) -> Mapping[str, Any]:
 
 def _usage(generation: Generation) -> Mapping[str, Any]:
     usage = generation.usage
-    details = {"cached_tokens": usage.cached_tokens, "created_cache_tokens": 0}
+    details = {"cached_tokens": usage.cached_tokens, "created_cache_tokens": usage.written_tokens}
     media = wishes_of(generation.request).media
     return {
         "prompt_tokens": usage.prompt_tokens,
