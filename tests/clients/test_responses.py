@@ -18,8 +18,13 @@ from openai.types.responses import (
     Response,
     ResponseCompletedEvent,
     ResponseFunctionToolCall,
+    ResponseFunctionWebSearch,
     ResponseIncompleteEvent,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    WebSearchToolParam,
 )
+from openai.types.responses.response_function_web_search import ActionSearch
 from pydantic import BaseModel
 
 from . import friendli_sdk
@@ -61,6 +66,7 @@ WEATHER: FunctionToolParam = {
     },
     "strict": True,
 }
+SEARCH: WebSearchToolParam = {"type": "web_search"}
 QUESTION = "What is the weather in Oslo and in Bergen?"
 MOST_TURNS = 4
 
@@ -222,6 +228,20 @@ def test_yandex_tells_log_probabilities_and_a_summary_of_its_thoughts(client: Op
     assert {len(token.top_logprobs) for token in text.logprobs} == {2}
     assert answer.usage
     assert 0 < answer.usage.output_tokens_details.reasoning_tokens < answer.usage.output_tokens
+
+
+@pytest.mark.parametrize("vendor", [ALICE], ids=["alice"])
+def test_a_search_of_the_web_is_an_item_and_what_it_found_is_cited(client: OpenAI, vendor: Vendor) -> None:
+    asked: dict[str, Any] = {"model": vendor.model, "input": "What is the weather in Oslo?", "tools": [SEARCH]}
+    for answer in (client.responses.create(**asked), streamed(client, **asked)):
+        search, message = answer.output
+        assert isinstance(search, ResponseFunctionWebSearch)
+        assert isinstance(search.action, ActionSearch)
+        assert (search.status, search.action.query) == ("completed", "the weather in Oslo")
+        assert isinstance(message, ResponseOutputMessage)
+        [text] = message.content
+        assert isinstance(text, ResponseOutputText)
+        assert [each.type for each in text.annotations] == ["url_citation"] * 3
 
 
 # --- FriendliAI's own SDK ----------------------------------------------------------------------------------------

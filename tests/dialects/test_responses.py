@@ -629,6 +629,71 @@ def test_yandex_fills_in_the_members_of_tools_that_the_request_omits() -> None:
     assert told["tools"] == [function, search]
 
 
+SEARCH = {"type": "web_search"}
+
+
+def test_yandex_searches_the_web_before_it_answers_a_question_as_recorded() -> None:
+    asked: dict[str, Any] = {"input": "What is the weather in Oslo?", "tools": [SEARCH], "max_output_tokens": 9}
+    told = events(ALICE.ask(stream=True, **asked))
+    assert [event["type"] for event in told[2:9]] == [
+        "response.output_item.added",
+        "response.web_search_call.in_progress",
+        "response.web_search_call.searching",
+        "response.web_search_call.completed",
+        "response.output_item.done",
+        "response.output_item.added",
+        "response.content_part.added",
+    ]
+    begun, done = told[2]["item"], told[6]["item"]
+    action = {"query": "the weather in Oslo", "type": "search", "valid": True}
+    assert done == {**begun, "action": action, "status": "completed"}
+    assert begun == {
+        "id": told[3]["item_id"],
+        "action": {**action, "query": ""},
+        "status": "in_progress",
+        "type": "web_search_call",
+        "valid": True,
+    }
+    search, message = told[-1]["response"]["output"]
+    assert (search, told[-2]["item"], told[-2]["output_index"]) == (done, message, 1)
+    [content] = message["content"]
+    assert [each["url"] for each in content["annotations"]] == [
+        f"https://{host}/the%20weather%20in%20Oslo" for host in ("example.com", "example.org", "example.net")
+    ]
+    usage = told[-1]["response"]["usage"]
+    assert usage["input_tokens_details"]["tool_tokens"] == 1260
+    assert usage["total_tokens"] == usage["input_tokens"] + usage["output_tokens"] + 1260
+    assert ALICE.ask(**asked).json()["usage"] == usage
+
+
+@pytest.mark.parametrize(
+    "place, fields",
+    [
+        (ALICE, {"input": "Say hello"}),
+        (ALICE, {"tool_choice": "none"}),
+        (ALICE, {"tools": [{"type": "file_search", "vector_store_ids": ["vs_1"]}]}),
+        (ALICE, {"tools": [SEARCH, WEATHER]}),
+        (ALICE, {"reply": "It rains."}),
+        (
+            ALICE,
+            {
+                "input": [
+                    {"role": "user", "content": "What is the weather in Oslo?"},
+                    {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"},
+                    {"type": "function_call_output", "call_id": "a", "output": "rain"},
+                ]
+            },
+        ),
+        (D1, {}),
+    ],
+    ids=["no question", "none", "another tool", "a function", "a stub", "a result", "documented"],
+)
+def test_yandex_does_not_search_the_web_where_nothing_asks_for_it(place: Place, fields: dict[str, Any]) -> None:
+    told = place.ask(**{"input": "What is the weather in Oslo?", "tools": [SEARCH], **fields}).json()
+    assert "web_search_call" not in [item["type"] for item in told["output"]]
+    assert place is D1 or told["usage"]["input_tokens_details"]["tool_tokens"] == 0
+
+
 def test_yandex_gives_several_tokens_in_a_delta_of_its_own_models_only() -> None:
     def sizes(place: Place) -> set[int]:
         answer = place.ask(stream=True, max_output_tokens=200)

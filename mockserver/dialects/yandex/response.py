@@ -41,6 +41,11 @@ class Answer(NamedTuple):
         return self.generation.request.output.logprobs is not None
 
     @property
+    def query(self) -> str | None:
+        """The query of the search that precedes the answer; None if the answer is a stub's, or calls a tool."""
+        return None if self.generation.prepared or self.choice.calls else self.asked.query
+
+    @property
     def reasoning_tokens(self) -> int:
         """The tokens of reasoning that is not returned in full."""
         unseen = self.generation.usage.unseen

@@ -34,6 +34,7 @@ class Form(NamedTuple):
     written: Write
     first: int
     response: Callable[[Answer, Sequence[Json] | None, str], Json]
+    search: Callable[[Answer], tuple[list[Event], list[Json]]]
     item_id: Callable[[Answer, Spoken], str]
     item: Callable[[Answer, Spoken, str | None, str], Json]
     part: Callable[[Answer, Spoken, str, bool], Json]
@@ -48,6 +49,7 @@ _FORMS: Mapping[Edition, Form] = {
         response_page.written,
         response_page.FIRST,
         response_page.response,
+        response_page.search,
         response_page.item_id,
         response_page.item,
         response_page.part,
@@ -60,6 +62,7 @@ _FORMS: Mapping[Edition, Form] = {
         response_wire.written,
         response_wire.FIRST,
         response_wire.response,
+        response_wire.search,
         response_wire.item_id,
         response_wire.item,
         response_wire.part,
@@ -97,7 +100,8 @@ def fail(broken: Broken) -> bytes:
 
 def _whole(answer: Answer, form: Form) -> Json:
     items = [form.item(answer, each, each.text, form.item_id(answer, each)) for each in answer.spoken]
-    return form.response(answer, items, "incomplete" if incomplete_reason(answer.choice) else "completed")
+    _, found = form.search(answer)
+    return form.response(answer, [*found, *items], "incomplete" if incomplete_reason(answer.choice) else "completed")
 
 
 def _events(answer: Answer, form: Form) -> Iterator[Frames]:
@@ -107,7 +111,8 @@ def _events(answer: Answer, form: Form) -> Iterator[Frames]:
 def _stages(answer: Answer, form: Form) -> Iterator[Stage]:
     queued, begun = (form.response(answer, None, status) for status in ("queued", "in_progress"))
     opening = [Event("response.created", {"response": queued}), Event("response.in_progress", {"response": begun})]
-    yield quiet(form.written, TAKEN, opening)
+    searched, found = form.search(answer)
+    yield quiet(form.written, TAKEN, [*opening, *searched])
     manner = Manner(
         form.written,
         partial(form.runs, answer),
@@ -117,7 +122,7 @@ def _stages(answer: Answer, form: Form) -> Iterator[Stage]:
         partial(form.ended, answer),
         detailed=answer.detailed,
     )
-    for index, spoken in enumerate(answer.spoken):
+    for index, spoken in enumerate(answer.spoken, start=len(found)):
         yield from told_stages(spoken, index, form.item_id(answer, spoken), manner)
     whole = _whole(answer, form)
     yield quiet(form.written, answer.generation.last_step, [Event(f"response.{whole['status']}", {"response": whole})])

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.seeding import alphanumerics, hex_digits
-from mockserver.dialects.openai_style.responses.events import Run, by_group, by_token
+from mockserver.dialects.openai_style.responses.events import Event, Run, by_group, by_token
 from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.backends import D1
 from mockserver.dialects.yandex.chunks import token_groups
@@ -77,6 +77,11 @@ def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status:
         "metadata": body["metadata"] if isinstance(body.get("metadata"), dict) else {},
         **({"conversation": _conversation(conversation)} if conversation is not None else {}),
     }
+
+
+def search(answer: Answer) -> tuple[list[Event], list[Mapping[str, Any]]]:
+    """The events and the items of a search of the web, of which the page shows none."""
+    return [], []
 
 
 def item_id(answer: Answer, spoken: Spoken) -> str:

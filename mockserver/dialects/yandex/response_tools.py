@@ -1,14 +1,17 @@
 """Tools and tool choice in the form of the Responses API: a tool's fields are beside its type.
 
-The service's own tools (search, code, MCP servers) are accepted but never called: their results are not simulated.
+The service's own tools (code, MCP servers, files) are accepted but never called: their results are not simulated. Only
+the web is searched, and only in the observed edition.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.failures import Rejection
+from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
+from mockserver.generation.subject import brief
 
 Body = Mapping[str, Any]
 
@@ -19,6 +22,13 @@ def read_response_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
     """The tools on offer and the tool choice, or why they are refused."""
     chat = {"tools": list(_chat_tools(body)), "tool_choice": _chat_choice(body)}
     return offered_fault(_offered(body)) or read_tools(chat, parallel=parallel)
+
+
+def query_of(body: Body, prompt: Prompt) -> str | None:
+    """The query of a search of the web; None unless that tool is on offer and the user has just asked a question."""
+    searches = any(str(tool["type"]).startswith("web_search") for tool in body.get("tools", ()))
+    asked = prompt.topic.rstrip().endswith(("?", "？")) and prompt.messages[-1].role == "user"
+    return brief(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None
 
 
 def _offered(body: Body) -> Iterator[tuple[str, Body]]:

@@ -6,11 +6,12 @@ no space after the colons, counts its events from 1, and has no `[DONE]`.
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
 from mockserver.core.seeding import hex_digits, uuid4_text
-from mockserver.dialects.openai_style.responses.events import Run, by_group, by_token
+from mockserver.dialects.openai_style.responses.events import Event, Run, by_group, by_token
 from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason
 from mockserver.dialects.yandex.chunks import token_groups
 from mockserver.dialects.yandex.response import Answer
@@ -25,6 +26,9 @@ _MARKED, _UNMARKED = b'"valid\\u0000":true', b'"valid":true'
 _SMALLEST, _LARGEST = 1, 5
 # The members of a web search that nobody has set.
 _UNSET = {"web_search": {"filters": None, "search_context_size": None, "user_location": None}}
+# Where searches find something, and the tokens of each result; recorded: 2,102 tokens of five results.
+_HOSTS = ("example.com", "example.org", "example.net")
+_RESULT_TOKENS = 420
 
 
 def written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
@@ -114,14 +118,54 @@ def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
 def _usage(answer: Answer, *, over: bool) -> dict[str, Any]:
     """The usage, which is 0 throughout while the response is not complete."""
     usage, valid = answer.generation.usage, _nested(answer)
+    found = _RESULT_TOKENS * len(_citations(answer)) if over else 0
     return {
         "input_tokens": usage.prompt_tokens if over else 0,
-        "input_tokens_details": {"cached_tokens": usage.cached_tokens if over else 0, **valid, "tool_tokens": 0},
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens if over else 0, **valid, "tool_tokens": found},
         "output_tokens": usage.completion_tokens if over else 0,
         "output_tokens_details": {"reasoning_tokens": answer.reasoning_tokens if over else 0, **valid},
-        "total_tokens": usage.total_tokens if over else 0,
+        "total_tokens": usage.total_tokens + found if over else 0,
         **valid,
     }
+
+
+def search(answer: Answer) -> tuple[list[Event], list[Mapping[str, Any]]]:
+    """The events and the item of a search of the web; empty if there is none."""
+    if answer.query is None:
+        return [], []
+    id_ = uuid4_text(answer.site.identity, "search")
+    where = {"item_id": id_, "output_index": 0}
+    done = _search(answer, id_, answer.query, "completed")
+    kind = "response.web_search_call"
+    begun = {"output_index": 0, "item": _search(answer, id_, "", "in_progress")}
+    return [
+        Event("response.output_item.added", begun),
+        *(Event(f"{kind}.{step}", where) for step in ("in_progress", "searching", "completed")),
+        Event("response.output_item.done", {"output_index": 0, "item": done}),
+    ], [done]
+
+
+def _search(answer: Answer, id_: str, query: str, status: str) -> Mapping[str, Any]:
+    valid = _nested(answer)
+    action = {"query": query, "type": "search", **valid}
+    return {"id": id_, "action": action, "status": status, "type": "web_search_call", **valid}
+
+
+def _citations(answer: Answer) -> list[Mapping[str, Any]]:
+    """What a search has found; recorded citations all have the indexes 0."""
+    if answer.query is None:
+        return []
+    where = {"end_index": 0, "start_index": 0}
+    return [
+        {
+            **where,
+            "title": f"{answer.query} — {host}",
+            "type": "url_citation",
+            "url": f"https://{host}/{quote(answer.query)}",
+            **_nested(answer),
+        }
+        for host in _HOSTS
+    ]
 
 
 def item_id(answer: Answer, spoken: Spoken) -> str:
@@ -156,7 +200,7 @@ def _content(answer: Answer, spoken: Spoken, text: str) -> Mapping[str, Any]:
     """The text of an item within it; only a plain answer has `logprobs` that nobody has asked for, without a value."""
     rows: list[Any] | None = answer.logprobs(range(len(spoken.texts))) if answer.detailed else None
     logprobs = {} if answer.streamed and not answer.detailed else {"logprobs": rows}
-    return _part(spoken, text, logprobs, _nested(answer))
+    return _part(spoken, text, logprobs, _nested(answer), _citations(answer))
 
 
 def part(answer: Answer, spoken: Spoken, text: str, over: bool) -> Mapping[str, Any]:
@@ -164,12 +208,18 @@ def part(answer: Answer, spoken: Spoken, text: str, over: bool) -> Mapping[str, 
     return _part(spoken, text, {"logprobs": answer.logprobs(range(len(spoken.texts)))} if over else {}, _VALID)
 
 
-def _part(spoken: Spoken, text: str, logprobs: Mapping[str, Any], valid: Mapping[str, bool]) -> Mapping[str, Any]:
+def _part(
+    spoken: Spoken,
+    text: str,
+    logprobs: Mapping[str, Any],
+    valid: Mapping[str, bool],
+    annotations: Sequence[Mapping[str, Any]] = (),
+) -> Mapping[str, Any]:
     if spoken.kind == "summary":
         return {"text": text, "type": "summary_text", **valid}
     if spoken.kind == "refusal":
         return {"refusal": text, "type": "refusal", **valid}
-    return {"annotations": [], "text": text, "type": "output_text", **logprobs, **valid}
+    return {"annotations": list(annotations), "text": text, "type": "output_text", **logprobs, **valid}
 
 
 def beside(answer: Answer, spoken: Spoken, tokens: range) -> Mapping[str, Any]:

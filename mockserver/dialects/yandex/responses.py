@@ -14,7 +14,7 @@ from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
 from mockserver.dialects.yandex.models import FOLDER, context_window
-from mockserver.dialects.yandex.response_tools import read_response_tools
+from mockserver.dialects.yandex.response_tools import query_of, read_response_tools
 from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import ModelUri
@@ -29,10 +29,12 @@ _FILE_TOKENS = 256
 
 
 class Asked(NamedTuple):
-    """The fields of the request that its answer repeats, and whether thoughts are summarised."""
+    """The fields of the request that its answer repeats, whether thoughts are summarised, and the query with which the
+    service searches the web before the model answers, if it does."""
 
     body: Mapping[str, Any]
     summary: bool
+    query: str | None = None
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -58,10 +60,11 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     offer = read_response_tools(body, parallel=_parallel(body, backend, site.edition))
     if isinstance(offer, Rejection):
         return offer
+    prompt = _prompt(messages, body)
     effort, summary = _thinking(body)
     request = GenerationRequest(
         model=str(uri),
-        prompts=(_prompt(messages, body),),
+        prompts=(prompt,),
         output=Output(
             stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
         ),
@@ -71,7 +74,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.compact_calls),
         effort=effort,
-        wishes=Asked(body, summary),
+        wishes=Asked(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
     )
     return fitting(request, uri, call, site)
 
