@@ -971,9 +971,11 @@ def test_thoughts_in_the_history_are_taken() -> None:
 # --- the contract and the error table ------------------------------------------------------------------------------
 
 
-def test_the_editions_differ_only_in_the_fragments_of_a_tool_call_and_in_thoughts() -> None:
+def test_the_editions_differ_only_in_the_fragments_of_a_tool_call_in_thoughts_and_in_responses() -> None:
     documented, observed = (dict(CONTRACT[edition]()["schemas"]) for edition in EDITIONS)
-    assert documented.pop("ToolCallFragment") != observed.pop("ToolCallFragment")
+    parts = "Usage OutputItem MessageItem ReasoningItem FunctionCall CustomCall SummaryPart OutputPart Event SearchCall"
+    for name in ("ToolCallFragment", "Response", *(f"Responses{part}" for part in (*parts.split(), "Citation"))):
+        assert documented.pop(name, None) != observed.pop(name)
     differing = {name for name, schema in observed.items() if schema != documented[name]}
     for name in differing:
         observed[name]["properties"].pop("reasoning_content")
