@@ -579,7 +579,7 @@ def test_models_are_listed_with_their_owners(edition: Edition) -> None:
 
 
 def test_every_model_of_the_vendors_pages_is_on_offer() -> None:
-    ids = "llama3.1-8b qwen-3-235b-a22b-instruct-2507 gpt-oss-120b llama-3.3-70b zai-glm-4.7 gemma-4-31b"
+    ids = "llama3.1-8b qwen-3-235b-a22b-instruct-2507 gpt-oss-120b llama-3.3-70b zai-glm-4.7 gemma-4-31b qwen-3.8-27b"
     assert [model["id"] for model in ask("cerebras", path="/v1/models").json()["data"]] == ids.split()
 
 

@@ -1,6 +1,6 @@
 """The public catalogue of models: names, prices, capabilities and limits (the page on public models; recorded lists).
 
-Recorded of `gpt-oss-120b`, `zai-glm-4.7` and `gemma-4-31b`; the prices of older models are the vendor's of their time.
+Recorded of `gpt-oss-120b`, `zai-glm-4.7` and `gemma-4-31b`; the prices of the others are the vendor's of their time.
 """
 
 from collections.abc import Callable, Mapping
@@ -42,6 +42,10 @@ _ENTRIES: Mapping[str, Entry] = MappingProxyType({
     "gemma-4-31b": Entry(
         "Google", "Gemma 4 31B", "Reads images, screenshots and diagrams beside text.", "google/gemma-4-31B",
         "0.00000099", "0.00000149", "Gemini", "gemma",
+    ),
+    "qwen-3.8-27b": Entry(
+        "Qwen", "Qwen 3.8 27B", "Writes code, uses tools and reads images, with reasoning.", "Qwen/Qwen3.8-27B",
+        "0.00000099", "0.00000149", "Qwen3", "chatml",
     ),
     "llama3.1-8b": Entry(
         "Meta", "Llama 3.1 8B", "Small and quick.", "meta-llama/Llama-3.1-8B-Instruct",

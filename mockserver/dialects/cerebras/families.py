@@ -55,7 +55,8 @@ _FAMILIES: Mapping[str, Family] = MappingProxyType({
     "zai-glm": Family("medium", _USUAL, details=ALL_DETAILS, whole_calls=True, era="observed"),
     # Recorded: no reasoning unless requested.
     "gemma": Family(None, _USUAL, details=_REASONING, sees=True, era="observed"),
-    "qwen-3.": Family("medium", _USUAL, details=_REASONING, sees=True, era="observed"),
+    # "none/low/medium/high (default high)".
+    "qwen-3.": Family("high", _USUAL, details=_REASONING, sees=True, era="observed"),
     "qwen-3-32b": _ELDER_THINKER,
     "qwen-3-235b-a22b-thinking": _ELDER_THINKER,
     "deepseek-r1": _ELDER_THINKER,

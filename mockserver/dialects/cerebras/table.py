@@ -104,6 +104,7 @@ CEREBRAS = Dialect(
         Model("llama-3.3-70b", "Cerebras", context=131_072, max_output=65_536),
         Model("zai-glm-4.7", "Cerebras", context=131_072, max_output=40_960),
         Model("gemma-4-31b", "Cerebras", context=131_072, max_output=40_960),
+        Model("qwen-3.8-27b", "Cerebras", context=131_072, max_output=65_536),
     ),
     headers=every_answer,
     credentials=bearer,
