@@ -42,8 +42,8 @@ class Answer(NamedTuple):
 
     @property
     def query(self) -> str | None:
-        """The query of the search that precedes the answer; None if the answer is a stub's, or calls a tool."""
-        return None if self.generation.prepared or self.choice.calls else self.asked.query
+        """The query of the search that precedes the answer; None if there is no search, as before a call."""
+        return None if self.choice.calls else self.asked.query
 
     @property
     def reasoning_tokens(self) -> int:
