@@ -128,6 +128,20 @@ def test_a_path_that_only_the_vendor_knows_is_forwarded_as_it_is_written(
     assert f"no dialect serves {method} /cerebras/v9/fil/es/é" in capsys.readouterr().err
 
 
+def test_a_query_that_is_half_encoded_reaches_the_vendor_and_a_url_that_is_too_long_does_not(
+    vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with recorder(tmp_path / "tape.jsonl", led_to(vendor) | {"ovms": f"{vendor.url}/{'x' * 100}"}) as url:
+        with Line(url) as client:
+            client.send(b"GET /cerebras/v1/models?q='%C3%A9'|[x] HTTP/1.1\r\nhost: h\r\n\r\n")
+            assert client.read(until=b"}")[0].startswith(b"HTTP/1.1 401 ")
+        answer = exchange(url, "GET", f"/ovms/v3/models/{'x' * 65_500}")
+    [asked] = vendor.exchanges
+    assert unquote(asked.query) == "q='é'|[x]"
+    assert (answer.status, json.loads(answer.body)["error"]["message"]) == (400, "URL component 'path' too long.")
+    assert len(caplog.text) < 400
+
+
 def test_secrets_reach_the_vendor_and_the_client_but_not_the_file(vendor: MockServer, tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     keys = {

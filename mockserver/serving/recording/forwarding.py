@@ -46,7 +46,7 @@ def vendor_client(upstreams: Iterable[Upstream], silence: float) -> httpx.AsyncC
 def forwarded(target: Target, call: Call) -> httpx.Request:
     """The request for the upstream: all of a call but what concerns its connection.
 
-    It asks for an answer that is not compressed, so that the recording is readable.
+    It asks for an answer that is not compressed, so that the recording is readable. Raises httpx.InvalidURL.
     """
     kept = [header for header in end_to_end(call.headers.raw) if header[0] not in _SETTLED]
     url = httpx.URL(target.upstream.origin).copy_with(raw_path=target.raw_path)

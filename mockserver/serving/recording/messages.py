@@ -12,6 +12,8 @@ from mockserver.serving.logs import duration, printable
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.upstreams import Upstreams, missing
 
+# How many characters of a path are shown.
+_MOST_SHOWN = 160
 _WARNING = (
     "Requests are forwarded with the keys that they carry. In the file, keys and cookies are masked (their last four "
     "characters remain); prompts and answers are written as they are."
@@ -41,14 +43,23 @@ def farewell(path: Path, count: int) -> str:
 def summary(take: Take) -> str:
     """An exchange in one line."""
     target = take.target
-    where = f"{target.landing.dialect.name} {take.call.method} {target.path}"
+    where = f"{target.landing.dialect.name} {take.call.method} {_shown(target.path)}"
     return printable(f"{where} -> {', '.join(_course(take))}")
+
+
+def refusal(method: str, path: str, denial: Denial) -> str:
+    """An answer of our own in one line."""
+    return printable(f"{method} {_shown(path)} -> {denial.status}: {denial.message}")
 
 
 def unanswered(take: Take, why: str) -> Denial:
     """The answer of our own for a request that the vendor has not answered."""
     message = f"{take.target.upstream.url} did not answer: {why}. Nothing was recorded."
     return Denial(502, "bad_gateway", message)
+
+
+def _shown(path: str) -> str:
+    return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}..."
 
 
 def _course(take: Take) -> Iterator[str]:

@@ -22,9 +22,9 @@ from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.serving.addresses import HEALTH
 from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, say
 from mockserver.serving.cors import preflight, shared
-from mockserver.serving.logs import log, printable
+from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
-from mockserver.serving.recording.messages import summary, unanswered
+from mockserver.serving.recording.messages import refusal, summary, unanswered
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Targets
@@ -142,8 +142,11 @@ class Recorder:
         try:
             response = await self._client.send(forwarded(take.target, take.call), stream=True)
         except httpx.TransportError as error:
-            why = reason(error, self._client.timeout.read or 0.0)
-            await _deny(guest, take.call.method, take.target.path, unanswered(take, why))
+            why = unanswered(take, reason(error, self._client.timeout.read or 0.0))
+            await _deny(guest, take.call.method, take.target.path, why)
+            return
+        except httpx.InvalidURL as error:
+            await _deny(guest, take.call.method, take.target.path, Denial(400, "bad_url", f"{error}."))
             return
         try:
             async with aclosing(response):
@@ -207,7 +210,7 @@ async def _break_off(ending: Ending, wire: Wire | None) -> None:
 
 async def _deny(guest: _Guest, method: str, path: str, denial: Denial, more: Mapping[str, Any] | None = None) -> None:
     """Answer in our own words, which are not recorded."""
-    log.warning("%s", printable(f"{method} {path} -> {denial.status}: {denial.message}"))
+    log.warning("%s", refusal(method, path, denial))
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **(more or {})}
     own = Timeline(denial.status, (), ())
     headers = own.headers if guest.origin is None else shared(own, guest.origin).headers
