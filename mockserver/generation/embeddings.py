@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from hashlib import blake2b, shake_128
 from math import sqrt
+from operator import mul
 from struct import Struct
 
 from mockserver.generation import corpus
@@ -46,7 +47,8 @@ def shortened(embedding: "array[float]", dimensions: int) -> "array[float]":
 
 def likeness(one: "array[float]", other: "array[float]") -> float:
     """The cosine similarity of two embeddings, which have length 1."""
-    return sum(mine * its for mine, its in zip(one, other, strict=True))
+    product: float = sum(map(mul, one, other))
+    return product
 
 
 def _terms_of(text: str) -> frozenset[str]:
@@ -88,5 +90,5 @@ def _numbers(term: str, key: int) -> tuple[int, ...]:
 
 
 def _of_length_one(point: Sequence[float]) -> "array[float]":
-    length = sqrt(sum(value * value for value in point)) or 1.0
+    length = sqrt(sum(map(mul, point, point))) or 1.0
     return array("f", [value / length for value in point])
