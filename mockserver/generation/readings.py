@@ -28,6 +28,7 @@ _SPACED = 16
 _HASHED = 131_072
 # The maximum length of all long texts in the cache together; the latest is always kept.
 _MOST_CHARACTERS = 8_000_000
+_MOST_COUNTS = 1024
 
 
 class _Reading(NamedTuple):
@@ -60,6 +61,8 @@ class _Readings:
 
 
 _readings = _Readings()
+# The counts of long texts that were not read ahead, by fingerprint. Agents offer the same tools in each request.
+_counts: dict[str, int] = {}
 
 
 def is_short(text: str) -> bool:
@@ -78,11 +81,15 @@ def token_count(text: str) -> int:
         return known.tokens
     if len(text) <= _SHORT:
         return _remembered(text)
-    if len(text) > _LONGEST_UNREAD:
-        take_time()
-    reading = _Reading(tokens.count(text), fingerprint(_data(text)))
-    _readings.keep(text, reading)
-    return reading.tokens
+    name = fingerprint(_data(text))
+    count = _counts.get(name)
+    if count is None:
+        if len(text) > _LONGEST_UNREAD:
+            take_time()
+        if len(_counts) >= _MOST_COUNTS:
+            _counts.clear()
+        count = _counts[name] = tokens.count(text)
+    return count
 
 
 def name_of(text: str) -> str:
