@@ -100,6 +100,8 @@ def read_distribution(text: str) -> Distribution:
 
 def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
     name = realistic if realistic and part.text == REALISTIC else part.text
+    if name[:1].isdigit():
+        raise part.fault(f"{name!r} does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'")
     if name not in presets():
         raise part.fault(unknown("preset", name, presets()))
     if not first:

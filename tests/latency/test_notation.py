@@ -107,6 +107,8 @@ def test_a_rate_is_in_tokens_per_second_however_that_is_said(rate: str) -> None:
         ("slots=2, slowdown=0.5", "column 19: 0.5 is not a factor from 1 to 1000"),
         ("interference=1.5", "column 14: 1.5 is not a share from 0 to 1"),
         ("sloow", "column 1: unknown preset 'sloow'. Did you mean 'slow'?"),
+        ("180ms", "column 1: '180ms' does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'"),
+        ("slow, 50 tok/s", "column 7: '50 tok/s' does not say of what: name it, as in"),
     ],
 )
 def test_a_mistake_in_a_profile_names_its_column(text: str, complaint: str) -> None:
