@@ -20,9 +20,10 @@ _HUGE = 1_500_000
 # commas may have that many.
 _MANY_PARTS = 1_000
 _MANY_COMMAS = 500
-# Non-ASCII text may have a token for each character, and so may text with less than a space in so many characters;
+# Non-ASCII text may have a token for each character, text with less than a space in so many characters nearly as many,
 # and a compressed body may contain any amount.
 _LARGE_DENSE = 4_096
+_LARGE_UNSPACED = 8_192
 _SPACED = 16
 _LARGE_PACKED = 2_048
 # Texts of fewer characters are counted in no time.
@@ -36,15 +37,16 @@ _LOOKED_THROUGH = 131_072
 
 
 def is_large(body: bytes, encoding: str | None) -> bool:
-    """Whether a body, which may be compressed, may take more than a millisecond to read."""
+    """Whether a body, which may be compressed, may take more than some milliseconds to read."""
     if len(body) <= _LARGE_PACKED:
         return False
     if len(body) > _LARGE or encoding:
         return True
     if len(body) <= _LARGE_DENSE:
         return False
-    is_dense = not body.isascii() or b"\\u" in body or body.count(b" ") * _SPACED < len(body)
-    return is_dense or body.count(b",") > _MANY_COMMAS
+    if not body.isascii() or b"\\u" in body or body.count(b",") > _MANY_COMMAS:
+        return True
+    return len(body) > _LARGE_UNSPACED and body.count(b" ") * _SPACED < len(body)
 
 
 async def has_too_many_values(body: bytes) -> bool:
