@@ -3,6 +3,7 @@ sections, the code of smolagents."""
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 from mockserver.core.generation import Constraint, Prompt
 
@@ -12,9 +13,12 @@ _SEARCHED = 20_000
 _SENTENCE = 300
 # How many characters of the first message are searched for an agent's tools.
 _SYSTEM = 40_000
+# The longest order, up to "json", and what is looked at behind that.
+_LONGEST_ORDER = 200
+_BEHIND = 40
 _ORDERING_ROLES = ("system", "developer")
 
-# These patterns are compiled with the first text that mentions JSON, so that the server starts sooner.
+# These expressions are compiled with the first text that mentions JSON, so that the server starts sooner.
 _ORDER = (
     r"(?i)\b(?:answer|respond|reply|response|return|output|provide|give|produce|generate|emit|list|extract|classify|"
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
@@ -45,11 +49,11 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
         action = ordered_action(prompt)
         if action is not None:
             return action
-    for text in _orders(prompt):
+    for text in _texts(prompt):
         # Few texts mention it.
         if "json" not in text.lower():
             continue
-        for order in re.finditer(_ORDER, text):
+        for order in _orders(text):
             before = text[max(order.start() - _SENTENCE, 0) : order.start()]
             sentence = re.split(_SENTENCE_END, before)[-1] + order[0]
             if not re.search(_OTHER_MATTERS, sentence):
@@ -57,7 +61,23 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
     return None
 
 
-def _orders(prompt: Prompt) -> Iterator[str]:
+def _orders(text: str) -> Iterator[re.Match[str]]:
+    """What may be an order in a text; only the surroundings of "json" are searched."""
+    places = [mention.start() for mention in re.finditer("(?i)json", text)]
+    while places:
+        start = max(places[0] - _LONGEST_ORDER, 0)
+        end = start
+        while places and places[0] - _LONGEST_ORDER <= end:
+            end = places.pop(0) + _BEHIND
+        yield from _order().finditer(text, start, end)
+
+
+@cache
+def _order() -> re.Pattern[str]:
+    return re.compile(_ORDER)
+
+
+def _texts(prompt: Prompt) -> Iterator[str]:
     """The texts of a prompt that may contain such an order, the latest first."""
     yield prompt.topic[-_SEARCHED:]
     for message in reversed(prompt.messages):

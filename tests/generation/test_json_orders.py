@@ -5,6 +5,7 @@ import json
 import pytest
 
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt, Sampling
+from mockserver.generation import json_orders
 from mockserver.generation.generate import generate
 from mockserver.generation.json_orders import ordered_json
 
@@ -53,6 +54,30 @@ def said(prompt: Prompt, **sampling: float) -> str:
 def test_an_order_is_obeyed(text: str) -> None:
     assert ordered_json(asked(text)) == Constraint("json_object")
     assert isinstance(json.loads(said(asked(text))), dict)
+
+
+@pytest.mark.parametrize("text", ORDERS)
+def test_an_order_is_found_anywhere_among_mentions_of_json(text: str) -> None:
+    mention = "The file is written as JSON by a tool that nobody remembers. " + "It is kept for later use. " * 20
+    for before, after in ((0, 1), (1, 1), (5, 0), (9, 5)):
+        assert ordered_json(asked(f"{mention * before}\n{text}\n{mention * after}")) == Constraint("json_object")
+
+
+def test_only_the_surroundings_of_json_are_searched_for_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[int] = []
+
+    class Noting:
+        def finditer(self, text: str, start: int, end: int) -> tuple[()]:
+            searched.append(end - start)
+            return ()
+
+    monkeypatch.setattr(json_orders, "_order", Noting)
+    assert (
+        ordered_json(asked("Return a list of words. " * 400 + "JSON" + " and give more" * 400 + " json or JSON"))
+        is None
+    )
+    assert len(searched) == 2
+    assert sum(searched) < 600
 
 
 @pytest.mark.parametrize("text", OTHER_MATTERS)
