@@ -41,12 +41,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--short", action="store_true", help="only see that everything runs; the figures mean nothing")
+    parser.add_argument(
+        "--short", action="store_true", help="only check that everything runs; the figures are meaningless"
+    )
     parser.add_argument("--only", nargs="+", choices=MEASURES, metavar="NAME", help=", ".join(MEASURES))
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures here")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures to this file, as JSON")
     parser.add_argument("--write", action="store_true", help="write the page in the docs, its charts and latest.json")
-    parser.add_argument("--again", action="store_true", help="put what is measured into the latest run's report")
-    parser.add_argument("--render", action="store_true", help="with --again and --write: measure nothing, only write")
+    parser.add_argument("--again", action="store_true", help="add the measurements to the report of the latest run")
+    parser.add_argument(
+        "--render", action="store_true", help="with --again and --write: write the page without measuring"
+    )
     return parser
 
 
@@ -54,11 +58,11 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.short and options.write:
-        parser.error("--write is for full runs: the figures of a short one mean nothing")
+        parser.error("--write needs a full run: the figures of a short one are meaningless")
     if options.again and not LATEST.exists():
         parser.error(f"--again: there is no latest run ({LATEST.relative_to(ROOT)}); make one with --write")
     if options.render and not options.again:
-        parser.error("--render measures nothing: say --again too")
+        parser.error("--render needs --again, since it does not measure")
     return options
 
 

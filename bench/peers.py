@@ -131,7 +131,7 @@ def install(peer: Peer) -> bool:
     peer.folder.mkdir(parents=True, exist_ok=True)
     for command in _installation(peer):
         if shutil.which(command[0]) is None:
-            print(f"{peer.name}: left out, since there is no {command[0]}")
+            print(f"{peer.name}: left out, since {command[0]} is not installed")
             return False
         done = subprocess.run(command, cwd=peer.folder, preexec_fn=unpin, capture_output=True, text=True)
         if done.returncode:

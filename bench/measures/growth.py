@@ -39,7 +39,7 @@ def measure(effort: Effort) -> Section:
     rows += [(f"{kind} of {int(x):,} tokens", f"{words.ms(y / 1e3)} ms") for kind, it in limits.items() for x, y in it]
     return Section(
         title="Growth",
-        about="Every prompt of the curves over length and limit is a new one, on one connection.",
+        about="The curves over length and limit use a new prompt for each request, on one connection.",
         columns=("", "measured"),
         rows=tuple(rows),
         charts=(

@@ -28,9 +28,9 @@ def measure(effort: Effort) -> Section:
     return Section(
         title=f"{effort.connections} connections beside three heavy clients",
         about=(
-            f"Plain answers of {effort.tokens} tokens on {effort.connections} connections; then the same while one "
-            f"client sends prompts of {effort.long_prompt:,} characters, one streams {effort.long_stream:,} tokens, "
-            "and one reads the journal, each without a pause."
+            f"Plain answers of {effort.tokens} tokens on {effort.connections} connections, alone and "
+            f"while one client sends prompts of {effort.long_prompt:,} characters, one streams {effort.long_stream:,} "
+            "tokens, and one reads the journal, each without pauses."
         ),
         columns=("", "answers/s", "p50 ms", "p99 ms", "longest ms"),
         rows=tuple(_row(name, loads) for name, loads in taken.items()),

@@ -36,8 +36,8 @@ def measure(effort: Effort) -> Section:
     more = {name: excess(middle[name], middle[base]) for name, base in _PAIRS.items()}
     return Section(
         title="Keep-alive: one connection",
-        about="A plain answer after the other. With two workers nothing is pinned, so its figure is the roughest.",
-        columns=("", "p50 ms", "p99 ms", "more than bare, ms"),
+        about="One plain answer after the other. With two workers no process is pinned: that figure is the roughest.",
+        columns=("", "p50 ms", "p99 ms", "above bare, ms"),
         rows=tuple(
             (
                 name if name.startswith("bare") else f"mockserver, {name.replace('workers', '--workers 2')}",

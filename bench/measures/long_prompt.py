@@ -55,9 +55,9 @@ def _section(taken: Mapping[str, list[Precision]], error: float, effort: Effort)
         title=f"A prompt of {effort.long_prompt:,} characters beside {_STREAMS} streams",
         about=(
             f"{_STREAMS} streams at {_GAP * 1e3:g} ms per token, so that some stream is due every "
-            f"{_GAP / _STREAMS * 1e3:.3f} ms. The longest time in which none of them got a token is how long the event "
-            "loop was held (or the machine looked elsewhere: compare with the streams alone). Every long prompt is a "
-            "new one; `usage.prompt_tokens` is compared with the tokenizer's own count of the whole text."
+            f"{_GAP / _STREAMS * 1e3:.3f} ms. The longest time in which none of them got a token shows how long the "
+            "event loop was blocked (or the machine was busy: see the streams alone). All long prompts differ; "
+            "`usage.prompt_tokens` is compared with the tokenizer's count of the whole text."
         ),
         columns=("", "longest silence, ms: median", "worst", "gap error p99 ms"),
         rows=(

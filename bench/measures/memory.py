@@ -25,8 +25,8 @@ def measure(effort: Effort) -> Section:
     return Section(
         title="Memory",
         about=(
-            "Resident memory of the server's process. Every prompt is a new one. Growth is counted from the "
-            "moment when the journal (1,000 exchanges unless told) is full."
+            "Resident memory of the server's process. Each prompt is new. Growth is counted from when the journal "
+            "(by default 1,000 exchanges) is full."
         ),
         columns=("", "MB", "growth MB"),
         rows=tuple(rows),

@@ -45,10 +45,11 @@ def measure(effort: Effort) -> Section:
     return Section(
         title=f"Pacing: streams of {effort.tokens} tokens, the first after {effort.ttft * 1e3:g} ms",
         about=(
-            "All streams run at once, begun evenly over one stream's length. A gap's error is its distance from what "
-            "was asked for; a token's schedule error its distance from request + TTFT + k gaps, in which the way of "
-            "the request and any drift show. Instants are the kernel's, of reception. The bare loop is uvicorn and "
-            "uvloop with a coroutine per stream that sleeps until each token's own instant."
+            "All streams run at once; their starts are spread evenly over the duration of one stream. The error of a "
+            "gap is its difference from the requested gap. The schedule error of a token is its difference from "
+            "request + TTFT + k gaps, which includes the way of the request and any drift. Times are those at which "
+            "the kernel received the data. The bare loop is uvicorn and uvloop with a coroutine per stream that "
+            "sleeps until each token is due."
         ),
         columns=("", "gap ms", "streams", "gap error p50 ms", "p99", "schedule error p50 ms", "p99", "drift", "client"),
         rows=tuple(rows),

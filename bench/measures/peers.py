@@ -19,8 +19,8 @@ from bench.wire import BadAnswerError, again
 _PRODUCT, _BARE = "mockserver", "bare Starlette + orjson; bare ASGI"
 _NOTHING = Load(*[float("nan")] * len(Load.__slots__))
 _ABOUT = (
-    "Each with its own command and its defaults, without latency; an answer of 128 words or tokens. One that could not "
-    "be started has no figures. What to know of them: "
+    "Each server is started by its own command with its defaults, without latency; answers have 128 words or tokens. "
+    "Servers that could not be started have no figures. Notes: "
 )
 
 

@@ -36,12 +36,12 @@ def measure(effort: Effort) -> Section:
     thread, plugin = excess(taken[_THREAD], taken[_BARE_THREAD]), excess(taken[_PLUGIN], taken[_EMPTY])
     more = {_THREAD: thread, _PLUGIN: plugin}
     return Section(
-        title="What a test suite pays",
+        title="Cost for a test suite",
         about=(
-            "The thread's time leaves imports out (they are paid once in a process); the plugin's is that of a whole "
-            "run of pytest, against one with a plugin that does nothing."
+            "The time of the thread excludes imports, which happen once per process. The time of the plugin is that of "
+            "a whole run of pytest, compared with a plugin that does nothing."
         ),
-        columns=("", "median ms", "more than bare, ms"),
+        columns=("", "median ms", "above bare, ms"),
         rows=tuple((name, ms(median(it)), ms(more[name]) if name in more else "") for name, it in taken.items()),
         facts={"suite thread": thread, "suite plugin": plugin},
         rounds=taken,

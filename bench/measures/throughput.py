@@ -46,9 +46,9 @@ def measure(effort: Effort) -> Section:
     return Section(
         title=f"Throughput: {effort.tokens} tokens, {effort.connections} connections, latency off",
         about=(
-            "The bare servers send the bytes that the product sent, without any work to find them. `ratio` compares "
-            "answers per second with the bare server of the same kind; `client` is the share of a core that the load "
-            "client took: well below 100 %, it was not what limited a figure."
+            "The bare servers send the same bytes as mockserver, without computing them. `ratio` compares answers per "
+            "second with the bare server of the same kind. `client` is the share of a core that the load client used; "
+            "if it is well below 100 %, the client did not limit the figure."
         ),
         columns=("", "answers/s", "events/s", "ratio", "p50 ms", "p99 ms", "client"),
         rows=tuple(_row(name, taken[name], ratios[name]) for name in _ROWS),

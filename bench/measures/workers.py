@@ -40,9 +40,9 @@ def measure(effort: Effort) -> Section:
     return Section(
         title="Workers",
         about=(
-            "Nothing is pinned: two workers and the client share the machine, so that on two cores the gain is a lower "
-            f"bound. {_COMPARED} prompts are asked of both servers, each over a connection of its own, and the "
-            "answers compared byte by byte."
+            "No process is pinned: two workers and the client share the machine, so on two cores the gain is a lower "
+            f"bound. {_COMPARED} prompts are sent to both servers, each on its own connection, and the answers are "
+            "compared byte by byte."
         ),
         columns=("", "answers/s", "client"),
         rows=(*rows, ("answers that differ", f"{differing} of {_COMPARED}", "")),

@@ -210,7 +210,7 @@ def _match(name: str, table: object) -> Criteria:
 def _header(name: str, text: object) -> dict[str, object]:
     """The short form of a required header: `name`, or `name: value`."""
     if not isinstance(text, str):
-        raise FaultError(f"{name}.match.header: {text!r} is no text")
+        raise FaultError(f"{name}.match.header: {text!r} is not a string")
     key, colon, value = text.partition(":")
     return {key.strip(): value.strip() if colon else {"exists": True}}
 

@@ -82,7 +82,7 @@ class App:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1003, "reason": "mockserver speaks plain HTTP only"})
+            await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})
         elif self.takes(scope["path"], headers := Headers(scope["headers"])):
             await self._serve(scope, headers, receive, send)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):

@@ -133,7 +133,7 @@ def _tool_result(value: object, table: Table, place: str) -> tuple[str, object]:
 
 def _schema(value: object, place: str) -> object:
     if value is None:
-        raise CheckError(f'{place}: is a JSON Schema; for the vendor\'s own contract say {{"contract": true}}')
+        raise CheckError(f'{place}: must be a JSON Schema; for the vendor\'s contract use {{"contract": true}}')
     return value
 
 

@@ -28,7 +28,7 @@ class Breach(NamedTuple):
 def read_schema(schema: object) -> Callable[[object], Breach | None]:
     """A function that finds a value's first breach of a schema. Raises SchemaError; references are never fetched."""
     if not isinstance(schema, dict | bool):
-        raise SchemaError("it is an object or a boolean")
+        raise SchemaError("it must be an object or a boolean")
     try:
         validator = Draft202012Validator(schema, retriever=_refuse)
     except ValueError as error:
@@ -43,7 +43,7 @@ def _refuse(uri: str) -> Any:
 def _breach(error: ValidationError) -> Breach:
     place = "$" + "".join(_step(step) for step in error.instance_path)
     if isinstance(error.kind, ValidationErrorKind.BacktrackLimitExceeded):
-        return Breach(place, "a pattern takes too long there: the search was given up", is_certain=False)
+        return Breach(place, "a pattern takes too long, so this was not checked", is_certain=False)
     return Breach(place, error.message[:_MOST_SHOWN])
 
 
