@@ -106,10 +106,10 @@ def test_check_praises_a_good_file_and_names_the_line_of_a_mistake(
     assert capsys.readouterr().out == f"{config}: valid, with 1 route of its own\n"
     config.write_text('seed = 1\nlatncy = "off"\n')
     assert main(["check", str(config)]) == 2
-    assert f"{config}, line 2: latncy: unknown name 'latncy'. Did you mean 'latency'?" in capsys.readouterr().err
+    assert f"{config}, line 2: latncy: unknown key 'latncy'. Did you mean 'latency'?" in capsys.readouterr().err
     config.write_text('[models]\ncerebra = ["m"]\n')
     assert main(["check", str(config)]) == 2
-    assert f"{config}, line 2: models: unknown name 'cerebra'. Did you mean 'cerebras'?" in capsys.readouterr().err
+    assert f"{config}, line 2: models: unknown dialect 'cerebra'. Did you mean 'cerebras'?" in capsys.readouterr().err
     config.write_text('[[route]]\npath = "/ns/x"\ndialect = "ovms"\noperation = "completions"\n')
     assert main(["check", str(config)]) == 2
     assert "route /ns/x: /ns/<name> at the beginning names a namespace" in capsys.readouterr().err
@@ -126,7 +126,10 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
     "arguments, complaint",
     [
         (["serve", "--port", "99999"], "option port: 99999 is not a whole number from 0 to 65535"),
-        (["serve", "--dialect", "cerebra", "--port", "0"], "dialect: unknown name 'cerebra'. Did you mean 'cerebras'?"),
+        (
+            ["serve", "--dialect", "cerebra", "--port", "0"],
+            "dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?",
+        ),
         (["serve", "--latncy", "off"], "unknown option '--latncy'. Did you mean '--latency'? Known: --config, --host,"),
         (["serve", "--latncy=off"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["verdict", "x.jsonl", "--handle-it", "retry"], "unknown option '--handle-it'. Did you mean '--handles'?"),

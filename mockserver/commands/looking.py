@@ -117,7 +117,7 @@ def _schema(options: argparse.Namespace) -> int:
     from mockserver.serving.file_schemas import FILES
 
     if options.file not in FILES:
-        raise ConfigError(f"schema: {unknown('file', options.file, FILES)}")
+        raise ConfigError(f"schema: {unknown('kind of file', options.file, FILES)}")
     text = json.dumps(FILES[options.file](load_dialects()), indent=1, ensure_ascii=False)
     if options.out is None:
         print(text)

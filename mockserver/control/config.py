@@ -69,7 +69,7 @@ def _setting(key: str, value: Any, files: Files | None, traces: Tracing) -> tupl
     if key in ("bare", "models"):
         return key, _table(value, key, lists=key == "models")
     if key not in BY_NAME:
-        raise ConfigError(f"{key}: {unknown('name', key, (*BY_NAME, 'bare', 'models', 'route', 'stub'))}")
+        raise ConfigError(f"{key}: {unknown('key', key, (*BY_NAME, 'bare', 'models', 'route', 'stub'))}")
     return key, read_option(BY_NAME[key], value, key, traces)
 
 
@@ -82,7 +82,7 @@ def _routes(value: Any, place: str, traces: Tracing) -> tuple[RouteSettings, ...
 def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
     for key in entry:
         if key not in _ROUTE_KEYS:
-            raise ConfigError(f"{place}.{key}: {unknown('name', key, _ROUTE_KEYS)}")
+            raise ConfigError(f"{place}.{key}: {unknown('key', key, _ROUTE_KEYS)}")
     for key in ("path", "dialect", "operation"):
         if not isinstance(entry.get(key), str):
             raise ConfigError(f"{place}: {key} is missing or not a string")

@@ -27,7 +27,7 @@ def check_names(settings: Settings, operations: Operations) -> None:
     """Raise ConfigError if settings name something that does not exist."""
     for place, name in _named_dialects(settings):
         if name not in operations:
-            raise ConfigError(f"{place}: {unknown('name', name, operations)}")
+            raise ConfigError(f"{place}: {unknown('dialect', name, operations)}")
     for route in settings.routes:
         _check_route(route, operations[route.dialect])
     for path, name in settings.bare.items():
@@ -66,7 +66,7 @@ def check_tiers(settings: Settings, dialects: Mapping[str, Dialect]) -> None:
 
 def _check_route(route: RouteSettings, operations: Mapping[str, Iterable[str]]) -> None:
     if route.operation not in operations:
-        raise ConfigError(f"{_place_of(route)}: operation: {unknown('name', route.operation, operations)}")
+        raise ConfigError(f"{_place_of(route)}: operation: {unknown('operation', route.operation, operations)}")
     wanted = re.findall(r"{\w+}", next(iter(operations[route.operation])))
     if sorted(re.findall(r"{\w+}", route.path)) != sorted(wanted):
         holds = f"must contain {' and '.join(wanted)}" if wanted else "cannot contain {...}"

@@ -56,7 +56,7 @@ def _choice(name: str, known: tuple[str, ...], help: str, metavar: str) -> Optio
 
     def read(value: Any) -> str:
         if value not in known:
-            raise ValueError(unknown("name", value, known))
+            raise ValueError(unknown("value", value, known))
         return str(value)
 
     return Option(name, read, help, metavar, choices=known)

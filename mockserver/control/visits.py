@@ -15,7 +15,7 @@ from mockserver.core.dialects import EDITIONS, Edition, Model, Site
 from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import SEEDS, derive
-from mockserver.latency.notation import NotationError, read_profile
+from mockserver.latency.notation import NotationError, complaint_of, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import NO_TRACES, Traces
@@ -142,5 +142,5 @@ def profile_of(text: str, realistic: str, speed: float = 1, traces: Traces = NO_
     try:
         profile = read_profile(text, realistic, traces)
     except NotationError as error:
-        raise WishError(f"X-Mockserver-Latency: {text!r}: {error}. Also possible: {OFF}, {REALISTIC}") from None
+        raise WishError(f"X-Mockserver-Latency: {complaint_of(text, error)}") from None
     return profile if speed == 1 else profile._replace(speed=profile.speed * speed)

@@ -168,7 +168,7 @@ def unknown_name_in(criteria: Criteria, operations: Mapping[str, Iterable[str]])
     for where, names in known.items():
         for name in literal_values(criteria, where):
             if name not in names:
-                return f"match.{where}: {unknown('name', name, names)}"
+                return f"match.{where}: {unknown(where, name, names)}"
     return None
 
 

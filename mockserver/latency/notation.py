@@ -33,6 +33,10 @@ class NotationError(ValueError):
     """A latency that cannot be read; the message names the column and what would have been valid."""
 
 
+class UnknownPresetError(NotationError):
+    """A preset that does not exist."""
+
+
 class _Part(NamedTuple):
     """A stretch of the text, with the column (from 1) where it begins, and the traces that it may name."""
 
@@ -83,8 +87,14 @@ def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES)
             # The preset only stands in: which latencies are valid does not depend on it.
             read_profile(text, "fast", traces)
         except NotationError as error:
-            raise NotationError(f"{text!r}: {error}. Also possible: {OFF}, {REALISTIC}") from None
+            raise NotationError(complaint_of(text, error)) from None
     return text
+
+
+def complaint_of(text: str, error: NotationError) -> str:
+    """The error message for a latency where `off` and `realistic` would have been valid too."""
+    also = f". Also possible: {OFF}, {REALISTIC}" if isinstance(error, UnknownPresetError) else ""
+    return f"{text!r}: {error}{also}"
 
 
 @cache
@@ -103,7 +113,7 @@ def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
     if name[:1].isdigit():
         raise part.fault(f"{name!r} does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'")
     if name not in presets():
-        raise part.fault(unknown("preset", name, presets()))
+        raise UnknownPresetError(str(part.fault(unknown("preset", name, presets()))))
     if not first:
         raise part.fault(f"a preset must come before the settings that change it; move {part.text!r} to the front")
     return preset_profile(name)

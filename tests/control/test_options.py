@@ -95,7 +95,7 @@ cerebras = ["a"]
 def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
     text = '[[route]]\npath = "/a"\ndialect = "cerebras"\noperation = "completions"\n'
     settings = settle(from_toml(text + text.replace("/a", "/b").replace("completions", "completion"), "mock.toml"))
-    with pytest.raises(ConfigError, match=r"mock\.toml, line 5: route /b: operation: unknown name 'completion'"):
+    with pytest.raises(ConfigError, match=r"mock\.toml, line 5: route /b: operation: unknown operation 'completion'"):
         check_names(settings, operations_of(load_dialects()))
 
 
@@ -105,7 +105,7 @@ def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
         (Settings(port="x"), "Settings: port: x is not a whole number from 0 to 65535"),  # type: ignore[arg-type]
         (Settings(latency="of"), "Settings: latency: 'of': column 1: unknown preset 'of'."),
         (Settings(created=1e30), "Settings: created: 1e+30 is not a Unix time, such as 1700000000"),
-        (Settings(writes="x"), "Settings: writes: unknown name 'x'. Known: joined, single"),
+        (Settings(writes="x"), "Settings: writes: unknown value 'x'. Known: joined, single"),
     ],
 )
 def test_settings_made_in_python_are_checked_too(settings: Settings, complaint: str) -> None:
@@ -148,17 +148,17 @@ def test_every_option_has_its_environment_variable() -> None:
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        ("sed = 1", "mock.toml, line 1: sed: unknown name 'sed'. Did you mean 'seed'?"),
+        ("sed = 1", "mock.toml, line 1: sed: unknown key 'sed'. Did you mean 'seed'?"),
         ("\nport = 70000", "mock.toml, line 2: port: 70000 is not a whole number from 0 to 65535"),
         (
             'latency = "fsat"',
             "mock.toml, line 1: latency: 'fsat': column 1: unknown preset 'fsat'. Did you mean 'fast'?",
         ),
         ('latency = {ttft = "1 hour"}', "latency: 'ttft=1 hour': column 6: '1 hour' is not a duration such as '180ms'"),
-        ("edition = 3", "mock.toml, line 1: edition: unknown name 3. Known: documented, observed"),
+        ("edition = 3", "mock.toml, line 1: edition: unknown value 3. Known: documented, observed"),
         ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing or not a string"),
         ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' must start with /"),
-        ("[[route]]\npth = '/x'", "mock.toml, line 2: route[0].pth: unknown name 'pth'. Did you mean 'path'?"),
+        ("[[route]]\npth = '/x'", "mock.toml, line 2: route[0].pth: unknown key 'pth'. Did you mean 'path'?"),
         (
             "[[fault]]\nkind = 'cut'\n[[fault]]\nkind = 'cut'\nafter_evnt = 3",
             "mock.toml, line 5: fault[1]: cut: unknown key 'after_evnt'. Did you mean 'after_event'?",
@@ -191,29 +191,29 @@ def test_a_mistake_in_a_file_names_its_place_and_what_would_be_valid(text: str, 
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        ('seed = 1\ndialect = "cerebra"', "line 2: dialect: unknown name 'cerebra'"),
-        ("[models]\novms = ['m']\ncerebra = ['m']", "line 3: models: unknown name 'cerebra'"),
-        ("[bare]\n'/v1/completions' = 'ovs'", "line 2: bare /v1/completions: unknown name 'ovs'"),
+        ('seed = 1\ndialect = "cerebra"', "line 2: dialect: unknown dialect 'cerebra'"),
+        ("[models]\novms = ['m']\ncerebra = ['m']", "line 3: models: unknown dialect 'cerebra'"),
+        ("[bare]\n'/v1/completions' = 'ovs'", "line 2: bare /v1/completions: unknown dialect 'ovs'"),
         (
             "[bare]\n'/v1/completions' = 'cerebras'\n'/v1/completion' = 'cerebras'",
             "line 3: bare /v1/completion: unknown path of cerebras '/v1/completion'",
         ),
         (
             "fault = ['cut',\n  { kind = 'cut', match = { dialect = 'ovs' } }]",
-            "line 2: fault.match.dialect: unknown name 'ovs'",
+            "line 2: fault.match.dialect: unknown dialect 'ovs'",
         ),
         (
             "[[fault]]\nkind = 'cut'\n[[fault]]\nkind = 'cut'\n[fault.match]\noperation = 'complete'",
-            "line 6: fault.match.operation: unknown name 'complete'",
+            "line 6: fault.match.operation: unknown operation 'complete'",
         ),
         (
             "\n[[route]]\npath = '/x'\ndialect = 'ovms'\noperation = 'completions'\n"
             "faults = [{ kind = 'cut', match = { dialect = 'x' } }]",
-            "line 2: route /x: fault.match.dialect: unknown name 'x'",
+            "line 2: route /x: fault.match.dialect: unknown dialect 'x'",
         ),
         (
             "[[stub]]\nreply = 'a'\n[[stub]]\nname = 'b'\nreply = 'c'\nmatch = { dialect = 'ovs' }",
-            "line 6: stub[1].match.dialect: unknown name 'ovs'",
+            "line 6: stub[1].match.dialect: unknown dialect 'ovs'",
         ),
     ],
 )
@@ -226,12 +226,12 @@ def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, comp
 @pytest.mark.parametrize(
     "settings, complaint",
     [
-        (Settings(dialect="cerebas"), "dialect: unknown name 'cerebas'. Did you mean 'cerebras'?"),
-        (Settings(bare={"/v1/x": "open"}), "bare /v1/x: unknown name 'open'. Known: cerebras"),
-        (Settings(models={"ovmss": ()}), "models: unknown name 'ovmss'"),
+        (Settings(dialect="cerebas"), "dialect: unknown dialect 'cerebas'. Did you mean 'cerebras'?"),
+        (Settings(bare={"/v1/x": "open"}), "bare /v1/x: unknown dialect 'open'. Known: cerebras"),
+        (Settings(models={"ovmss": ()}), "models: unknown dialect 'ovmss'"),
         (
             Settings(routes=(RouteSettings("/x", "cerebras", "completion"),)),
-            "route /x: operation: unknown name 'completion'. Did you mean 'completions'?",
+            "route /x: operation: unknown operation 'completion'. Did you mean 'completions'?",
         ),
         (Settings(bare={"/v1/x": "cerebras"}), "bare /v1/x: unknown path of cerebras '/v1/x'. "),
         (
@@ -240,11 +240,11 @@ def test_a_name_in_a_file_that_nothing_has_is_told_with_its_line(text: str, comp
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { dialect = "ovs" } }')),
-            "fault.match.dialect: unknown name 'ovs'",
+            "fault.match.dialect: unknown dialect 'ovs'",
         ),
         (
             Settings(fault=read_faults('{ kind = "cut", match = { operation = "chat" } }')),
-            "fault.match.operation: unknown name 'chat'. Known: completions, model",
+            "fault.match.operation: unknown operation 'chat'. Known: completions, model",
         ),
     ],
 )

@@ -358,7 +358,7 @@ def test_a_mistake_in_a_file_names_its_line() -> None:
             "requests=1/s, dialect=ovms",
             "quota: dialect: ovms has no quotas. Dialects with quotas: cerebras",
         ),
-        ("vendor, dialect=cerebra", "quota: dialect: unknown name 'cerebra'. Did you mean 'cerebras'?"),
+        ("vendor, dialect=cerebra", "quota: dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?"),
     ],
 )
 def test_a_dialect_or_tier_that_does_not_exist_is_named(said: str, complaint: str) -> None:

@@ -115,8 +115,8 @@ def test_waits_with_jitter_are_told_from_exact_ones() -> None:
 @pytest.mark.parametrize(
     "told, words",
     [
-        ({"handles": "retri"}, r"handles: unknown word 'retri'. Did you mean 'retry'\?"),
-        ({"outcome": "ok"}, "outcome: unknown word 'ok'"),
+        ({"handles": "retri"}, r"handles: unknown value 'retri'. Did you mean 'retry'\?"),
+        ({"outcome": "ok"}, "outcome: unknown value 'ok'"),
         ({"patience": 0}, "patience: 0 is not a number greater than 0"),
         ({"most_attempts": True}, "most_attempts: True is not"),
     ],

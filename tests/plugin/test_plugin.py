@@ -343,7 +343,7 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
     result.stdout.fnmatch_lines(
         [
             "*has no setting 'sed'. Did you mean 'seed'*",
-            "*handles: unknown word 'maybe'*",
+            "*handles: unknown value 'maybe'*",
             "*Did you mean 'cerebras'*",
             "*'perhaps' must be true or false*",
         ]
@@ -413,7 +413,7 @@ def test_a_mistake_in_the_config_file_is_told_with_its_line(pytester: pytest.Pyt
     (pytester.path / "mock.toml").write_text('seed = 1\nlatncy = "off"\n')
     result = run(pytester, "--mockserver-config=mock.toml", test_it="def test_it(mockserver): ...")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*invalid settings: *mock.toml, line 2: latncy: unknown name 'latncy'. Did you mean*"])
+    result.stdout.fnmatch_lines(["*invalid settings: *mock.toml, line 2: latncy: unknown key 'latncy'. Did you mean*"])
     result.stdout.no_fnmatch_line("*Error*")
     both = run(pytester, "--mockserver-config=mock.toml", "--mockserver-url=http://127.0.0.1:9")
     assert both.ret == pytest.ExitCode.USAGE_ERROR

@@ -35,7 +35,7 @@ def test_a_latency_is_drawn_by_quantiles(server: MockServer, of: str, first: flo
 
 
 @pytest.mark.parametrize(
-    "query, said", [("of=quick", "unknown preset"), ("of=off&dialect=none", "unknown name 'none'")]
+    "query, said", [("of=quick", "unknown preset"), ("of=off&dialect=none", "unknown dialect 'none'")]
 )
 def test_a_latency_that_cannot_be_read_is_told_why(server: MockServer, query: str, said: str) -> None:
     answer = exchange(server.url, "GET", f"/_mockserver/latency?{query}")

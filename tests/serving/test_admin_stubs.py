@@ -125,13 +125,13 @@ def test_a_pattern_that_backtracks_without_end_does_not_hold_the_server_and_the_
         ({"stubs": {"reply": "a"}}, "stubs: must be a list of stubs"),
         (
             {"match": {"dialect": "cerebra"}, "reply": "a"},
-            "stub.match.dialect: unknown name 'cerebra'. Did you mean 'cerebras'?",
+            "stub.match.dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?",
         ),
         (
             {"stubs": [{"reply": "a"}, {"match": {"dialect": "x"}, "reply": "a"}]},
-            "stubs[1].match.dialect: unknown name 'x'",
+            "stubs[1].match.dialect: unknown dialect 'x'",
         ),
-        ({"match": {"any": [{"operation": "chat"}]}, "reply": "a"}, "match.operation: unknown name 'chat'."),
+        ({"match": {"any": [{"operation": "chat"}]}, "reply": "a"}, "match.operation: unknown operation 'chat'."),
         ({"reply": {"file": "secret.txt"}}, "stub.reply.file: only stub files and config files can name files"),
         (b"[1]", "A stub must be a JSON object such as"),
         (b"{", "A stub must be a JSON object such as"),
@@ -197,9 +197,9 @@ def test_a_folder_of_stub_files_answers_in_every_namespace_and_survives_resets()
         ({"a.toml": '[[stub]]\nname = "x"\nreply = "1"\n', "b.toml": '[[stub]]\nname = "x"\nreply = "2"\n'},
          "two stubs are named 'x' (a.toml and b.toml)"),
         ({"a.toml": '[[stub]]\nmatch = { dialect = "x" }\nreply = "1"\n'},
-         "a.toml, line 2: stub[0].match.dialect: unknown name 'x'"),
+         "a.toml, line 2: stub[0].match.dialect: unknown dialect 'x'"),
         ({"a.json": '{"name": "a", "match": {"operation": "x"}, "reply": "1"}'},
-         "a.json: stub[0].match.operation: unknown name 'x'"),
+         "a.json: stub[0].match.operation: unknown operation 'x'"),
     ],
 )  # fmt: skip
 def test_a_mistake_in_a_file_is_told_at_start_with_its_place(

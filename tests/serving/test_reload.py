@@ -90,7 +90,7 @@ def test_a_changed_file_is_in_force_for_the_next_request_and_a_bad_one_leaves_th
         assert app.settings.seed == 2
         status, said = await ready(app)
         assert status == 503
-        assert "mock.toml, line 1: sede: unknown name" in str(said)
+        assert "mock.toml, line 1: sede: unknown key" in str(said)
         path.write_text("seed = 4")
         await watcher.look()
         assert await ready(app) == (200, {"status": "ready", "dialects": list(load_dialects())})

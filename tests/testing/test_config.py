@@ -82,9 +82,9 @@ def test_keywords_go_before_the_file(config: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     "text, complaint",
     [
-        ("seed = 1\nlatncy = 1", r"mock\.toml, line 2: latncy: unknown name 'latncy'\. Did you mean 'latency'\?"),
+        ("seed = 1\nlatncy = 1", r"mock\.toml, line 2: latncy: unknown key 'latncy'\. Did you mean 'latency'\?"),
         ("seed = 1\nlatency = 'soon'", r"mock\.toml, line 2: latency: 'soon'"),
-        ("dialect = 'cerebra'", "dialect: unknown name 'cerebra'"),
+        ("dialect = 'cerebra'", "dialect: unknown dialect 'cerebra'"),
         ("stubs = 'none'", "stubs: folder .*none does not exist"),
     ],
 )

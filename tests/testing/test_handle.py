@@ -238,7 +238,7 @@ def test_raw_bodies_go_out_as_they_are(handle: Handle) -> None:
 def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
     with pytest.raises(StubError, match=r"unknown field 'modl'. Did you mean 'model'?"):
         handle.on(modl="x").reply("y")
-    with pytest.raises(StubError, match=r"stub\.match\.dialect: unknown name 'cerebra'"):
+    with pytest.raises(StubError, match=r"stub\.match\.dialect: unknown dialect 'cerebra'"):
         handle.on(dialect="cerebra").reply("never")
     with pytest.raises(StubError, match=r"unknown .*'rate_limt'"):
         handle.on().error("rate_limt")
@@ -250,9 +250,9 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
         (ConfigError, StubError), match="'refuse' affects all connections, so it can only be set for the whole server"
     ):
         handle.settle(fault="{ kind = 'refuse', for = 3 }")
-    with pytest.raises(CriteriaError, match=r"unknown name 'cerebra'. Did you mean 'cerebras'?"):
+    with pytest.raises(CriteriaError, match=r"unknown dialect 'cerebra'. Did you mean 'cerebras'?"):
         handle.verify.never(dialect="cerebra")
-    with pytest.raises(CriteriaError, match=r"unknown word 'rest'. Did you mean 'reset'?"):
+    with pytest.raises(CriteriaError, match=r"unknown value 'rest'. Did you mean 'reset'?"):
         handle.verify.never(fault="rest")
     for pieces in ((None,), (5,), (["a", "b"],), ([chunk("a"), chunk("b")],)):
         with pytest.raises(StubError, match="is not a part of a reply"):
@@ -570,8 +570,8 @@ def test_a_check_that_cannot_be_meant_is_refused_before_it_is_run(handle: Handle
         (lambda: verify.spaced_at_least(float("nan")), "spaced_at_least: nan is not a number of seconds of at least 0"),
         (lambda: verify.calls(3, at_lest=1), "unknown field 'at_lest'. Did you mean 'at_least'?"),
         (lambda: verify.never(statsu=429), "unknown field 'statsu'. Did you mean 'status'?"),
-        (lambda: verify.resilience(patiense=3), "unknown word 'patiense'. Did you mean 'patience'?"),
-        (lambda: handle.declare(handle="retry"), "unknown word 'handle'. Did you mean 'handles'?"),
+        (lambda: verify.resilience(patiense=3), "unknown argument 'patiense'. Did you mean 'patience'?"),
+        (lambda: handle.declare(handle="retry"), "unknown argument 'handle'. Did you mean 'handles'?"),
         (lambda: handle.wait_for_requests("a"), "wait_for_requests: 'a' is not a whole number of at least 0"),  # type: ignore[arg-type]
         (lambda: handle.wait_for_requests(1, "a"), "timeout: 'a' is not a number of seconds of at least 0"),  # type: ignore[arg-type]
         (lambda: handle.wait_idle(-1), "timeout: -1 is not a number of seconds of at least 0"),

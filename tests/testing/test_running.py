@@ -163,7 +163,7 @@ def test_the_report_is_on_every_namespace_and_on_none() -> None:
         (["--"], "run: give the command after two dashes: mockserver run --seed 7 -- npm test"),
         (["--latncy", "off", "--", "x"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["--workers", "2", "--", "x"], "workers: run serves with a single process"),
-        (["--handles", "nothing", "--", "x"], "run: handles: unknown word 'nothing'"),
+        (["--handles", "nothing", "--", "x"], "run: handles: unknown value 'nothing'"),
     ],
 )
 def test_a_mistake_is_one_line(arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]) -> None:

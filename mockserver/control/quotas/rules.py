@@ -81,7 +81,7 @@ def check_quotas(quotas: Iterable[Quota], dialects: Mapping[str, Dialect]) -> No
     """Raise QuotaError if a rule is for a dialect without quotas, or names a tier that its dialects do not have."""
     for quota in quotas:
         if quota.dialect is not None and quota.dialect not in dialects:
-            raise QuotaError(f"dialect: {unknown('name', quota.dialect, dialects)}")
+            raise QuotaError(f"dialect: {unknown('dialect', quota.dialect, dialects)}")
         candidates = [dialects[quota.dialect]] if quota.dialect is not None else list(dialects.values())
         policies = [dialect.quotas for dialect in candidates if dialect.quotas is not None]
         if quota.tier == OFF:

@@ -33,7 +33,7 @@ class Declaration:
     def __post_init__(self) -> None:
         for name, value, known in (("handles", self.handles, Handling), ("outcome", self.outcome, Outcome)):
             if value is not None and value not in get_args(known):
-                raise DeclarationError(f"{name}: {unknown('word', value, get_args(known))}")
+                raise DeclarationError(f"{name}: {unknown('value', value, get_args(known))}")
         for name in ("patience", "least_attempts", "most_attempts"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
@@ -48,7 +48,7 @@ def declared_by(fields: Mapping[str, Any]) -> Declaration:
     """A declaration from its fields. Raises DeclarationError."""
     for name in fields:
         if name not in DECLARED:
-            raise DeclarationError(unknown("word", name, DECLARED))
+            raise DeclarationError(unknown("argument", name, DECLARED))
     return Declaration(**fields)
 
 

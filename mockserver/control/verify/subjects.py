@@ -146,7 +146,7 @@ def _answer_matcher(name: str, value: Any) -> Matcher:
     matcher = read_matcher(value, name)
     for literal in matcher.equal_to:
         if name in _WORDS and literal not in _WORDS[name]:
-            raise CriteriaError(f"{name}: {unknown('word', literal, _WORDS[name])}")
+            raise CriteriaError(f"{name}: {unknown('value', literal, _WORDS[name])}")
         if name == "status" and (isinstance(literal, bool) or not isinstance(literal, int)):
             raise CriteriaError(f"status: {literal!r} is not a number")
     return matcher

@@ -112,7 +112,7 @@ def _check_query(endpoint: Endpoint, request: Request) -> None:
     known = [query.name for query in endpoint.query]
     for name in request.query_params if known else ():
         if name not in known:
-            raise BadRequestError(unknown("word", name, known))
+            raise BadRequestError(unknown("parameter", name, known))
 
 
 def _is_foreign(request: Request) -> bool:

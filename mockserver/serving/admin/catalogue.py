@@ -46,7 +46,7 @@ async def _latency(request: AdminRequest) -> Response:
     settings, dialects = request.simulator.setup.settings, request.simulator.dialects
     name = request.query.get("dialect", next(iter(dialects)))
     if name not in dialects:
-        raise BadRequestError(f"dialect: {unknown('name', name, dialects)}")
+        raise BadRequestError(f"dialect: {unknown('dialect', name, dialects)}")
     try:
         return admin_json(_picture(request.query.get("of", settings.latency), dialects[name], settings.traces))
     except NotationError as error:

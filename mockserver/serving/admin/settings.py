@@ -42,7 +42,7 @@ async def _change(request: AdminRequest) -> Response:
     changes = await request.json("The body", '{"seed": 7, "latency": "slow"}')
     for name in changes:
         if name not in LIVE:
-            raise BadRequestError(f"settings: {unknown('name', name, LIVE)}. {_NOT_LIVE}")
+            raise BadRequestError(f"settings: {unknown('setting', name, LIVE)}. {_NOT_LIVE}")
     settings = request.simulator.setup.settings
     try:
         request.simulator.adopt(replace(settings, **from_texts(changes, "settings:", settings.traces)))
