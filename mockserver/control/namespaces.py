@@ -78,7 +78,7 @@ class Namespace:
 def check_advance(seconds: object) -> None:
     """Raise ValueError unless a clock can be advanced by so many seconds."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= _FURTHEST:
-        raise ValueError(f"advance: is a number of seconds from 0 to {_FURTHEST:g}, and not {seconds!r}")
+        raise ValueError(f"advance: must be a number of seconds from 0 to {_FURTHEST:g}, not {seconds!r}")
 
 
 class Namespaces:

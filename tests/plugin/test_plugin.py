@@ -190,7 +190,7 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
         [
             "Expected a stub to match every request, but 1 had none:",
             "Expected every stub to be used, but:",
-            "*stub-1*used 0 of 1 times",
+            "*stub-1*used 0 of 1 time",
             "Expected all requests to conform to the vendor's contract, but 1 does not:",
         ]
     )

@@ -129,7 +129,7 @@ def test_stubs_answer_what_matches(handle: Handle) -> None:
     assert said(handle, "b")["content"] == '{"letter": true}'
     assert said(handle, "What is my name?")["content"] == "You said: What is my name?"
     handle.verify.calls(4).calls(1, rule="stub-1", status=200)
-    with pytest.raises(AssertionError, match=r"stub-4 .*used 0 of any number of times"):
+    with pytest.raises(AssertionError, match=r"stub-4 .*used 0 times"):
         handle.verify.all_used()
 
 
@@ -258,7 +258,7 @@ def test_what_cannot_be_meant_is_refused_with_a_way_out(handle: Handle) -> None:
         with pytest.raises(StubError, match="is not a part of a reply"):
             handle.on().reply(*pieces)
     for seconds in (-5, float("nan"), float("inf"), 1e300, "5s"):
-        with pytest.raises(ValueError, match="is a number of seconds from 0 to"):
+        with pytest.raises(ValueError, match="must be a number of seconds from 0 to"):
             handle.clock.advance(seconds)  # type: ignore[arg-type]
     assert handle.requests == []
     with pytest.raises(LookupError, match="no request yet"):

@@ -78,7 +78,7 @@ def in_order(groups: Sequence[Sifted], among: Sifted) -> str | None:
             lines = [
                 "Expected requests in this order:",
                 *(f"  {number}.{each.asked or ' request'}" for number, each in enumerate(groups, 1)),
-                f"but no request{group.asked} came {where} (number {place + 1}).",
+                f"but no request{group.asked} came {where} (step {place + 1}).",
                 *_lines(among.matching),
             ]
             return _of_some(lines, max(each.forgotten for each in groups))
@@ -101,7 +101,11 @@ def tokens(sifted: Sifted, most: float) -> str | None:
     """Check that prompts and completions together have at most `most` tokens."""
     total = sum(view.tokens for view in sifted.matching)
     heaviest = sorted(sifted.matching, key=lambda view: -view.tokens)
-    lines = [f"Expected at most {most} tokens, found {total}. Most in:", *_lines(heaviest)] if total > most else None
+    lines = (
+        [f"Expected at most {most} tokens, found {total}. Most of them in:", *_lines(heaviest)]
+        if total > most
+        else None
+    )
     return _of_all(lines, sifted.forgotten)
 
 
@@ -141,7 +145,11 @@ def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str 
     wanted = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
     listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in called[:_LISTED]]
     return _of_some(
-        [f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}:", *listed], sifted.forgotten
+        [
+            f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}{':' if called else '.'}",
+            *listed,
+        ],
+        sifted.forgotten,
     )
 
 
@@ -188,10 +196,7 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
     idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
     if not idle:
         return None
-    listed = [
-        f"  {stub['name']} ({stub['match']}): used {stub['used']} of {stub.get('most') or 'any number of'} times"
-        for stub in idle
-    ]
+    listed = [f"  {stub['name']} ({stub['match']}): used {_uses(stub)}" for stub in idle]
     return "\n".join(["Expected every stub to be used, but:", *listed])
 
 
@@ -230,6 +235,11 @@ def _kept_to(what: str, broken: Sequence[str], sifted: Sifted) -> str | None:
         f"Expected all requests to conform to {what}, but {len(broken)} {'does' if len(broken) == 1 else 'do'} not:"
     )
     return _of_all([expected, *broken[:_LISTED]] if broken else None, sifted.forgotten)
+
+
+def _uses(stub: Mapping[str, Any]) -> str:
+    most = stub.get("most")
+    return counted(stub["used"], "time") if most is None else f"{stub['used']} of {counted(most, 'time')}"
 
 
 def _are_met(matchers: Mapping[str, Matcher], arguments: str) -> bool:
