@@ -1,5 +1,5 @@
 # mockserver in a container: docker build -t llm-mockserver . && docker run --rm -p 127.0.0.1:8000:8000 llm-mockserver
-# What follows the image's name are options of `mockserver serve`.
+# Arguments after the image's name are options of `mockserver serve`.
 
 ARG BASE=python:3.13-slim
 
@@ -19,8 +19,7 @@ LABEL org.opencontainers.image.title="mockserver" \
       org.opencontainers.image.licenses="MIT" \
       org.opencontainers.image.version="${VERSION}" \
       org.opencontainers.image.revision="${REVISION}"
-# Nothing in here installs or builds anything, and nothing but /certs can be written: it is a volume's place, for
-# `mockserver certs --out /certs`.
+# This stage installs and builds nothing. Only /certs is writable, a mount point for `mockserver certs --out /certs`.
 RUN python -m pip uninstall --quiet --yes --root-user-action ignore pip setuptools wheel \
  && rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/ensurepip \
  && echo "mockserver:x:10001:" >> /etc/group \

@@ -1,4 +1,4 @@
-# `make serve` and `make test` need nothing but Python 3.11 or newer: they make their own environment in .venv.
+# `make serve` and `make test` need only Python 3.11 or newer: they make their own environment in .venv.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -23,7 +23,7 @@ bench: .venv/tested bytecode
 bench-short: .venv/tested bytecode
 	$(BIN)/python -m bench --short
 
-# Where Python may not keep what it compiles (PYTHONDONTWRITEBYTECODE), it would compile everything at each start.
+# If Python may not write bytecode (PYTHONDONTWRITEBYTECODE), it would compile everything at each start.
 bytecode: | .venv/bin/python
 	@$(BIN)/python -m compileall -q mockserver
 

@@ -21,7 +21,7 @@ def _dev(options: argparse.Namespace) -> int:
     from mockserver.serving.frontend import examples_for, open_page, page_url
 
     def beside(url: str) -> None:
-        announce(f"\n{examples_for(Path.cwd(), url)}\n\nLive page: {page_url(url)}")
+        announce(f"\n{examples_for(Path.cwd(), url)}\n\nIn a browser: {page_url(url)}")
         if not options.no_open:
             open_page(url)
 

@@ -1,4 +1,4 @@
-/** The page, put together: the bar, the three views, and the line to the server. */
+/** The whole page: the bar, the three views, and the connection to the server. */
 
 import { ADMIN, catalogue, get, space } from "./base/api.js";
 import { fill, h, select } from "./base/dom.js";
@@ -53,7 +53,7 @@ async function listSpaces() {
     fill(spaces, [...names].map((value) => h("option", { value }, value || "default")), h("option", { value: NEW }, "another one…"));
     spaces.value = space.name;
   } catch {
-    // The bar says already that the server has gone, or that it wants a token.
+    // The bar already shows that the connection is lost or that a token is needed.
   }
 }
 

@@ -321,7 +321,7 @@ def test_the_command_knows_which_files_there_are(capsys: pytest.CaptureFixture[s
     assert main(["schema", "stub"]) == 2
     assert (
         capsys.readouterr().err
-        == "mockserver: schema: unknown file 'stub'. Did you mean 'stubs'? Known: config, stubs\n"
+        == "mockserver: schema: unknown kind of file 'stub'. Did you mean 'stubs'? Known: config, stubs\n"
     )
 
 

@@ -42,7 +42,7 @@ def test_dev_serves_and_says_where_the_page_is(tmp_path: Path) -> None:
     assert process.stdout is not None
     with process, process.stdout as printed:
         lines = [next(printed)]
-        while not lines[-1].startswith("The page: "):
+        while not lines[-1].startswith("In a browser: "):
             lines.append(next(printed))
         process.send_signal(signal.SIGINT)
     shown = "".join(lines)

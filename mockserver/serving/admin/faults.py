@@ -93,7 +93,7 @@ FAULTS = (
         "DELETE",
         per_namespace("/faults/{rule:path}"),
         _disarm,
-        "Remove one",
+        "Remove one fault or scenario",
         {200: table({"disarmed": TEXT})},
         refuses=(404,),
     ),

@@ -102,7 +102,7 @@ STUBS = (
         "DELETE",
         per_namespace("/stubs/{stub:path}"),
         _remove,
-        "Remove one",
+        "Remove one stub",
         {200: table({"removed": TEXT})},
         refuses=(404,),
     ),

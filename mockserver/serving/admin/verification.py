@@ -30,8 +30,16 @@ _CHECKED = table(
     description="Each check, and if it failed, what was expected, what was found and what was nearest.",
 )
 _DECLARED = (
-    Query("handles", one_of(("retry", "raise", "fallback")), "what correct handling is"),
-    Query("outcome", one_of(("answer", "error", "cancelled")), "what the application made of the answer"),
+    Query(
+        "handles",
+        one_of(("retry", "raise", "fallback")),
+        "how the client should handle failures: retry, raise or fallback",
+    ),
+    Query(
+        "outcome",
+        one_of(("answer", "error", "cancelled")),
+        "what the application got in the end: answer, error or cancelled",
+    ),
     Query("patience", NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),
     Query("least_attempts", NUMBER, "a call with fewer attempts was given up too early; 3 by default"),
     Query("most_attempts", NUMBER, "a call with more attempts is a storm; 10 by default"),

@@ -1,9 +1,9 @@
-/** The admin API, of the namespace that is chosen. The token is kept for as long as the tab lives. */
+/** The admin API of the chosen namespace. The token is kept until the tab is closed. */
 
 const TOKEN = "mockserver-token";
 export const ADMIN = "/_mockserver";
 
-/** An answer that is no success, with the server's own words. `status` is 0 when no answer came. */
+/** A failed request, with the server's message. `status` is 0 if there was no answer. */
 export class ApiError extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
@@ -28,10 +28,10 @@ export function inSpace(path) {
 }
 
 /**
- * An answer of the admin API as it comes; throws ApiError for anything but a success.
+ * An answer of the admin API; throws ApiError unless it is a success.
  * @param {string} method
  * @param {string} path with the prefix
- * @param {unknown} [body] goes as JSON
+ * @param {unknown} [body] is sent as JSON
  * @param {AbortSignal} [signal]
  */
 export async function ask(method, path, body, signal) {
@@ -54,7 +54,7 @@ async function refusal(answer) {
   try {
     message = JSON.parse(text).error.message;
   } catch {
-    // What is no JSON is told as it is.
+    // Anything but JSON is shown as it is.
   }
   if (answer.status === 401) dispatchEvent(new CustomEvent("token-wanted"));
   return new ApiError(answer.status, message || `HTTP ${answer.status}`);
@@ -62,7 +62,7 @@ async function refusal(answer) {
 
 /** @param {string} path @returns {Promise<any>} */
 export const get = async (path) => (await ask("GET", path)).json();
-/** The same, but that whole numbers stay what they are: those that a double cannot hold are BigInts. @param {string} path @returns {Promise<any>} */
+/** The same with exact integers: those that a double cannot hold are BigInts. @param {string} path @returns {Promise<any>} */
 export const getExactly = async (path) => exactly(await (await ask("GET", path)).text());
 /** @param {string} path @param {unknown} [body] @returns {Promise<any>} */
 export const post = async (path, body) => (await ask("POST", path, body)).json();
@@ -80,7 +80,7 @@ function exactly(text) {
 /** @type {Promise<any> | null} */
 let known = null;
 
-/** All that can be asked for: dialects, faults, presets. It does not change while the server runs. */
+/** The catalogue: dialects, faults, presets. It does not change while the server runs. */
 export function catalogue() {
   known ??= get(`${ADMIN}/catalogue`).catch((error) => {
     known = null;

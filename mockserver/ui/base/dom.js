@@ -1,9 +1,9 @@
-/** Elements, built from values alone: text goes in as text, never as markup. */
+/** Elements, built from values: text is added as text, never as markup. */
 
 /** @typedef {Node | string | number | false | null | undefined} Child */
 
 /**
- * An element with properties and children. `class`, `for` and names with a dash or a capital-free attribute go in as
+ * An element with properties and children. `class`, `for` and names with a dash or a capital-free attribute become
  * attributes; `on...` are listeners; `data` and `style` are objects.
  * @param {string} name
  * @param {Record<string, any> | null} [properties]
@@ -25,7 +25,7 @@ export function h(name, properties, ...children) {
 }
 
 /**
- * The element with these children and no others.
+ * Replace an element's children; return the element.
  * @template {Element} E
  * @param {E} element
  * @param {...(Child | Child[])} children
@@ -45,7 +45,7 @@ function append(element, children) {
 }
 
 /**
- * A select with its options; an option is a text, or a value with its text.
+ * A select with its options: strings, or values with their texts.
  * @param {Record<string, any>} properties
  * @param {(string | [string, string])[]} options
  * @param {string} [chosen]
@@ -78,7 +78,7 @@ export function check(text, box) {
 }
 
 /**
- * Calls at most once a frame, however often it is asked.
+ * Calls a function at most once per frame, however often it is requested.
  * @param {() => void} work
  */
 export function perFrame(work) {

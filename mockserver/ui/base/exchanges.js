@@ -1,9 +1,9 @@
-/** The exchanges that the page knows of, by number; who looks on is told at most once a frame. */
+/** The exchanges that the page knows, by number; watchers are called at most once per frame. */
 
 import { perFrame } from "./dom.js";
 
 /**
- * A line of the journal, as `control/transcripts.py` tells it.
+ * A line of the journal, as made by `control/journal/transcripts.py`.
  * @typedef {{number: number, at: number, method: string, path: string, dialect?: string, operation?: string,
  *   edition?: string, seed?: number, status: number, streamed?: boolean, model?: string, prompt?: string,
  *   usage?: any, finish_reasons?: string[], planned?: any, ahead: number,
@@ -65,5 +65,5 @@ export const isRefused = (line) => line.status >= 400;
 export const isStruck = (line) => line.decision.faults.length > 0;
 /** @param {Line} line */
 export const hasLeft = (line) => line.outcome.closed_by === "client";
-/** Whether nobody had anything in store: no vendor's route, or no stub where some are set. @param {any} line */
+/** Whether no route or, if there are stubs, no stub matched. @param {any} line */
 export const isUnmatched = (line) => line.decision.by === "denial" || line.unmatched === true || line.decision.unmatched === true;

@@ -1,4 +1,4 @@
-/** The live line to the server: the journal as it is, then every exchange as it begins and ends. */
+/** The live connection to the server: the journal, then all exchanges as they begin and end. */
 
 import { ApiError, ask, get, inSpace } from "./api.js";
 import { serverEvents } from "./sse.js";
@@ -21,16 +21,16 @@ export class Live {
   constructor(exchanges, tell) {
     this.exchanges = exchanges;
     this.tell = tell;
-    // A tab that nobody sees gives its connection back: browsers allow six of them to one server.
+    // A hidden tab closes its connection, since browsers allow only six to one server.
     document.addEventListener("visibilitychange", () => (document.hidden ? this.stop("resting") : this.start()));
   }
 
-  /** Connect, or connect anew. */
+  /** Connect, or reconnect. */
   start() {
     this.stop("connecting");
     const running = new AbortController();
     this.#running = running;
-    // Whatever becomes of a line that has been given up is nobody's business any more.
+    // Ignore what happens to an abandoned connection.
     this.#follow(running.signal).catch((error) => running.signal.aborted || this.#lost(error));
   }
 
@@ -45,7 +45,7 @@ export class Live {
   /** @param {AbortSignal} signal */
   async #follow(signal) {
     const answer = await ask("GET", inSpace("/events"), undefined, signal);
-    // The list comes after the line is open, so that nothing falls between the two.
+    // Read the list after the connection is open, so that nothing is missed in between.
     await this.#readAll();
     if (signal.aborted) return;
     this.#failures = 0;

@@ -1,4 +1,4 @@
-/** What an answer says, and what is thought before: the texts in a vendor's event or body, whatever the dialect. */
+/** The text and the thoughts in an answer's events or body, for all dialects. */
 
 /** @param {any} document an event's data, or a whole body, as JSON */
 export function textOf(document) {
@@ -10,7 +10,7 @@ export function textOf(document) {
   return choicesOf(document).map(choiceText).join("");
 }
 
-/** What the model thinks, where it shows that. @param {any} document an event's data, or a whole body, as JSON */
+/** The model's thoughts, if it shows them. @param {any} document an event's data, or a whole body, as JSON */
 export function thoughtOf(document) {
   if (document?.object === "response") return itemsOf(document).filter((item) => item.type === "reasoning").map(itemThought).join("");
   if (THOUGHTS.includes(document?.type)) return document.delta ?? "";
@@ -23,7 +23,7 @@ const THOUGHTS = ["reasoning_text", "reasoning_summary_text"].map((kind) => `res
 /** A typed event of the Responses API. @param {any} event */
 function typedText(event) {
   if (TEXTS.includes(event.type)) return event.delta ?? "";
-  // A call is named when it begins; what it is called with comes in pieces.
+  // The first event of a call has its name; the arguments follow in pieces.
   return event.type === "response.output_item.added" && event.item?.name ? `\n${event.item.name} ` : "";
 }
 
@@ -64,10 +64,10 @@ export function json(data) {
   }
 }
 
-/** The text that an exchange's answer says, from the journal's own form of it. @param {any} answer */
+/** The text of an exchange's answer, from the journal. @param {any} answer */
 export const saidBy = (answer) => readIn(answer, textOf);
 
-/** What is thought before. @param {any} answer */
+/** The thoughts before the text. @param {any} answer */
 export const thoughtBy = (answer) => readIn(answer, thoughtOf);
 
 /** @param {any} answer @param {(document: any) => string} read */

@@ -11,7 +11,7 @@ import { space } from "./api.js";
  */
 
 /**
- * Sends, and tells of everything that arrives.
+ * Sends a request, and reports everything that arrives.
  * @param {Wish} wish
  * @param {{head: (answer: Response) => void, arrival: (arrival: Arrival) => void}} watch
  * @param {AbortSignal} signal

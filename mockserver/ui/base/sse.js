@@ -1,11 +1,11 @@
-/** Server-sent events, read from a response's body as it comes. */
+/** Server-sent events, read from a response's body as it arrives. */
 
 /** @typedef {{event: string, data: string, raw: string}} ServerEvent */
 
 const BORDER = /\r\n\r\n|\n\n|\r\r/;
 
 /**
- * The events of a stream, one by one. What is left at the end without its empty line comes last, as it is.
+ * The events of a stream, one by one; last, any rest that does not end with an empty line.
  * @param {ReadableStream<Uint8Array>} body
  * @returns {AsyncGenerator<ServerEvent>}
  */

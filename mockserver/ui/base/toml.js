@@ -1,4 +1,4 @@
-/** Values as TOML, as the server's config files have them. */
+/** Values as TOML, as in config files. */
 
 /** @param {unknown} value @returns {string} */
 export function tomlValue(value) {
@@ -27,7 +27,7 @@ const isSaid = (value) => value !== null && value !== undefined;
 /** @param {string} key */
 const tomlKey = (key) => (/^[\w-]+$/.test(key) ? key : text(key));
 
-/** TOML's basic strings are JSON's, but for two characters. @param {string} value */
+/** TOML's basic strings are those of JSON, except for two characters. @param {string} value */
 function text(value) {
   return JSON.stringify(value).replace(/\u007f/g, "\\u007f");
 }

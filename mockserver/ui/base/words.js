@@ -1,4 +1,4 @@
-/** Figures and texts as people read them. */
+/** Numbers and texts, formatted for people. */
 
 /** @param {number | null | undefined} seconds */
 export function duration(seconds) {

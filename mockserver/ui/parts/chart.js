@@ -1,6 +1,6 @@
 /**
- * A stream over time: the tokens as they add up, and every event as a mark at its planned and at its actual instant.
- * Pointer and arrow keys read off one event; without a choice the whole stream is summed up.
+ * A stream over time: cumulated tokens, and a mark for the planned and the actual time of each event.
+ * Pointer and arrow keys select an event to describe; without one, the whole stream is summarised.
  */
 
 import { h, fill, perFrame } from "../base/dom.js";
@@ -26,8 +26,8 @@ export class Chart {
   #draw = perFrame(() => this.#paint());
 
   /**
-   * @param {{sent?: string, unit?: string, choose?: (index: number) => void}} [manner] `sent`: what the actual instants
-   * are called, `unit`: what an event carries
+   * @param {{sent?: string, unit?: string, choose?: (index: number) => void}} [manner] `sent`: what the actual times
+   * are called, `unit`: what an event contains
    */
   constructor(manner = {}) {
     this.manner = { sent: "sent", unit: "token", choose: () => {}, ...manner };
@@ -287,7 +287,7 @@ function summary({ marks, end }, { sent, unit }) {
 /** @param {number[]} ordered @param {number} share */
 const at = (ordered, share) => ordered[Math.min(Math.floor(share * ordered.length), ordered.length - 1)];
 
-/** Round instants from 0 to the span, at most so many. @param {number} span @param {number} most */
+/** Round times from 0 to the span, at most this many. @param {number} span @param {number} most */
 function ticks(span, most) {
   const rough = span / Math.max(most, 2);
   const power = 10 ** Math.floor(Math.log10(rough));

@@ -1,12 +1,12 @@
-/** JSON and other code, laid out for reading. */
+/** JSON and other code, formatted for reading. */
 
 import { h } from "../base/dom.js";
 
 const PART = /("(?:\\.|[^"\\])*")(\s*:)?|\b(true|false|null)\b|(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)/g;
-// Beyond this length colours cost more than they give.
+// Longer texts are not coloured, which would take too long.
 const LONGEST = 60_000;
 
-/** A value as indented JSON; a text as it is. @param {unknown} value @param {string} label */
+/** A value as indented JSON; a string as it is. @param {unknown} value @param {string} label */
 export function code(value, label) {
   const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
   const colored = typeof value === "string" || text.length > LONGEST ? [text] : [...parts(text)];

@@ -4,7 +4,7 @@ import { json, saidBy, thoughtBy } from "../base/says.js";
 import { isWritable, tomlLines } from "../base/toml.js";
 import { ADMIN, get, space } from "../base/api.js";
 
-// Headers that whoever sends the request again sets himself.
+// Headers that every client sets itself.
 const OWN = new Set(["host", "content-length", "connection", "accept", "accept-encoding", "accept-language", "user-agent", "origin", "referer", "transfer-encoding", "dnt", "priority", "pragma", "cache-control", "te"]);
 const SECRET = new Set(["authorization", "x-api-key", "api-key", "x-goog-api-key"]);
 const ANY_KEY = "any-key";
@@ -12,7 +12,7 @@ const ANY_KEY = "any-key";
 /** @typedef {any} Exchange an exchange of the journal, whole */
 
 /**
- * The headers to send again. Keys are hidden in the journal: another one stands for them.
+ * The headers to send again. API keys are masked in the journal, so another one replaces them.
  * @param {Exchange} exchange @returns {Record<string, string>}
  */
 export function headersOf(exchange) {
@@ -26,7 +26,7 @@ export function headersOf(exchange) {
   return headers;
 }
 
-/** The path at which this server is sure to answer as it did. @param {Exchange} exchange @param {string[]} served */
+/** A path at which this server answers as it did. @param {Exchange} exchange @param {string[]} served */
 export function pathOf(exchange, served) {
   const { dialect, path, request } = exchange;
   const foreign = dialect && request.headers.host !== location.host && !path.startsWith(`/${dialect}/`);
@@ -54,7 +54,7 @@ export function asCurl(exchange, path) {
 /** @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** A test that asks for the same and gets the same. @param {Exchange} exchange @param {string} path */
+/** A test that sends the same request and gets the same answer. @param {Exchange} exchange @param {string} path */
 export function asPytest(exchange, path) {
   const said = setUp(exchange);
   const name = `${exchange.dialect ?? "request"}_${exchange.operation ?? exchange.number}`.replace(/\W/g, "_");
@@ -75,7 +75,7 @@ export function asPytest(exchange, path) {
   return `${imports}\n\ndef test_${name}(mockserver):\n${said.map((line) => `    ${line}\n`).join("")}${asked.join("\n")}\n`;
 }
 
-/** How a body is sent in Python. @param {any} request */
+/** The argument for a body in Python. @param {any} request */
 function sent(request) {
   const { body, body_text: exact, body_base64: packed } = request;
   if (packed) return `content=base64.b64decode(${python(packed)})`;
@@ -84,7 +84,7 @@ function sent(request) {
   return typeof body === "string" || exact ? `content=${python(text)}.encode()` : `json=${python(body, 8)}`;
 }
 
-/** What is set up: faults, or what was said; nothing that the request's own headers wish for. @param {Exchange} exchange @returns {string[]} */
+/** The setup of the test: faults or a reply, unless the request's own headers ask for them. @param {Exchange} exchange @returns {string[]} */
 function setUp(exchange) {
   const { dialect, operation, decision, request, seed } = exchange;
   if (!dialect || !operation) return [];
@@ -97,15 +97,15 @@ function setUp(exchange) {
   return [`${on}.reply(${[...(text === undefined ? [] : [python(text)]), ...named(more)].join(", ")})`];
 }
 
-/** Whether its model reads and says nothing, as for embeddings: those are the same whatever the seed. @param {Exchange} exchange */
+/** Whether its model generates no text, as for embeddings, which do not depend on the seed. @param {Exchange} exchange */
 function isSilent({ decision, planned }) {
   return decision.by === "generation" && planned?.finish_reasons.length === 0;
 }
 
-// A reply is one for all choices of an answer.
+// A reply is the same for all choices of an answer.
 const VARIED = "# The choices differ: they are generated from the same seed.";
 
-/** Whether an answer has several choices that nobody has made say the same. @param {Exchange} exchange */
+/** Whether an answer has several choices that were generated. @param {Exchange} exchange */
 function differ({ decision, planned, request }) {
   return decision.by === "generation" && !decision.rule && !request.headers["x-mockserver-reply"] && planned?.finish_reasons.length > 1;
 }
@@ -113,7 +113,7 @@ function differ({ decision, planned, request }) {
 /** Named arguments in Python. @param {Record<string, any>} table */
 const named = (table) => Object.entries(table).filter(([, value]) => value !== undefined).map(([key, value]) => `${key}=${python(value, 4)}`);
 
-/** Headers in Python, the key being that of the fixture. @param {Record<string, string>} headers */
+/** Headers in Python, with the API key of the fixture. @param {Record<string, string>} headers */
 function keyed(headers) {
   const items = Object.entries(headers).map(([name, value]) => `${python(name)}: ${SECRET.has(name) ? keyLiteral(value) : python(value)}`);
   return `{${items.join(", ")}}`;
@@ -125,7 +125,7 @@ function keyLiteral(value) {
   return scheme ? `f"${scheme} {mockserver.api_key}"` : "mockserver.api_key";
 }
 
-/** A value as Python writes it, over several lines where one would be long. @param {any} value @param {number} [indent] @returns {string} */
+/** A value as Python code, on several lines if one would be long. @param {any} value @param {number} [indent] @returns {string} */
 export function python(value, indent = 0) {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
@@ -155,9 +155,9 @@ export function asStub(exchange) {
   return `${varied ? `${VARIED}\n` : ""}[[stub]]\n${tomlLines(table)}`;
 }
 
-/** What was answered, as a stub's reply. @param {Exchange} exchange @returns {Record<string, any>} */
+/** The answer as a stub's reply. @param {Exchange} exchange @returns {Record<string, any>} */
 function replyOf(exchange) {
-  // What the model had decided, though the client may have left before it had gone out.
+  // What the model generated, even if the client left before it was sent.
   const { decision, answer, planned } = exchange;
   if (decision.by === "refusal") return { error: decision.kind };
   if (decision.by !== "generation" || isSilent(exchange)) return { status: answer.status, ...givenBody(answer) };
@@ -167,13 +167,13 @@ function replyOf(exchange) {
   return { text: saidBy(answer), reasoning, ...(reason && reason !== "stop" && { finish_reason: reason }) };
 }
 
-/** A body as a stub gives it: JSON that TOML cannot hold, or that would be rounded, as a text. @param {any} answer */
+/** A body for a stub: JSON that TOML cannot hold, or that would be rounded, becomes a string. @param {any} answer */
 function givenBody(answer) {
   if (answer.body_base64) return { body_base64: answer.body_base64, content_type: answer.headers["content-type"] };
   return { body: isWritable(answer.body) && !answer.body_text ? answer.body : bodyText(answer) ?? "" };
 }
 
-/** The arguments of a call as a table, or as the text that they are where that would change them. @param {string} text */
+/** The arguments of a call as a table, or as a string if a table would change them. @param {string} text */
 function parsed(text) {
   const value = json(text);
   const changed = typeof value !== "object" || !isWritable(value) || /\d{16}/.test(text);

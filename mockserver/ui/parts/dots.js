@@ -1,4 +1,4 @@
-/** A distribution as a quantile dot plot: a hundred dots, each of which stands for one of a hundred answers. */
+/** A distribution as a quantile dot plot: a hundred dots for a hundred answers. */
 
 import { duration } from "../base/words.js";
 

@@ -1,11 +1,11 @@
-/** A form made of a contract: one control for each property of a request's JSON Schema. */
+/** A form made from a contract: one control for each property of a request's JSON Schema. */
 
 import { field, h, select } from "../base/dom.js";
 
-/** @typedef {{name: string, control: any, read: () => unknown}} Input `read` gives undefined where nothing is said */
+/** @typedef {{name: string, control: any, read: () => unknown}} Input `read` returns undefined if nothing is set */
 
 /**
- * A schema's properties, those of the schemas that it is made of included.
+ * A schema's properties, including those of the schemas that it consists of.
  * @param {any} schema @param {any} document @returns {Record<string, any>}
  */
 export function propertiesOf(schema, document) {
@@ -22,7 +22,7 @@ function resolved(schema, document) {
 }
 
 /**
- * The inputs for all properties but those left out.
+ * The inputs for all properties except some.
  * @param {any} schema @param {any} document @param {Set<string>} except @returns {Input[]}
  */
 export function inputsOf(schema, document, except) {
@@ -56,7 +56,7 @@ function chosen(name, values) {
 function figure(name, schema, type) {
   const step = type === "integer" ? 1 : "any";
   const control = h("input", { name, type: "number", step, min: sane(schema.minimum), max: sane(schema.maximum), placeholder: schema.default ?? "not set" });
-  // What is out of range may be sent: the vendor's refusal is worth seeing.
+  // Values out of range may be sent, to see the vendor's refusal.
   return { name, control, read: () => (control.value === "" ? undefined : Number(control.value)) };
 }
 
@@ -69,7 +69,7 @@ function text(name, schema) {
   return { name, control, read: () => control.value || undefined };
 }
 
-/** Any JSON; a text that is none counts as a text where texts are allowed. @param {string} name @param {boolean} texts @returns {Input} */
+/** Any JSON; other text counts as a string if strings are allowed. @param {string} name @param {boolean} texts @returns {Input} */
 function anything(name, texts) {
   const control = h("input", { name, type: "text", class: "mono", placeholder: texts ? "text or JSON" : "JSON", spellcheck: "false" });
   const read = () => {

@@ -1,4 +1,4 @@
-/** A list of any length, of which only what is seen exists. Rows have one height; the keyboard moves the choice. */
+/** A list of any length, of which only the visible rows exist. All rows have one height; arrow keys move the choice. */
 
 import { h, perFrame } from "../base/dom.js";
 
@@ -8,8 +8,8 @@ const SPARE = 6;
  * @template Item
  * @typedef {{height: number, label: string, draw: (item: Item, element: HTMLElement) => void, key: (item: Item) => number,
  *   choose: (item: Item) => void, class?: string, sticky?: boolean}} Manner
- * `draw` makes an element show an item; elements are used again. `sticky`: new items come in at the top, and whoever
- * has scrolled away stays with what he reads.
+ * `draw` makes an element show an item; elements are reused. `sticky`: new items appear at the top, but a scrolled
+ * list keeps its position.
  */
 
 /** @template Item */
@@ -55,7 +55,7 @@ export class VirtualList {
     this.#paint();
   }
 
-  /** How many items are above what is seen. */
+  /** How many items are above the visible ones. */
   get above() {
     return Math.floor(this.element.scrollTop / this.manner.height);
   }
@@ -64,7 +64,7 @@ export class VirtualList {
     this.element.scrollTop = 0;
   }
 
-  /** Keep what is seen where it is, although items have come in above. @param {Item[]} before */
+  /** Keep the visible items in place after items were added above. @param {Item[]} before */
   #stay(before) {
     const { key, height } = this.manner;
     const anchor = before[Math.min(this.above, before.length - 1)];

@@ -1,4 +1,4 @@
-/** What is shown where there is nothing to show. */
+/** Placeholders for empty views and failures. */
 
 import { h } from "../base/dom.js";
 

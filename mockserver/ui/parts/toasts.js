@@ -1,4 +1,4 @@
-/** Short words to the user, which go away by themselves; and texts for the clipboard. */
+/** Short messages that disappear by themselves, and text for the clipboard. */
 
 import { h } from "../base/dom.js";
 
@@ -9,7 +9,7 @@ export function toast(text, kind = "good") {
   setTimeout(() => shown.remove(), kind === "bad" ? 8000 : 3000);
 }
 
-/** Does something that may fail, and says so. @param {() => Promise<unknown>} work */
+/** Does something that may fail, and shows a failure. @param {() => Promise<unknown>} work */
 export async function trying(work) {
   try {
     return await work();
@@ -29,7 +29,7 @@ export async function copy(what, text) {
   toast(`${what} copied`);
 }
 
-/** Where a page may not write to the clipboard, as over plain HTTP to another machine. @param {string} text */
+/** Copying if a page may not write to the clipboard, as over plain HTTP from another machine. @param {string} text */
 function copyBySelection(text) {
   const area = h("textarea", { class: "hidden", value: text });
   document.body.append(area);

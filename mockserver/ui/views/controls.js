@@ -1,4 +1,4 @@
-/** Controls: what the server does for all, and what a namespace has in store. What is changed can be kept as a config. */
+/** The controls: settings of the server and of a namespace. Changes can be saved as a config file. */
 
 import { ADMIN, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
@@ -83,7 +83,7 @@ export class Controls {
       const config = this.#toml();
       if (this.config.textContent !== config) this.config.textContent = config;
     } catch {
-      // The bar says that the server has gone.
+      // The bar shows that the connection is lost.
     }
   }
 
@@ -104,7 +104,7 @@ export class Controls {
         await patch(`${ADMIN}/settings`, values);
         toast(Object.entries(values).map(([name, value]) => `${name}: ${value}`).join(", "));
       } finally {
-        // What was refused does not stay in its field.
+        // Reset the field of a refused value.
         await this.#read();
       }
     });
@@ -126,7 +126,7 @@ export class Controls {
     });
   }
 
-  /** What differs from what the page found, and what is armed, as a config file. */
+  /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
     const shown = [...SERVER, ...(settings.speed !== 1 ? ["speed"] : []), ...(settings.cors !== "on" ? ["cors"] : [])];

@@ -1,4 +1,4 @@
-/** One exchange: what came, what decided, what went out, and the stream over time. It follows the exchange to its end. */
+/** One exchange: the request, what decided its answer, the answer, and the stream over time, followed to its end. */
 
 import { get, inSpace } from "../base/api.js";
 import { fill, h } from "../base/dom.js";
@@ -46,7 +46,7 @@ export class Detail {
     this.#settled = false;
   }
 
-  /** Read again at once: something has happened to it. */
+  /** Read the exchange again at once, since it has changed. */
   refresh() {
     if (this.number !== null && !this.#settled) {
       clearTimeout(this.#timer);
@@ -176,7 +176,7 @@ function facts(exchange) {
   return told.filter(([, value]) => value !== undefined && value !== null && value !== false && value !== "").map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)));
 }
 
-/** How many tokens went out, and of how many. @param {any} usage @param {any} planned */
+/** How many tokens were sent, and of how many. @param {any} usage @param {any} planned */
 function tokensOf({ completion_tokens: sent }, planned) {
   const all = planned.usage.completion_tokens;
   return sent === all ? String(all) : `${sent} of ${all}`;
@@ -205,7 +205,7 @@ function section(name, note, ...children) {
   return h("section", { class: "section" }, h("header", null, h("h3", null, name), note && h("span", { class: "quiet" }, note)), ...children);
 }
 
-/** Why no stub answered: those that came nearest, field by field. @param {any[]} stubs */
+/** Why no stub answered: the nearest stubs, field by field. @param {any[]} stubs */
 function nearest(stubs) {
   if (!stubs.length) return null;
   const rows = stubs.flatMap(({ name, differences }) => differences.map(({ field, wanted, found }) => h("tr", null, [name, field, wanted, found].map((text) => h("td", null, text)))));

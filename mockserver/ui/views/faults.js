@@ -1,4 +1,4 @@
-/** The faults card: what is armed, and the catalogue, of which each kind is armed by a click. */
+/** The faults card: the armed faults, and the catalogue, from which a click arms a fault. */
 
 import { get, inSpace, post, remove } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
@@ -9,7 +9,7 @@ import { toast, trying } from "../parts/toasts.js";
 const LIVES = /** @type {[string, string][]} */ ([["30", "30 seconds"], ["10", "10 seconds"], ["120", "2 minutes"], ["600", "10 minutes"], ["", "until removed"]]);
 const TIMES = /** @type {[string, string][]} */ ([["", "every request"], ["1", "the next request"], ["2", "the next two"], ["5", "the next five"]]);
 const SHARES = /** @type {[string, string][]} */ ([["", "all of them"], ["0.5", "one in two"], ["0.1", "one in ten"], ["0.01", "one in a hundred"]]);
-/** What a laptop meets: one click each. */
+/** Common faults, armed by one click. */
 const EASY = /** @type {[string, any][]} */ ([
   ["Rate limited", { kind: "error", error: "rate_limit", retry_after: 2 }],
   ["Overloaded", { kind: "error", error: "overloaded" }],
@@ -26,7 +26,7 @@ const GROUPS = /** @type {[string, (kind: any) => boolean][]} */ ([
 ]);
 
 /**
- * A fault of the admin API as a config file's table. Its match the server tells in words alone, so that is left out.
+ * A fault of the admin API as a config file's table. Without its match, which the server describes only as text.
  * @param {any} fault
  */
 function faultTable({ kind, settings, place, chance }) {
@@ -41,10 +41,10 @@ function faultTable({ kind, settings, place, chance }) {
 export class Faults {
   /** @type {any[]} */
   armed = [];
-  /** When this page has armed what, by name, in milliseconds. @type {Map<string, number>} */
+  /** When this page armed each fault, by name, in milliseconds. @type {Map<string, number>} */
   #since = new Map();
   #shown = "";
-  /** What this page has armed, as it said it. @type {Map<string, any>} */
+  /** The tables of the faults that this page armed. @type {Map<string, any>} */
   #tables = new Map();
 
   /** @param {any} catalogue @param {() => void} changed */
@@ -77,7 +77,7 @@ export class Faults {
     return [h("h3", { class: "group" }, name), h("div", { class: "kinds" }, kinds.map((kind) => h("button", { data: { kind: kind.kind }, onclick: () => this.#choose(kind) }, h("strong", null, kind.kind), h("small", null, kind.summary))))];
   }
 
-  /** Arm at once what needs no word more; ask for the settings of what has some. @param {any} kind */
+  /** Arm a kind without settings at once; ask for the settings of others. @param {any} kind */
   #choose(kind) {
     if (!kind.settings.length) return this.#arm(this.#chanced({ kind: kind.kind, ...this.#placed(kind) }), kind.kind);
     const inputs = kind.settings.map((setting) => ({ setting, control: settingControl(setting) }));
@@ -96,13 +96,13 @@ export class Faults {
     return this.place.value !== "" && kind.places.includes("after_event") ? { after_event: Number(this.place.value) } : {};
   }
 
-  /** The table with what the fields above say of its chance. @param {any} table */
+  /** The table with the chance from the fields above. @param {any} table */
   #chanced(table) {
     const number = (control) => (control.value === "" ? undefined : Number(control.value));
     return { ...table, for: number(this.life), times: number(this.times), share: number(this.share) ?? table.share, ...(this.dialect.value && { match: { dialect: this.dialect.value } }) };
   }
 
-  /** A scenario has a course of its own: of the fields above only the time and the dialect are for it. @param {string} scenario */
+  /** The table of a scenario. It has its own course, so only time and dialect of the fields above apply. @param {string} scenario */
   #staged(scenario) {
     const { for: life, match } = this.#chanced({});
     return { scenario, for: life, match };
@@ -127,7 +127,7 @@ export class Faults {
 
   async read() {
     this.armed = (await get(inSpace("/faults"))).faults;
-    // Whoever is on a button of the list keeps it while nothing changes but the time.
+    // Keep the focus on a button of the list while only the time changes.
     const shown = JSON.stringify(this.armed.map(({ left, ...rest }) => rest));
     if (shown === this.#shown) return this.#tellLeft();
     this.#shown = shown;
@@ -145,7 +145,7 @@ export class Faults {
     );
   }
 
-  /** What is armed, as a config file has it. */
+  /** The armed faults, as in a config file. */
   toml() {
     return this.armed.map((fault) => {
       const known = this.#tables.get(fault.name);

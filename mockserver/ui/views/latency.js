@@ -1,4 +1,4 @@
-/** The latency card: presets, sliders, and a picture of what they lead to. */
+/** The latency card: presets, sliders, and pictures of the resulting times. */
 
 import { ADMIN, get, patch } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
@@ -7,7 +7,7 @@ import { toast, trying } from "../parts/toasts.js";
 
 const EASY = ["realistic", "off", "slow", "flaky-wifi", "overloaded"];
 
-/** A slider over powers: each step is the same factor. @param {number} least @param {number} most */
+/** A logarithmic slider: each step multiplies by the same factor. @param {number} least @param {number} most */
 const powers = (least, most) => ({
   /** @param {number} share from 0 to 1 */
   value: (share) => least * (most / least) ** share,
@@ -106,7 +106,7 @@ export class Latency {
     }
   }
 
-  /** Put the sliders where the latency in force is. @param {{ttft: number, gap: number}} medians in seconds */
+  /** Set the sliders to the latency in force. @param {{ttft: number, gap: number}} medians in seconds */
   #follow({ ttft, gap }) {
     this.ttft.put(TTFT.share(ttft || 1e-9));
     this.rate.put(RATE.share(1 / Math.max(gap, 1e-9)));

@@ -1,4 +1,4 @@
-/** One side of the playground: whom to ask and how, and the answer as it comes: its text, its raw events, its timing. */
+/** One side of the playground: the form for a request, and its answer: text, raw events and timing. */
 
 import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
@@ -10,9 +10,9 @@ import { inputsOf, labelled, propertiesOf } from "../parts/form.js";
 import { failure } from "../parts/states.js";
 import { toast } from "../parts/toasts.js";
 
-// These have controls of their own.
+// Parameters with their own controls.
 const OWN = new Set(["model", "prompt", "messages", "input", "stream"]);
-// A longer text of raw events is shown from its end.
+// Only this much of the end of the raw events is shown.
 const LONGEST = 400_000;
 
 let panes = 0;
@@ -25,7 +25,7 @@ export class Pane {
   /** @type {import("../parts/form.js").Input[]} */
   #inputs = [];
 
-  /** @param {any} catalogue @param {string} dialect @param {string} letter by which the two are told apart */
+  /** @param {any} catalogue @param {string} dialect @param {string} letter that distinguishes the two */
   constructor(catalogue, dialect, letter) {
     this.catalogue = catalogue;
     this.name = `pane-${(panes += 1)}`;
@@ -101,7 +101,7 @@ export class Pane {
     this.properties = propertiesOf(schema, document);
     this.#inputs = inputsOf(schema, document, OWN);
     fill(this.parameters, this.#inputs.map((input) => labelled(input, this.properties?.[input.name])));
-    // A model that thinks aloud has said nothing yet after so few tokens as do for a text.
+    // A model that shows its thoughts needs more tokens before its text begins.
     this.#preset("max_tokens", "messages" in this.properties ? "512" : "64");
     this.#preset("max_output_tokens", "512");
     this.#tellBody();
@@ -113,7 +113,7 @@ export class Pane {
     if (input) input.control.value = value;
   }
 
-  /** The body as the form says it; throws where a field holds no JSON. */
+  /** The body from the form; throws if a field is not valid JSON. */
   #said() {
     /** @type {Record<string, unknown>} */
     const body = this.model.value ? { model: this.model.value } : {};
@@ -139,7 +139,7 @@ export class Pane {
     this.#running?.abort();
   }
 
-  /** Ask, and show what comes until it ends. @param {string} prompt */
+  /** Send the request, and show the answer until its end. @param {string} prompt */
   async ask(prompt) {
     if (!this.properties) this.#chooseOperation();
     await this.ready;
@@ -199,7 +199,7 @@ export class Pane {
   }
 }
 
-/** The contract of a dialect. One that could not be read is asked for again. @param {string} name */
+/** The contract of a dialect. If it could not be read, it is read again the next time. @param {string} name */
 function contractOf(name) {
   const reading = contracts.get(name) ?? get(`/${name}/openapi.json`);
   contracts.set(name, reading);
@@ -208,7 +208,7 @@ function contractOf(name) {
 }
 
 /**
- * Add to the end, and stay there if the reader is there. What is of a kind stands together in an element of that class.
+ * Append text, and keep the end in view if it is. Consecutive text of one kind shares an element of that class.
  * @param {HTMLElement} element @param {string} text @param {string} [kind]
  */
 function follow(element, text, kind) {
@@ -220,7 +220,7 @@ function follow(element, text, kind) {
   if (there) element.scrollTop = element.scrollHeight;
 }
 
-/** What a refusal says. @param {import("../base/send.js").Arrival[]} arrivals */
+/** The message of a refusal. @param {import("../base/send.js").Arrival[]} arrivals */
 function refusal(arrivals) {
   const body = json(arrivals[0]?.raw ?? "");
   const error = body?.error ?? body;

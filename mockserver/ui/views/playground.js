@@ -1,4 +1,4 @@
-/** The playground: one question, to one dialect or to two side by side. */
+/** The playground: a prompt for one dialect, or for two side by side. */
 
 import { h } from "../base/dom.js";
 import { Pane } from "./pane.js";

@@ -1,4 +1,4 @@
-/** The dialog that asks for the admin token, and keeps it for as long as the tab lives. */
+/** The dialog for the admin token, which is kept until the tab is closed. */
 
 import { token } from "../base/api.js";
 import { field, h } from "../base/dom.js";

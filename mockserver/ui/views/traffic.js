@@ -1,4 +1,4 @@
-/** Traffic: every exchange as it happens, and one of them in detail. */
+/** The traffic: all exchanges as they happen, and one of them in detail. */
 
 import { inSpace, remove } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
@@ -68,7 +68,7 @@ export class Traffic {
     this.#refresh();
   }
 
-  /** Forget what was chosen: another namespace comes. */
+  /** Forget the chosen exchange, for another namespace. */
   leave() {
     this.#close();
     this.#newest = 0;
@@ -185,7 +185,7 @@ function marks(line) {
   return shown;
 }
 
-/** How far a running answer should be by its plan. @param {Line} line */
+/** How far a running answer should be, according to its plan. @param {Line} line */
 function progress(line) {
   const due = Math.max(line.timing.end_due ?? 0, 0.01);
   const elapsed = Math.max(Date.now() / 1000 + line.ahead - line.at, 0);
