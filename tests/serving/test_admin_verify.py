@@ -81,7 +81,12 @@ def test_what_is_forgotten_is_told_wherever_it_is_missing() -> None:
         ("GET", "/report?patience=long", None, "patience: 'long' is not a number"),
         ("GET", "/report?nonsense=1", None, "unknown parameter 'nonsense'"),
         ("GET", "/wait?seconds=-1", None, "seconds: '-1' is not a number from 0 to 600"),
-        ("GET", "/wait?requests=1&timeout=2", None, "unknown parameter 'timeout'. Known: requests, deliveries, seconds"),
+        (
+            "GET",
+            "/wait?requests=1&timeout=2",
+            None,
+            "unknown parameter 'timeout'. Known: requests, deliveries, seconds",
+        ),
         ("PUT", "/settings", {"port": 1}, "A namespace has no setting 'port'."),
         ("PUT", "/settings", {"latency": "fats"}, "latency"),
         ("PUT", "/settings", {"quota": "teir1"}, "setting quota: tier: unknown tier 'teir1'. Did you mean 'tier1'?"),
