@@ -1,5 +1,6 @@
 """Deliveries over real sockets: QStash's messages arrive at an application, on the namespace's clock."""
 
+import asyncio
 import base64
 import gzip
 import json
@@ -9,13 +10,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from mockserver import MockServer
+from mockserver.control.settings import Settings
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Operation, Site
+from mockserver.core.installed import load_dialect
+from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.core.timeline import Frames, Reply
+from mockserver.serving.app import App
 from mockserver.serving.outgoing import _trusting, is_local
+from mockserver.serving.waiting import wait_for_deliveries
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import RemoteLink
-from tests.support.applications import Application, Said, application
+from tests.support.applications import Application, Said, Taken, application
 from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 
@@ -320,3 +330,60 @@ def test_it_is_called_if_the_settings_say_so(handle: Handle) -> None:
     post(handle, "/v2/publish/http://nobody.invalid/x", b"", upstash_retries="0")
     (delivered,) = handle.wait_for_deliveries(1)
     assert delivered.error.startswith("nobody.invalid:80: ")
+
+
+# --- a dialect of one's own ------------------------------------------------------------------------------------------
+
+
+class Hooks:
+    """The outbox of a vendor that tells an application what its model has said, once and without retries."""
+
+    def __init__(self) -> None:
+        self.waiting: list[Task] = []
+        self.done_with: list[tuple[str, int | None]] = []
+
+    def take(self, order: object, now: float) -> None:
+        assert isinstance(order, Task)
+        self.waiting.append(order)
+
+    def due(self, times: Times, most: int) -> list[Task]:
+        due, self.waiting = self.waiting[:most], self.waiting[most:]
+        return due
+
+    def next_due(self) -> float | None:
+        return 0.0 if self.waiting else None
+
+    def done(self, task: Task, outcome: Outcome, now: float) -> None:
+        self.done_with.append((task.url, outcome.status))
+        if task.is_internal:
+            self.waiting.append(Task(task.message, "POST", task.headers[0][1].decode(), body=outcome.body))
+
+
+def test_a_dialect_of_ones_own_can_send_requests_too(app: Application) -> None:
+    def order(call: Call, site: Site) -> Reply:
+        task = Task("job-1", "GET", "/said", ((b"x-to", app.url.encode()),))
+        return Reply(202, (), (), orders=(task,))
+
+    def say(call: Call, site: Site) -> Reply:
+        return Reply(200, (), (Frames((b"It rains.",), (0,), (0,)),))
+
+    operations = (
+        Operation("order", "POST", ("/jobs",), answer=order, secured=False),
+        Operation("say", "GET", ("/said",), answer=say, secured=False),
+    )
+    acme = load_dialect("upstash")._replace(name="acme", hosts=(), operations=operations, outbox=Hooks)
+
+    async def ordered() -> tuple[int, Taken, list[tuple[str, int | None]]]:
+        served = App(Settings(latency="off"), {"acme": acme})
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(served), base_url="http://mock") as client:
+            status = (await client.post("/acme/jobs")).status_code
+        taken = await asyncio.to_thread(app.next)
+        deliveries = served.simulator.namespaces.get("").deliveries
+        assert await wait_for_deliveries(deliveries, 1, 5.0)
+        outbox = deliveries.outbox(acme)
+        assert isinstance(outbox, Hooks)
+        return status, taken, outbox.done_with
+
+    status, taken, done = asyncio.run(ordered())
+    assert (status, taken.method, taken.body) == (202, "POST", b"It rains.")
+    assert done == [("/said", 200), (app.url, 200)]
