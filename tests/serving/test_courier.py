@@ -16,7 +16,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Operation, Site
+from mockserver.core.dialects import EDITIONS, Operation, Site
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.core.timeline import Frames, Reply
@@ -126,6 +126,23 @@ def test_a_failing_model_is_asked_again_and_its_last_failure_is_reported(handle:
     }
     assert get(handle, f"/v2/dlq/{told['/failed']['dlqId']}")["messageId"] == id
     assert len(handle.requests) == 2
+
+
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_a_model_over_its_quota_is_asked_again_when_the_quota_allows_it(
+    handle: Handle, app: Application, edition: str
+) -> None:
+    handle.settle(quota="requests=1/min", edition=edition)
+    publish(handle, app)
+    assert json.loads(app.next().body)["status"] == 200
+    id = publish(handle, app)
+    assert json.loads(app.next().body)["status"] == 429
+    handle.wait_for_deliveries(2)
+    (retry,) = [event for event in get(handle, f"/v2/events?messageId={id}")["events"] if event["state"] == "RETRY"]
+    assert 50_000 < retry["nextDeliveryTime"] - retry["time"] <= 61_000
+    handle.clock.advance(61)
+    told = json.loads(app.next().body)
+    assert (told["status"], told["retried"]) == (200, 1)
 
 
 def test_a_broken_connection_to_the_model_is_a_failure_without_a_status(handle: Handle, app: Application) -> None:
