@@ -113,6 +113,7 @@ class Operation(NamedTuple):
     - `speaks`: whether its model generates text; one that embeds or ranks only reads.
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
+    - `statuses`: those of its answers that are no refusals.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Operation(NamedTuple):
     summary: str = ""
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     stream_error: "Callable[[Broken], bytes] | None" = None
+    statuses: tuple[int, ...] = (200,)
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition serves a path of this operation, rather than refuse every request there."""

@@ -64,7 +64,8 @@ def _operation(dialect: Dialect, operation: Operation, path: str, number: int, m
     if operation.schemas.request:
         content = {"application/json": {"schema": _reference(operation.schemas.request + suffix)}}
         written["requestBody"] = {"required": True, "content": content}
-    written["responses"] = {"200": _success(operation, suffix), **_refusals(dialect, edition, suffix)}
+    successes = {str(status): _success(operation, suffix) for status in operation.statuses}
+    written["responses"] = {**successes, **_refusals(dialect, edition, suffix)}
     if dialect.credentials is not None and operation.secured:
         written["security"] = [{name: []} for name in dialect.security]
     return written

@@ -27,13 +27,28 @@ def _loaded(module: str, name: str) -> Answer:
 
 
 def _operation(
-    name: str, method: str, paths: tuple[str, ...], module: str, summary: str, response: str | None = None
+    name: str,
+    method: str,
+    paths: tuple[str, ...],
+    module: str,
+    summary: str,
+    response: str | None = None,
+    statuses: tuple[int, ...] = (200,),
 ) -> Operation:
-    return Operation(name, method, paths, Schemas(response=response), answer=_loaded(module, name), summary=summary)
+    answer = _loaded(module, name)
+    return Operation(name, method, paths, Schemas(response=response), answer=answer, summary=summary, statuses=statuses)
 
 
 OPERATIONS = (
-    _operation("publish", "POST", ("/v2/publish/{destination}",), "publishing", "Publish a message", "PublishResponse"),
+    _operation(
+        "publish",
+        "POST",
+        ("/v2/publish/{destination}",),
+        "publishing",
+        "Publish a message",
+        "PublishResponse",
+        (200, 202),
+    ),
     _operation(
         "enqueue",
         "POST",
@@ -41,13 +56,20 @@ OPERATIONS = (
         "publishing",
         "Publish a message in a queue",
         "PublishResponse",
+        (200, 202),
     ),
     _operation("batch", "POST", ("/v2/batch",), "publishing", "Publish several messages", "BatchResponse"),
     _operation("get_message", "GET", ("/v2/messages/{messageId}",), "listing", "One message", "Message"),
     _operation(
-        "cancel_message", "DELETE", ("/v2/messages/{messageId}",), "listing", "Cancel a message", "CancelResponse"
+        "cancel_message",
+        "DELETE",
+        ("/v2/messages/{messageId}",),
+        "listing",
+        "Cancel a message",
+        "CancelResponse",
+        (202,),
     ),
-    _operation("cancel_messages", "DELETE", ("/v2/messages",), "listing", "Cancel messages", "CancelResponse"),
+    _operation("cancel_messages", "DELETE", ("/v2/messages",), "listing", "Cancel messages", "CancelResponse", (202,)),
     _operation("list_events", "GET", ("/v2/events", "/v2/logs"), "listing", "The log of all messages", "Events"),
     # Before the paths of one dead letter, which would match these too.
     _operation(
@@ -57,9 +79,16 @@ OPERATIONS = (
         "dead_letters",
         "Deliver a dead letter again",
         "PublishResponse",
+        (201,),
     ),
     _operation(
-        "retry_dead_letters", "POST", ("/v2/dlq/retry",), "dead_letters", "Deliver dead letters again", "RetryResponse"
+        "retry_dead_letters",
+        "POST",
+        ("/v2/dlq/retry",),
+        "dead_letters",
+        "Deliver dead letters again",
+        "RetryResponse",
+        (201,),
     ),
     _operation("list_dead", "GET", ("/v2/dlq", "/v2/dlq/messages"), "dead_letters", "The dead letters", "DLQMessages"),
     _operation("delete_dead_letters", "DELETE", ("/v2/dlq",), "dead_letters", "Delete dead letters", "DeleteResponse"),
