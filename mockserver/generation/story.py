@@ -5,12 +5,18 @@ test suites send the same requests again and again; the texts do not depend on t
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from mockserver.core.generation import Constraint, Prompt
+from mockserver.core.haste import take_time
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose import write_prose
+
+if TYPE_CHECKING:
+    from mockserver.generation.forms import Writer
 
 _KEPT_STORIES = 256
 _LONGEST_KEPT = 4096
@@ -109,7 +115,13 @@ def remembered_beginning(
 def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterator[Phrase | None]:
     if constraint is None:
         return write_prose(prompt, key)
-    # Few requests have a constraint: without this import the server starts sooner.
+    return _writers()[constraint.kind](prompt, key, constraint.schema)
+
+
+@cache
+def _writers() -> "Mapping[str, Writer]":
+    """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
+    take_time()
     from mockserver.generation.forms import WRITERS
 
-    return WRITERS[constraint.kind](prompt, key, constraint.schema)
+    return WRITERS

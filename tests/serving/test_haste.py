@@ -13,6 +13,7 @@ from mockserver import MockServer
 from mockserver.control.deciding.decision import respond
 from mockserver.control.plan import hear
 from mockserver.core.haste import TakesLongError, in_haste, take_time
+from mockserver.generation import schemas, story
 from mockserver.serving import reception
 from tests.support.asking import ask
 from tests.support.http import exchange
@@ -114,6 +115,15 @@ def test_who_asks_for_something_easy_does_not_wait_for_what_is_hard(frozen_serve
         assert exchange(frozen_server.url, "GET", "/cerebras/v1/models").status == 200
         assert select.select([hard], [], [], 0)[0] == []
         assert hard.recv(12) == b"HTTP/1.1 200"
+
+
+@pytest.mark.parametrize("load", [story._writers, schemas._instances])
+def test_what_only_constraints_need_is_not_imported_on_the_event_loop(load: Any) -> None:
+    load.cache_clear()
+    with pytest.raises(TakesLongError):
+        in_haste(load)
+    loaded = load()
+    assert in_haste(load) is loaded
 
 
 def test_only_who_is_in_haste_is_told_that_something_takes_long() -> None:

@@ -3,6 +3,10 @@
 The solver is imported with the first schema: most servers never see one, and start sooner without it.
 """
 
+from functools import cache
+from types import ModuleType
+
+from mockserver.core.haste import take_time
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 
 __all__ = [
@@ -17,9 +21,7 @@ __all__ = [
 
 def check_schema(schema: object) -> None:
     """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema."""
-    from mockserver.generation.schemas import instances
-
-    instances.check_schema(schema)
+    _instances().check_schema(schema)
 
 
 def schema_fault(schema: object) -> str | None:
@@ -37,14 +39,20 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
     `key` is a derived seed; texts in the instance are in the `language` and about the `subject`. A `complete` instance
     has optional properties too, as far as they are compatible. Raises UnsatisfiableSchemaError.
     """
-    from mockserver.generation.schemas import instances
-
-    return instances.write_instance(schema, key, language, subject, complete=complete)
+    text: str = _instances().write_instance(schema, key, language, subject, complete=complete)
+    return text
 
 
 def is_recursive(schema: object) -> bool:
     """Whether a schema contains a reference, direct or indirect, to itself or a part around it. Raises
     InvalidSchemaError."""
+    found: bool = _instances().is_recursive(schema)
+    return found
+
+
+@cache
+def _instances() -> ModuleType:
+    take_time()
     from mockserver.generation.schemas import instances
 
-    return instances.is_recursive(schema)
+    return instances
