@@ -24,7 +24,10 @@ _JOINT = re.compile(r"['\u2019\-]")
 # Replaces every ASCII character that is neither a letter nor a digit by a space.
 _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)
 _BREAK = re.compile(r"[,;:()\[\]{}\"«»`<>|]")
-_SENTENCE_END = re.compile(r"[.!?\u2026\u3002\uff01\uff1f\n]+")
+# A period within a word, or behind a title or an initial, ends no sentence: Node.js, ann@example.com, St. Petersburg.
+_SENTENCE_END = re.compile(
+    r"(?:[!?\u2026\u3002\uff01\uff1f\n]|(?<!\b(?:St|Dr|Mr|Ms))(?<!\bMrs)(?<!\b[A-Z])\.(?![a-z0-9]))+"
+)
 
 # Words so common that two of them identify a language written in Latin letters.
 _MARKERS: dict[str, frozenset[str]] = {
