@@ -6,11 +6,21 @@ Both behave the same, but the admin API only accepts plain values, no functions.
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import (
+    HTTPDefaultErrorHandler,
+    HTTPErrorProcessor,
+    HTTPHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    UnknownHandler,
+    build_opener,
+)
 
 from mockserver.control.delivered import Delivered, shown
 from mockserver.control.journal.exchanges import Forgotten
@@ -33,9 +43,6 @@ _DEADLINE = 10.0
 _ADMIN = "/_mockserver"
 # Among so many of the latest exchanges one is looked for first.
 _LATEST = 20
-
-# Proxies in the environment are ignored: a mock server is never behind one.
-_open = build_opener(ProxyHandler({})).open
 
 
 class LinkError(Exception):
@@ -193,6 +200,10 @@ class RemoteLink:
     def __init__(self, server: str, namespace: str, token: str | None = None) -> None:
         self.server, self.namespace = server.rstrip("/"), namespace
         self._token = token
+        # Proxies in the environment are ignored: a mock server is never behind one. Authorities are taken from the
+        # environment of now, which a test may have changed; reading them takes a while, and only HTTPS needs them.
+        secure = self.server.startswith("https:")
+        self._open = (build_opener(ProxyHandler({})) if secure else _over_http()).open
 
     def past(self) -> Past:
         """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
@@ -267,13 +278,22 @@ class RemoteLink:
         data = None if body is None else _json(body)
         request = Request(f"{self.server}{prefix}{path}", data, headers, method=method)
         try:
-            with _open(request, timeout=seconds + _DEADLINE) as answer:
+            with self._open(request, timeout=seconds + _DEADLINE) as answer:
                 return json.load(answer)
         except HTTPError as error:
             raise _refused(error) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             raise LinkError(f"{self.server}: {reason}{_way_out(reason)}") from None
+
+
+@cache
+def _over_http() -> OpenerDirector:
+    """What opens plain HTTP, and says of any other scheme that it is unknown."""
+    opener = OpenerDirector()
+    for handler in (HTTPHandler(), HTTPDefaultErrorHandler(), HTTPErrorProcessor(), UnknownHandler()):
+        opener.add_handler(handler)
+    return opener
 
 
 def _way_out(reason: object) -> str:

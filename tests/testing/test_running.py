@@ -144,7 +144,7 @@ def test_the_report_heeds_how_many_attempts_are_right(option: list[str], fault: 
 def test_any_declaration_asks_for_a_report() -> None:
     asking = python(ASKING, "CEREBRAS_BASE_URL")
     for option in ("--patience", "--least-attempts", "--most-attempts"):
-        assert run(option, "5", *asking).stderr == "mockserver: No fault of conduct in 1 call.\n"
+        assert run(option, "5", *asking).stderr == "mockserver: No faults of conduct in 1 call.\n"
     assert run(*asking).stderr == ""
 
 
