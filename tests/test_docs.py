@@ -334,7 +334,7 @@ def test_every_option_fault_and_scenario_has_its_line() -> None:
 
 
 def test_every_setting_of_latency_has_its_line() -> None:
-    [table] = re.findall(r"^\| setting \| what it says \|\n(.*?)\n\n", page("latency"), re.DOTALL | re.MULTILINE)
+    [table] = re.findall(r"^\| setting \| meaning \|\n(.*?)\n\n", page("latency"), re.DOTALL | re.MULTILINE)
     assert [name for name in SETTINGS if f"`{name}`" not in table] == []
 
 

@@ -250,7 +250,7 @@ def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplo
         raise ZeroDivisionError
 
     client = Client()
-    with pytest.raises(RuntimeError, match="cannot go on"):
+    with pytest.raises(RuntimeError, match="cannot continue"):
         played_virtually(Timeline(200, (), Lazy(runs), streamed=True), client)
     assert client.writes == []
     assert "in the middle of an answer" in caplog.text
