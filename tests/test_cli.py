@@ -137,7 +137,10 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
         (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
         (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
-        (["plan", "request.json"], "plan: --dialect is missing; it names the dialect that the request is for"),
+        (
+            ["plan", "request.json"],
+            "plan: --dialect is missing; it names the dialect of the request. Known: cerebras, friendli",
+        ),
         (
             ["plan", "--dialect", "ovms", "--operation", "chat", "x.json"],
             "plan: ovms has no operation 'chat'. Known: comp",

@@ -57,7 +57,8 @@ def _plan(options: argparse.Namespace) -> int:
     settings = replace(settings_of(options), auth="off")
     stubs = checked_names(settings)
     if settings.dialect is None:
-        raise ConfigError("plan: --dialect is missing; it names the dialect that the request is for")
+        known_dialects = ", ".join(load_dialects())
+        raise ConfigError(f"plan: --dialect is missing; it names the dialect of the request. Known: {known_dialects}")
     dialect = load_dialects()[settings.dialect]
     known = {operation.name: operation for operation in dialect.operations}
     name = options.operation or dialect.operations[0].name
@@ -158,6 +159,7 @@ LOOKING = (
             *("dialect", "edition", "seed", "latency", "speed", "fault", "stubs", "unmatched", "strict", "created"),
             *("ids", "writes"),
         ),
+        about="Needs --dialect, which names the dialect that the request is for. Credentials are not checked.",
     ),
     Command(
         "presets",
