@@ -24,6 +24,7 @@ from mockserver.commands.settled import GROUPS
 from mockserver.control.options import BY_NAME, OPTIONS
 from mockserver.latency.presets import presets
 from tests.support.http import exchange
+from tests.support.printing import printed_until
 
 
 def test_a_folder_of_stubs_that_a_config_names_lies_beside_it(
@@ -336,13 +337,8 @@ def _serving(*options: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]
     """A server in a process of its own, and what it said at its start."""
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = [process.stdout.readline()]
-        last = ("{", "Quota: ") if "--config" in options else ("{", "Live page: ")
-        while not said[-1].startswith(last):
-            said.append(process.stdout.readline())
-            assert said[-1], process.communicate()
         try:
+            said = printed_until(process, ("{", "Quota: ") if "--config" in options else ("{", "Live page: "))
             yield process, said
         finally:
             process.kill()

@@ -14,6 +14,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import main
 from tests.support.http import exchange
+from tests.support.printing import printed_until
 from tests.support.recording import lines_of
 
 BODY = {"model": "llama3.1-8b", "prompt": "Tell me about tides", "max_tokens": 8, "stream": True}
@@ -24,13 +25,9 @@ def recording(*options: str) -> Iterator[tuple["subprocess.Popen[str]", str, lis
     """The command in a process of its own: the process, its URL, and its greeting."""
     command = [sys.executable, "-m", "mockserver", "record", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        lines: list[str] = []
-        while not lines or not lines[-1].startswith("Stop with"):
-            lines.append(process.stdout.readline().rstrip("\n"))
-            assert lines[-1], process.communicate()
-        [url] = re.findall(r"on (http://\S+) into", lines[0])
         try:
+            lines = [line.rstrip("\n") for line in printed_until(process, "Stop with")]
+            [url] = re.findall(r"on (http://\S+) into", lines[0])
             yield process, url, lines
         finally:
             process.kill()
@@ -116,7 +113,7 @@ def test_a_query_with_a_key_is_not_told_on_the_terminal(server: MockServer, tmp_
             "upstream: ovms: http://localhost:18000/a is the recorder itself; --port chooses another port",
         ),
         (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
-        (["--out", "a.har", "--edition", "none"], "option edition: unknown name 'none'"),
+        (["--out", "a.har", "--edition", "none"], "option edition: unknown edition 'none'"),
         (["--out", "a.har", "--pace"], "unknown option '--pace'"),
     ],
 )

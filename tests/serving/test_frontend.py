@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.serving.frontend import EXAMPLES, examples_for
+from tests.support.printing import printed_until
 
 URL = "http://127.0.0.1:8000"
 
@@ -39,11 +40,8 @@ def test_dev_serves_and_says_where_the_page_is(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mockserver", "dev", "--port", "0", "--no-open"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    with process, process.stdout as printed:
-        lines = [next(printed)]
-        while not lines[-1].startswith("In a browser: "):
-            lines.append(next(printed))
+    with process:
+        lines = printed_until(process, "In a browser: ")
         process.send_signal(signal.SIGINT)
     shown = "".join(lines)
     assert "latency realistic" in lines[0]

@@ -22,6 +22,7 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.serving.server import Loop
 from tests.support.http import exchange
+from tests.support.printing import printed_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
 
@@ -46,13 +47,9 @@ class Served(NamedTuple):
 def served(*options: str) -> Iterator[Served]:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--latency", "off", "--log-level", "warning"]
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        said = [process.stdout.readline()]
-        while not said[-1].startswith("2 processes" if "--workers" in options else "Live page"):
-            said.append(process.stdout.readline())
-            assert said[-1], process.communicate()
-        [url] = re.findall(r"on (http://\S+)", said[0])
         try:
+            said = printed_until(process, "2 processes" if "--workers" in options else "Live page")
+            [url] = re.findall(r"on (http://\S+)", said[0])
             yield Served(process, url, "".join(said))
         finally:
             process.kill()
