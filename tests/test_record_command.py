@@ -113,7 +113,7 @@ def test_a_query_with_a_key_is_not_told_on_the_terminal(server: MockServer, tmp_
             "upstream: ovms: http://localhost:18000/a is the recorder itself; --port chooses another port",
         ),
         (["--out", "a.har", "--host", "192.0.2.1"], "Cannot listen on 192.0.2.1:0"),
-        (["--out", "a.har", "--edition", "none"], "option edition: unknown edition 'none'"),
+        (["--out", "a.har", "--edition", "none"], "option edition: unknown value 'none'"),
         (["--out", "a.har", "--pace"], "unknown option '--pace'"),
     ],
 )

@@ -28,6 +28,7 @@ export class Controls {
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
     this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read answers"], ["vendor", "vendor: as the vendor allows"]]);
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
+    this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
     this.clock = h("strong");
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
     this.quotas = h("div");
@@ -43,7 +44,7 @@ export class Controls {
   #server() {
     return h("section", { class: "card stack", "aria-labelledby": "server-title" },
       h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
-      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), field("CORS", this.cors),
+      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), h("div", { class: "pair" }, field("Prompt cache", this.cache), field("CORS", this.cors)),
     );
   }
 
@@ -72,7 +73,7 @@ export class Controls {
     const settings = await getExactly(`${ADMIN}/settings`);
     this.#first ??= settings;
     this.#settings = settings;
-    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed]]) if (document.activeElement !== control) control.value = value;
+    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
     await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
   }
@@ -129,7 +130,7 @@ export class Controls {
   /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.speed !== 1 ? ["speed"] : []), ...(settings.cors !== "on" ? ["cors"] : [])];
+    const shown = [...SERVER, ...(settings.speed !== 1 ? ["speed"] : []), ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : [])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }
