@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -91,7 +92,13 @@ def test_a_port_that_is_told_is_taken_and_the_log_goes_to_the_standard_error() -
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_are_passed_on(number: signal.Signals) -> None:
     command = [sys.executable, "-m", "mockserver", "run", *python(TOLD, str(int(number)))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+
+    def heed() -> None:
+        """Let the signal be heeded, even if whoever runs the tests ignores it, as in the background or under nohup."""
+        signal.signal(number, signal.SIG_DFL)
+
+    options: dict[str, Any] = {"start_new_session": True, "preexec_fn": heed}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **options) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(number)
