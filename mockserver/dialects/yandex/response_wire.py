@@ -68,7 +68,7 @@ def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status:
         "top_p": float(body.get("top_p", 1.0)),
         "background": body.get("background", False),
         "completed_at": None,
-        "conversation": body.get("conversation"),
+        "conversation": _conversation(body.get("conversation")),
         "max_output_tokens": body.get("max_output_tokens"),
         "max_tool_calls": body.get("max_tool_calls"),
         "previous_response_id": body.get("previous_response_id"),
@@ -99,6 +99,11 @@ def _double(number: int) -> orjson.Fragment:
 def _nested(answer: Answer) -> Mapping[str, bool]:
     """The mark of an object within a response: once in a stream, twice in a plain answer."""
     return _VALID if answer.streamed else _TWICE
+
+
+def _conversation(given: Any) -> Mapping[str, Any] | str | None:
+    """The conversation as the request names it: an object, or an id, which any other value is taken for."""
+    return given if given is None or isinstance(given, dict | str) else str(given)
 
 
 def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
