@@ -26,7 +26,8 @@ _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)
 _BREAK = re.compile(r"[,;:()\[\]{}\"«»`<>|]")
 # A period within a word, or behind a title or an initial, ends no sentence: Node.js, ann@example.com, St. Petersburg.
 _SENTENCE_END = re.compile(
-    r"(?:[!?\u2026\u3002\uff01\uff1f\n]|(?<!\b(?:St|Dr|Mr|Ms))(?<!\bMrs)(?<!\b[A-Z])\.(?![a-z0-9]))+"
+    r"[.!?\u2026\u3002\uff01\uff1f\n]+"
+    r"(?:(?<!\.)|(?![a-z0-9])(?<!\b(?:St|Dr|Mr|Ms)\.)(?<!\bMrs\.)(?<!\b[A-Z]\.))"
 )
 
 # Words so common that two of them identify a language written in Latin letters.
