@@ -141,11 +141,14 @@ class _Round:
         try:
             self._outbox.done(task, outcome, now + self._epoch)
         except Exception as error:
-            log.error("a fault of mockserver's own, after a request to %s", task.url, exc_info=error)
+            log.error("an error in mockserver itself, after a request to %s", task.url, exc_info=error)
         # What follows is settled by now, so that whoever waits for the delivery can advance the clock.
         if delivery is not None:
             deliveries.end(delivery, outcome, now - began)
-            log.info("delivered %s: %s", task.url, outcome.status or outcome.error)
+            if outcome.status is None:
+                log.info("not delivered to %s: %s", task.url, outcome.error)
+            else:
+                log.info("delivered to %s: %d", task.url, outcome.status)
         asyncio.get_running_loop().call_soon(self.go_on)
 
     async def _outcome(self, task: Task) -> Outcome:
@@ -164,8 +167,8 @@ class _Round:
         except UnsentError as error:
             return Outcome(error=str(error))
         except Exception as error:
-            log.error("a fault of mockserver's own, in a request to %s", task.url, exc_info=error)
-            return Outcome(error="a fault of mockserver's own")
+            log.error("an error in mockserver itself, in a request to %s", task.url, exc_info=error)
+            return Outcome(error="an error in mockserver itself")
 
     async def _send(self, task: Task) -> Outcome:
         """The answer of an application, or of the dialect whose vendor has the host of the URL."""
@@ -174,7 +177,7 @@ class _Round:
             headers = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
             return await self._ask(task._replace(headers=headers), f"{unquote(parts.path) or '/'}?{parts.query}")
         if self._simulator.setup_of(self._namespace).settings.deliver == "local" and not is_local(task.url):
-            raise UnsentError(f"{task.url} is not local, and so it is not called: see --deliver any")
+            raise UnsentError("the address is not local; to call it nevertheless, use --deliver any")
         return await send(task)
 
     async def _ask(self, task: Task, target: str) -> Outcome:

@@ -325,7 +325,7 @@ def test_an_application_is_local_by_its_host(url: str, local: bool) -> None:
 def test_an_application_elsewhere_is_not_called(handle: Handle, app: Application) -> None:
     post(handle, "/v2/publish/https://app.example.com/x", b"", upstash_retries="0")
     (delivered,) = handle.wait_for_deliveries(1)
-    assert delivered.error == "https://app.example.com/x is not local, and so it is not called: see --deliver any"
+    assert delivered.error == "the address is not local; to call it nevertheless, use --deliver any"
 
 
 def test_a_vendor_that_is_simulated_here_is_asked_here(handle: Handle, app: Application) -> None:

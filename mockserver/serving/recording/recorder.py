@@ -187,7 +187,7 @@ class Recorder:
             except OSError as error:
                 log.error("%s: %s: this exchange is not recorded", self._tape.path, error.strerror)
             except Exception:
-                log.exception("a fault of mockserver's own: this exchange is not recorded")
+                log.exception("an error in mockserver itself: this exchange is not recorded")
         log.info("%s", summary(take))
 
 
