@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -42,7 +41,7 @@ def test_dev_serves_and_says_where_the_page_is(tmp_path: Path) -> None:
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
     with process:
         lines = printed_until(process, "In a browser: ")
-        process.send_signal(signal.SIGINT)
+        process.terminate()
     shown = "".join(lines)
     assert "latency realistic" in lines[0]
     assert "\nopenai:\n" in shown
