@@ -181,13 +181,6 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             assert isinstance(connection, DirectProtocol), "no other protocol is spoken"
             connection.give_up()
-        for server in self.servers:
-            # Connections whose TLS handshake is not over are known to asyncio alone, and to its callers since 3.13.
-            getattr(server, "abort_clients", _nothing)()
-
-
-def _nothing() -> None:
-    """Do nothing."""
 
 
 class Served(Protocol):
