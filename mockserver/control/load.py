@@ -91,10 +91,12 @@ class Engines:
         )
 
     def _get(self, key: tuple[str, str]) -> _Known:
-        known = self._known.setdefault(key, _Known(Engine(), PromptCache()))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = _Known(Engine(), PromptCache())
+            if len(self._known) > _MOST_ENGINES:
+                self._known.popitem(last=False)
         self._known.move_to_end(key)
-        if len(self._known) > _MOST_ENGINES:
-            self._known.popitem(last=False)
         return known
 
     def describe(self, now: float) -> list[dict[str, object]]:

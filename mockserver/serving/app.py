@@ -19,7 +19,17 @@ from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.installed import load_dialects
 from mockserver.serving.addresses import ADMIN, HEALTH
-from mockserver.serving.asgi import WELL, AsgiSink, ClientLeftError, Receive, Send, play, read_body, say
+from mockserver.serving.asgi import (
+    WELL,
+    AsgiSink,
+    ClientLeftError,
+    Receive,
+    Send,
+    play,
+    read_body,
+    refuse_websocket,
+    say,
+)
 from mockserver.serving.direct_answers import Answer
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import Reader, Watcher
@@ -82,7 +92,7 @@ class App:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})
+            await refuse_websocket(send)
         elif self.takes(scope["path"], headers := Headers(scope["headers"])):
             await self._serve(scope, headers, receive, send)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):

@@ -109,6 +109,11 @@ async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) ->
     sink.wake()
 
 
+async def refuse_websocket(send: Send) -> None:
+    """Close a WebSocket, which no dialect speaks, before it opens."""
+    await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})
+
+
 async def say(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
     """Send an answer of our own, in JSON."""
     own = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]

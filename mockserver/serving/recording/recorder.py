@@ -20,7 +20,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.serving.addresses import HEALTH
-from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, say
+from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, refuse_websocket, say
 from mockserver.serving.cors import preflight, shared
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
@@ -71,7 +71,7 @@ class Recorder:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
         elif scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1003, "reason": "mockserver speaks plain HTTP only"})
+            await refuse_websocket(send)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await say(send, 200, WELL)
         else:
