@@ -17,7 +17,7 @@ from mockserver.core.naming import close_matches
 # The prefix of the server's own API.
 ADMIN = "/_mockserver"
 
-_MOST_LANDINGS = 1024
+_MOST_CACHED = 1024
 _VARIABLE = re.compile(r"{\w+}")
 
 
@@ -89,6 +89,8 @@ class Router:
         self._root = _Table()
         # A cache of landings: the same few paths are requested again and again.
         self._landings: dict[tuple[str, str, str], Landing] = {}
+        # A cache of what is near unknown paths: a search takes milliseconds, and a wrong base URL repeats its requests.
+        self._near: dict[str, list[str]] = {}
         self._by_host = {host: dialect for dialect in dialects.values() for host in dialect.hosts}
         self._native = {dialect.name: _native(dialect) for dialect in dialects.values()}
         for route in settings.routes:
@@ -106,7 +108,7 @@ class Router:
         if landing is None:
             landing = self._find(method, path, host)
             if landing is not None:
-                if len(self._landings) >= _MOST_LANDINGS:
+                if len(self._landings) >= _MOST_CACHED:
                     self._landings.clear()
                 self._landings[key] = landing
         return landing
@@ -126,9 +128,12 @@ class Router:
 
     def nearest(self, path: str) -> list[str]:
         """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
-        # A path that only the other edition serves is no help to a request for this one.
-        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
-        return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
+        near = self._near.get(path)
+        if near is None:
+            if len(self._near) >= _MOST_CACHED:
+                self._near.clear()
+            near = self._near[path] = self._search(path)
+        return near
 
     def elsewhere(self, landing: Landing, path: str) -> list[str]:
         """Where other dialects have the path of a landing, if it is a bare path that several dialects have."""
@@ -154,6 +159,11 @@ class Router:
             for dialect, operation, path in _all_paths(self._dialects.values())
         ]
         return bare + prefixed
+
+    def _search(self, path: str) -> list[str]:
+        # A path that only the other edition serves is no help to a request for this one.
+        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
+        return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
     def _within(self, dialect: Dialect, method: str, path: str) -> Landing:
         return self._native[dialect.name].find(method, path) or Landing(dialect, None, path)
