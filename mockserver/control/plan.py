@@ -148,18 +148,22 @@ def hear(
     if outbox is not None:
         visit = visit_of(call, landing, settings, salt, standings)
         return _hear(visit._replace(site=visit.site._replace(outbox=outbox)))
-    if salt or standings or len(call.body) > memory.LONGEST_CALL:
+    if len(call.body) > memory.LONGEST_CALL:
         return _hear(visit_of(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
     if known is not None and known.visit.landing is landing and known.visit.settings is settings:
-        return known.repeated_by(call)
-    heard = _hear(visit_of(call, landing, settings))
-    if not isinstance(heard, Question):
+        heard: Heard = known.repeated_by(call)
+    else:
+        heard = _hear(visit_of(call, landing, settings))
+        if isinstance(heard, Question):
+            heard = heard._replace(kept=True)
+            _heard.keep(key, heard)
+    if not salt and not standings:
         return heard
-    heard = heard._replace(kept=True)
-    _heard.keep(key, heard)
-    return heard
+    # What is asked depends on neither of them.
+    visit = visit_of(call, landing, settings, salt, standings)
+    return heard._replace(visit=paced(visit, heard.request.model)) if isinstance(heard, Question) else _hear(visit)
 
 
 def _hear(visit: Visit) -> Heard:
