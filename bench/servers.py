@@ -77,8 +77,8 @@ def running(
 
 
 def product(probe: bytes, *options: str, pin: Pin = pin_server) -> AbstractContextManager[Server]:
-    """mockserver with latency off, unless the options set a latency."""
-    fixed = ("-m", "mockserver", "serve", "--log-level", "warning")
+    """mockserver with latency off, unless the options set a latency. As it does by default, it logs every exchange."""
+    fixed = ("-m", "mockserver", "serve")
     latency = () if "--latency" in options else ("--latency", "off")
     return running(lambda port: (sys.executable, *fixed, *latency, "--port", str(port), *options), probe, pin=pin)
 

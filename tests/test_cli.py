@@ -332,6 +332,31 @@ def test_in_json_every_line_is_an_object() -> None:
     assert [json.loads(line)["dialect"] for line in errors.splitlines()] == ["ovms"]
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_exchanges_are_logged_in_the_order_in_which_they_happened(form: str) -> None:
+    paths = ["/nowhere/0", "/ovms/v2/health/live", "/nowhere/1", "/nowhere/2"]
+    with _serving("--log-format", form) as (process, said):
+        url = json.loads(said[0])["url"] if form == "json" else said[0].split()[3]
+        asked = urlsplit(url)
+        with socket.create_connection((asked.hostname, asked.port), timeout=10) as client:
+            # All at once: they are answered in one turn of the loop.
+            requests = "".join(f"GET {path} HTTP/1.1\r\nhost: here\r\n\r\n" for path in paths)
+            client.sendall(requests.encode())
+            received = b""
+            while received.count(b"HTTP/1.1 ") < len(paths):
+                received += client.recv(65536)
+        process.send_signal(signal.SIGTERM)
+        _, errors = process.communicate(timeout=10)
+    lines = errors.splitlines()
+    messages = [json.loads(line)["message"] for line in lines] if form == "json" else [line[9:] for line in lines]
+    assert [message.partition(", in ")[0] for message in messages] == [
+        "GET /nowhere/0 404 no_route",
+        "ovms health 200",
+        "GET /nowhere/1 404 no_route",
+        "GET /nowhere/2 404 no_route",
+    ]
+
+
 @contextmanager
 def _serving(*options: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]]]:
     """A server in a process of its own, and what it said at its start."""

@@ -213,7 +213,7 @@ class Record:
     @property
     def first_token(self) -> float | None:
         """When the first token was sent; None if none was."""
-        return next(iter(self.token_instants()), None)
+        return next(compress(self.writes[::3], self.writes[2::3]), None)
 
     def token_instants(self) -> list[float]:
         """When tokens were sent: the instant of each write that carried any."""

@@ -1,40 +1,60 @@
 """The server's log: a line for each exchange and other events, as text or JSON.
 
-The line of an exchange is only built if it is written; it never contains what was asked or answered.
+The line of an exchange is only built if it is written; it never contains what was asked or answered. A command writes
+these lines itself, all that end in one turn of its loop at once: with `logging` each of them would cost as much as
+answering does.
 """
 
+import asyncio
 import logging
+import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
+from mockserver.core.generation import Usage
 
 log = logging.getLogger("mockserver")
 
 # How much of a path a line for people shows, in characters.
 _LONGEST_PATH = 500
+_TIME = "%H:%M:%S"
 
 
 class AccessLine:
     """The line of an exchange that has ended: as text, or as facts for machines. Times are in seconds."""
 
+    __slots__ = ("_exchange",)
+
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
     def __str__(self) -> str:
-        facts = self.facts
-        space = f"[{facts['namespace']}]" if facts["namespace"] else ""
-        whose = facts["dialect"] or facts["method"]
-        what = facts["operation"] or _shortened(facts["path"])
-        words = [space, whose, what, str(facts["status"]), facts["failure"] or ""]
-        return printable(" ".join(filter(None, words)) + "".join(f", {part}" for part in self._course()))
+        plan, record = self._exchange.plan, self._exchange.record
+        parts = [_outcome(self._exchange)]
+        usage = _usage(plan)
+        if usage is not None:
+            cached = f" ({usage.cached_tokens} cached)" if usage.cached_tokens else ""
+            parts.append(f"{usage.prompt_tokens}{cached}+{usage.completion_tokens} tokens")
+        if plan is not None and plan.timeline.streamed and (first := record.first_token) is not None:
+            parts.append(f"first token after {duration(first)}")
+        parts.append(f"in {duration(record.seconds)}")
+        if plan is not None:
+            parts += _reasons(plan)
+        if record.closed_by == "client":
+            parts.append(f"client left after {record.events_sent} events")
+        if record.given_up:
+            parts.append(f"ended by the server after {record.events_sent} events")
+        if plan is not None and plan.rejection is not None:
+            parts += _hints(plan)
+        return printable(", ".join(parts))
 
-    @cached_property
+    @property
     def facts(self) -> Mapping[str, Any]:
         """The same keys for every exchange; missing values are null."""
         exchange, record = self._exchange, self._exchange.record
@@ -51,58 +71,131 @@ class AccessLine:
             "closed_by": record.closed_by,
         }
 
-    def _course(self) -> list[str]:
-        """How the answer went, in parts."""
-        facts = self.facts
-        cached = f" ({facts['cached_tokens']} cached)" if facts["cached_tokens"] else ""
-        tokens = f"{facts['prompt_tokens']}{cached}+{facts['completion_tokens']} tokens"
-        parts = [tokens] * (facts["prompt_tokens"] is not None)
-        if facts["streamed"] and facts["ttft"] is not None:
-            parts.append(f"first token after {duration(facts['ttft'])}")
-        parts.append(f"in {duration(facts['seconds'])}")
-        parts += [f"by stub {facts['rule']}"] * (facts["rule"] is not None)
-        parts += [f"struck by {' and '.join(facts['faults'])}"] * bool(facts["faults"])
-        parts += [f"client left after {facts['events_sent']} events"] * (facts["closed_by"] == "client")
-        parts += [f"ended by the server after {facts['events_sent']} events"] * self._exchange.record.given_up
-        return parts + _hints(self._exchange.plan)
-
 
 class JsonFormatter(logging.Formatter):
     """One JSON object per line: time, level, logger and message, and the facts of an exchange."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
-        line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
+        more: dict[str, Any] = {"exception": self.formatException(record.exc_info)} if record.exc_info else {}
         if isinstance(record.msg, AccessLine):
-            line |= record.msg.facts
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(line, default=str).decode()
+            more = {**record.msg.facts, **more}
+        return _json_line(record.created, record.levelname.lower(), record.name, record.getMessage(), more)
+
+
+class _AccessLog:
+    """Writes the lines of exchanges to a handler's stream, in the order in which the exchanges ended.
+
+    All that end in one turn of the event loop are written at once, when the turn is over.
+    """
+
+    def __init__(self, handler: "logging.StreamHandler[Any]", *, as_json: bool) -> None:
+        self._handler = handler
+        self._as_json = as_json
+        self._ended: list[AccessLine] = []
+
+    def add(self, line: AccessLine) -> None:
+        """Write a line soon; to be called in an event loop."""
+        self._ended.append(line)
+        if len(self._ended) == 1:
+            asyncio.get_running_loop().call_soon(self.write)
+
+    def write(self) -> None:
+        """Write the lines that are waiting."""
+        # Replaced before they are read: another thread, which logs something else, may write them just now.
+        lines, self._ended = self._ended, []
+        if not lines:
+            return
+        if self._as_json:
+            now = time.time()
+            written = [_json_line(now, "info", log.name, str(line), line.facts) for line in lines]
+        else:
+            clock = time.strftime(_TIME)
+            written = [f"{clock} {line}" for line in lines]
+        stream = self._handler.stream
+        # Whoever reads the log may be gone.
+        with suppress(OSError, ValueError):
+            stream.write("\n".join((*written, "")))
+            stream.flush()
+
+
+class _Handler(logging.StreamHandler[Any]):
+    """A handler that writes the lines of exchanges which ended before a record, and then the record."""
+
+    access: _AccessLog | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record."""
+        self._write_waiting()
+        super().emit(record)
+
+    def flush(self) -> None:
+        """Write what is waiting, such as at the end of the process."""
+        self._write_waiting()
+        super().flush()
+
+    def _write_waiting(self) -> None:
+        if self.access is not None:
+            self.access.write()
+
+
+# What writes the lines of exchanges in a process of ours; in others they go to `logging`, which these configure.
+_access: _AccessLog | None = None
 
 
 def set_up_logs(level: str, form: str) -> None:
     """Log to standard error from a level on, as `text` or `json`."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(
-        JsonFormatter() if form == "json" else logging.Formatter("%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    )
+    global _access
+    handler = _Handler()
+    as_json = form == "json"
+    handler.setFormatter(JsonFormatter() if as_json else logging.Formatter("%(asctime)s %(message)s", datefmt=_TIME))
     logging.basicConfig(level=level.upper(), handlers=[handler])
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    if log.isEnabledFor(logging.INFO):
+        _access = handler.access = _AccessLog(handler, as_json=as_json)
 
 
 def log_access(exchange: Exchange) -> None:
     """Log an exchange that has ended."""
-    if log.isEnabledFor(logging.INFO):
+    if _access is not None:
+        _access.add(AccessLine(exchange))
+    elif log.isEnabledFor(logging.INFO):
         log.info(AccessLine(exchange))
 
 
+def _json_line(instant: float, level: str, logger: str, message: str, more: Mapping[str, Any]) -> str:
+    """A line for machines; the instant is in seconds since 1970."""
+    moment = datetime.fromtimestamp(instant, UTC).isoformat(timespec="milliseconds")
+    line = {"time": moment, "level": level, "logger": logger, "message": message, **more}
+    return orjson.dumps(line, default=str).decode()
+
+
+def _usage(plan: Plan | None) -> Usage | None:
+    generation = plan.visible_generation if plan is not None else None
+    return generation.usage if generation is not None else None
+
+
+def _outcome(exchange: Exchange) -> str:
+    """Who was asked for what, and the status, with the kind of failure."""
+    plan, space = exchange.plan, f"[{exchange.namespace}] " if exchange.namespace else ""
+    if plan is None:
+        denial = exchange.denial
+        assert denial is not None, "an exchange without a plan has been denied"
+        return f"{space}{exchange.call.method} {_shortened(exchange.path)} {denial.status} {denial.kind}"
+    landing = plan.visit.landing
+    what = landing.operation.name if landing.operation is not None else _shortened(exchange.path)
+    failure = f" {plan.rejection.kind}" if plan.rejection is not None else ""
+    return f"{space}{landing.dialect.name} {what} {plan.timeline.status}{failure}"
+
+
+def _reasons(plan: Plan) -> list[str]:
+    """Why the answer is not simply what the model would say: its stub and its faults."""
+    reasons = [f"by stub {plan.rule}"] if plan.rule is not None else []
+    return [*reasons, f"struck by {' and '.join(plan.faults)}"] if plan.faults else reasons
+
+
 def _planned(plan: Plan) -> dict[str, Any]:
-    landing, usage = plan.visit.landing, plan.visible_generation.usage if plan.visible_generation is not None else None
+    landing, usage = plan.visit.landing, _usage(plan)
     return {
         "dialect": landing.dialect.name,
         "operation": landing.operation.name if landing.operation is not None else None,
@@ -118,10 +211,9 @@ def _planned(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _hints(plan: Plan | None) -> list[str]:
+def _hints(plan: Plan) -> list[str]:
     """The hint at what is served near an unknown path: few clients show the header that contains it."""
-    headers = plan.timeline.headers if plan is not None and plan.rejection is not None else ()
-    return [value.decode("ascii") for name, value in headers if name == b"x-mockserver-hint"]
+    return [value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint"]
 
 
 def _denied(exchange: Exchange) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -20,6 +22,31 @@ FACTS = {
     *("rule", "faults", "prompt_tokens", "completion_tokens", "cached_tokens", "tokens_sent", "events_sent", "ttft"),
     *("seconds", "closed_by"),
 }
+
+# A process that logs an error between exchanges which end in the same turn of its loop, and one more at its end.
+LOGGING = """
+import asyncio, sys
+from mockserver.control.journal.exchanges import Denial, Exchange
+from mockserver.core.calls import Call, Headers
+from mockserver.serving.logs import log, log_access, set_up_logs
+
+def end(path):
+    log_access(Exchange(1, "", path, Call("GET", path, Headers([])), denial=Denial(404, "no_route", "")))
+
+async def main():
+    end("/first")
+    log.error("an error")
+    end("/second")
+    await asyncio.sleep(0)
+    end("/last")
+    asyncio.get_running_loop().stop()
+
+set_up_logs("info", sys.argv[1])
+loop = asyncio.new_event_loop()
+loop.create_task(main())
+loop.run_forever()
+loop.close()
+"""
 
 
 @pytest.fixture
@@ -155,3 +182,16 @@ def test_an_error_is_logged_in_json_with_its_trace() -> None:
         record = logging.LogRecord("mockserver", logging.ERROR, "", 1, "said %s", ("so",), (ValueError, error, None))
     line = json.loads(JsonFormatter().format(record))
     assert (line["level"], line["message"], line["exception"]) == ("error", "said so", "ValueError: why")
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_lines_keep_their_order_and_none_is_lost_at_the_end(form: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", LOGGING, form], capture_output=True, text=True, timeout=30)
+    said = [json.loads(line)["message"] if form == "json" else line[9:] for line in ended.stderr.splitlines()]
+    assert said == [
+        "GET /first 404 no_route, in 0 ms",
+        "an error",
+        "GET /second 404 no_route, in 0 ms",
+        "GET /last 404 no_route, in 0 ms",
+    ]
+    assert (ended.stdout, ended.returncode) == ("", 0)
