@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import accumulate, chain, compress, repeat
+from itertools import accumulate, repeat
 from typing import Generic, Literal, NamedTuple, TypeVar, cast, overload
 
 Item = TypeVar("Item", covariant=True)
@@ -180,45 +180,60 @@ _numbers = cast("Callable[[], array[float]]", partial(array, "d"))
 class Record:
     """How far a timeline has been played: what has been sent so far, and when.
 
-    `closed_by` is who ended the answer, None while it goes on, and `seconds` when; `given_up` if the server ended it
-    before it was complete. Everything is recorded before the client can notice it.
+    `instants` has the instant of each write, in seconds after arrival. A write carries one event of one token; `others`
+    has the numbers of events and tokens of those that do not, by their index. `closed_by` is who ended the answer, None
+    while it goes on, and `seconds` when; `given_up` if the server ended it before it was complete. Everything is
+    recorded before the client can notice it.
     """
 
-    # Three numbers for each write: its instant in seconds after arrival, its events, and their tokens. They share one
-    # array because a thousand streams take turns: by the time of the next write, nothing is left in the CPU's cache.
-    writes: "array[float]" = field(default_factory=_numbers)
-    events_sent: int = 0
-    tokens_sent: int = 0
+    # One number per token: a thousand streams take turns, and each time nothing of a stream is left in the CPU's cache.
+    instants: "array[float]" = field(default_factory=_numbers)
+    others: dict[int, tuple[int, int]] = field(default_factory=dict)
     closed_by: Closer | None = None
     seconds: float = 0.0
     given_up: bool = False
 
     def wrote(self, events: int, tokens: int, instant: float) -> None:
         """Record one write of so many events, which carry so many tokens."""
-        self.events_sent += events
-        self.tokens_sent += tokens
-        self.writes.extend((instant, events, tokens))
+        if events != 1 or tokens != 1:
+            self.others[len(self.instants)] = events, tokens
+        self.instants.append(instant)
 
     def wrote_each(self, tokens: Sequence[int], instant: float) -> None:
         """Record several writes at one instant, of one event each; `tokens` is how many tokens each event carries."""
-        self.events_sent += len(tokens)
-        self.tokens_sent += sum(tokens)
-        self.writes.extend(chain.from_iterable(zip(repeat(instant), repeat(1), tokens)))
+        for count in tokens:
+            self.wrote(1, count, instant)
+
+    @property
+    def events_sent(self) -> int:
+        """How many events were sent."""
+        return len(self.instants) + sum([events - 1 for events, _ in self.others.copy().values()])
+
+    @property
+    def tokens_sent(self) -> int:
+        """How many tokens they carried."""
+        return len(self.instants) + sum([tokens - 1 for _, tokens in self.others.copy().values()])
 
     @property
     def first_write(self) -> float | None:
         """When the first write was sent, in seconds after arrival; None if there was none."""
-        return self.writes[0] if self.writes else None
+        return self.instants[0] if self.instants else None
 
     @property
     def first_token(self) -> float | None:
         """When the first token was sent; None if none was."""
-        return next(compress(self.writes[::3], self.writes[2::3]), None)
+        others = self.others
+        return next((at for write, at in enumerate(self.instants) if write not in others or others[write][1]), None)
 
     def token_instants(self) -> list[float]:
         """When tokens were sent: the instant of each write that carried any."""
-        return list(compress(self.writes[::3], self.writes[2::3]))
+        instants = self.instants.tolist()
+        for write in [write for write, (_, tokens) in self.others.copy().items() if not tokens][::-1]:
+            del instants[write : write + 1]
+        return instants
 
     def event_instants(self) -> Iterator[float]:
         """When each event was sent, in order."""
-        return chain.from_iterable(map(repeat, self.writes[::3], map(int, self.writes[1::3])))
+        others = self.others
+        for write, at in enumerate(self.instants):
+            yield from repeat(at, others[write][0] if write in others else 1)

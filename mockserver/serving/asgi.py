@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.serving.player import Performance, Then
+from mockserver.serving.player import Performance, Sink, Then
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -22,7 +22,7 @@ class ClientLeftError(Exception):
     """The client disconnected while it was still sending."""
 
 
-class AsgiSink:
+class AsgiSink(Sink):
     """A sink that queues ASGI messages for sending. It cannot break off an answer, because it has no wire."""
 
     # The transport behind ASGI is unknown; a TLS record holds so many bytes.

@@ -12,12 +12,12 @@ and its instants are ahead by its `shift`.
 import asyncio
 import contextlib
 import ctypes
-import heapq
 import os
 import struct
 import sys
 import time
 from collections.abc import Callable
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import count
 from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
@@ -38,7 +38,9 @@ _LATEST = 2.0**40
 
 
 class Alarm(Protocol):
-    """A call at an instant; an alarm that has rung may be set again."""
+    """A call of `wake` at an instant; an alarm that has rung may be set again."""
+
+    wake: Wake
 
     def set(self, instant: float) -> None:
         """Ring at an instant of the clock, in seconds, instead of the one that was set before."""
@@ -167,39 +169,43 @@ class ShiftedClock:
 
 
 class _TimerAlarm:
-    # `number` is the number of the valid entry in the heap; all other entries have been replaced or cancelled.
-    __slots__ = ("_clock", "number", "owner", "wake")
+    # `number` sets alarms of the same instant apart; `entry` is the valid one in the heap, others were replaced.
+    __slots__ = ("_clock", "entry", "number", "owner", "wake")
 
-    def __init__(self, clock: "TimerClock", wake: Wake, owner: Owner) -> None:
+    def __init__(self, clock: "TimerClock", wake: Wake, owner: Owner, number: int) -> None:
         self._clock = clock
         self.wake = wake
         self.owner = owner
-        self.number = 0
+        self.number = number
+        self.entry: _Entry | None = None
 
     def set(self, instant: float) -> None:
         clock, instant = self._clock, instant - self.owner.shift
-        self.number = number = next(clock.numbers)
-        heapq.heappush(clock.waiting, (instant, number, self))
+        self.entry = entry = (instant, self.number, self)
+        heappush(clock.waiting, entry)
         if instant < clock.armed:
             clock.arm(instant)
 
     def cancel(self) -> None:
         # The entry stays in the heap until its time comes, but the callback is released at once.
-        self.number = 0
+        self.entry = None
         self.wake = _ignore
+
+
+# The instant at which an alarm rings, its number, and the alarm.
+_Entry = tuple[float, int, _TimerAlarm]
 
 
 class TimerClock:
     """A clock made of the system's monotonic time and one kernel timer.
 
-    `waiting` is the heap of the alarms that are set: the instant, a unique number, and the alarm. The timer is `armed`
-    for an instant.
+    `waiting` is the heap of the alarms that are set. The timer is `armed` for an instant.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, timer: int) -> None:
         self._timer = timer
-        self.waiting: list[tuple[float, int, _TimerAlarm]] = []
-        self.numbers = count(1)
+        self.waiting: list[_Entry] = []
+        self._numbers = count(1)
         self.armed = float("inf")
         loop.add_reader(timer, self._ring)
         finalize(loop, os.close, timer)
@@ -208,14 +214,17 @@ class TimerClock:
 
     def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
         """An alarm that calls `wake`, on the loop."""
-        return _TimerAlarm(self, wake, owner or _Unshifted)
+        return _TimerAlarm(self, wake, owner or _Unshifted, next(self._numbers))
 
     def hasten(self, owner: Owner, seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
         entries = self.waiting
-        # Changed in place, because this may be called by an alarm that is just ringing.
-        entries[:] = [(at - seconds if it.owner is owner else at, number, it) for at, number, it in entries]
-        heapq.heapify(entries)
+        for place, entry in enumerate(entries):
+            instant, number, alarm = entry
+            if alarm.owner is owner and alarm.entry is entry:
+                # Changed in place, because this may be called by an alarm that is just ringing.
+                alarm.entry = entries[place] = (instant - seconds, number, alarm)
+        heapify(entries)
         if entries:
             self.arm(entries[0][0])
 
@@ -228,19 +237,26 @@ class TimerClock:
     def _ring(self) -> None:
         # Alarms that are called set themselves again: the timer is armed once, after all of them.
         self.armed = float("-inf")
-        waiting, numbers, now, push, pop = self.waiting, self.numbers, time.monotonic, heapq.heappush, heapq.heappop
+        waiting, now = self.waiting, time.monotonic
         due, woken = now(), 0
         try:
             while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
-                _, number, alarm = pop(waiting)
-                if alarm.number != number:
+                entry = waiting[0]
+                alarm = entry[2]
+                if alarm.entry is not entry:
+                    heappop(waiting)
                     continue
                 woken += 1
-                # This happens for each event of each stream: the alarm goes back to the heap without a call of `set`.
-                again = alarm.wake(now() + alarm.owner.shift)
+                # The entry is no longer valid. It is replaced by the next one, which costs half of removing and adding.
+                alarm.entry = None
+                owner = alarm.owner
+                again = alarm.wake(now() + owner.shift)
                 if again is not None:
-                    alarm.number = number = next(numbers)
-                    push(waiting, (again - alarm.owner.shift, number, alarm))
+                    alarm.entry = following = (again - owner.shift, alarm.number, alarm)
+                    if waiting[0] is entry:
+                        heapreplace(waiting, following)
+                    else:
+                        heappush(waiting, following)
         finally:
             if not waiting:
                 self.armed = float("inf")

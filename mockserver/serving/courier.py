@@ -204,7 +204,7 @@ class _Round:
                 carrying.cancel()
 
 
-class _Collector:
+class _Collector(Sink):
     """A sink that collects a whole answer."""
 
     longest_write = 65_536

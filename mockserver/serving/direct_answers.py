@@ -150,9 +150,6 @@ class Answer:
 
     def write(self, data: bytes, *, last: bool) -> bool:
         """Send a part of the body, as a chunk if its total length is unknown."""
-        if self._send is not None and not last and data:
-            self._send(b"%x\r\n%b\r\n" % (len(data), data))
-            return self._send is not None
         if self.disconnected:
             return False
         if self._bodiless:
@@ -170,6 +167,13 @@ class Answer:
         else:
             self.go_on()
         return not self._protocol.flow.write_paused
+
+    def write_more(self, data: bytes) -> bool:
+        """The same for a part in the middle: almost all of a timed stream."""
+        if self._send is None:
+            return self.write(data, last=False)
+        self._send(b"%x\r\n%b\r\n" % (len(data), data))
+        return self._send is not None
 
     def go_on(self) -> None:
         """Use the fast path from now on if only chunks follow and the client reads."""

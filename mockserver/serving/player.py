@@ -9,7 +9,7 @@ task waits while nothing is due: the clock calls the player, which writes.
 import asyncio
 import logging
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import accumulate
 from typing import Protocol
 
@@ -42,6 +42,10 @@ class Sink(Protocol):
 
     def write(self, data: bytes, *, last: bool) -> bool:
         """Send a part of the body, the final one if `last`. Return whether the client may take more."""
+
+    def write_more(self, data: bytes) -> bool:
+        """The same for a part that is not empty and not the final one."""
+        return self.write(data, last=False)
 
     def blocked(self, resume: Then) -> bool:
         """Whether the client takes no more for now; if so, `resume` is called once it does."""
@@ -109,12 +113,73 @@ class Performance:
         """Write what is due now. Return the instant at which the rest is due, or None if no alarm is needed."""
         try:
             due = self._play(now - self._arrived)
+            if due is not None and self._alarm is not None and self._is_steady():
+                beats = self._beats(self._alarm)
+                self._alarm.wake = beats.send
+                return next(beats)
         except Exception:
-            log.exception("an error in mockserver itself, in the middle of an answer")
-            self.leave("server")
-            self._sink.abort()
+            self._fail()
             return None
         return None if due is None else self._arrived + due
+
+    def _fail(self) -> None:
+        """Drop the client because of an error of our own."""
+        log.exception("an error in mockserver itself, in the middle of an answer")
+        self.leave("server")
+        self._sink.abort()
+
+    def _is_steady(self) -> bool:
+        """Whether the next frame is due alone, and has one after it in its run."""
+        run, position = self._run, self._position
+        return (
+            run is not None and self._begun and position + 1 < self._count and run.due[position] < run.due[position + 1]
+        )
+
+    def _beats(self, alarm: Alarm) -> Generator[float | None, float, None]:
+        """Write frames one at a time, as long as each is due alone: almost all of a timed stream.
+
+        It is what the alarm calls meanwhile: resumed with the present instant, it yields the next one. A thousand
+        streams take turns, so that each time nothing of a stream is left in the CPU's cache: what is needed of it lies
+        in the variables here, close together.
+        """
+        run = self._run
+        assert run is not None, "a frame is left"
+        if type(run.data) is Wrapped:
+            run = self._run = Run([*run.data], run.due, run.tokens)
+        data, due, tokens = run
+        arrived, joined, write, record = self._arrived, self._longest > 0, self._sink.write_more, self._record
+        note = record.instants.append
+        position, last = self._position, self._count - 1
+        at = due[position]
+        elapsed = yield arrived + at
+        try:
+            while True:
+                elapsed -= arrived
+                if at > elapsed:
+                    elapsed = yield arrived + at
+                    continue
+                until = elapsed if elapsed - at <= _GRAIN or not joined else _hastened(at, elapsed)
+                if position == last or due[position + 1] <= until:
+                    self._position = position
+                    alarm.wake = self._wake
+                    yield self._wake(arrived + elapsed)
+                    return
+                if tokens[position] == 1:
+                    note(elapsed)
+                else:
+                    record.wrote(1, tokens[position], elapsed)
+                frame = data[position]
+                position += 1
+                at = due[position]
+                if not write(frame):
+                    self._position = position
+                    alarm.wake = self._wake
+                    yield arrived + at if self._is_taken() else None
+                    return
+                elapsed = yield arrived + at
+        except Exception:
+            self._fail()
+            yield None
 
     def _play(self, elapsed: float) -> float | None:
         """The same as `_wake`, but in seconds since the request arrived."""
@@ -123,14 +188,10 @@ class Performance:
             run = self._run if self._position != self._count else self._current()
             if run is None:
                 return self._finish(elapsed)
-            position = self._position
-            due = run.due[position]
+            due = run.due[self._position]
             if due > elapsed:
                 return due
             until = elapsed if elapsed - due <= _GRAIN or not self._longest else _hastened(due, elapsed)
-            following = position + 1
-            if following < self._count and run.due[following] > until:
-                return run.due[following] if self._write_one(run, elapsed) or self._is_taken() else None
             turn -= self._write_joined(run, until, elapsed) if self._longest else self._write_each(run, elapsed)
             if self._over or not self._is_taken():
                 return None
@@ -188,18 +249,6 @@ class Performance:
         self._sink.write(data, last=last)
         return max(events, size // _FRAME)
 
-    def _write_one(self, run: Run, elapsed: float) -> bool:
-        """Write a frame that is followed by a later one of its run: the common case of a timed stream. Return whether
-        the client may take more."""
-        if type(run.data) is Wrapped:
-            run = self._run = Run([*run.data], run.due, run.tokens)
-        position = self._position
-        self._position = position + 1
-        if not self._begun:
-            self._begin(None)
-        self._record.wrote(1, run.tokens[position], elapsed)
-        return self._sink.write(run.data[position], last=False)
-
     def _fitting(self, run: Run, until: float, room: int, *, alone: bool) -> int:
         """The end of the next frames of a run that are due and fit into a write; a write's first one always fits."""
         start = self._position
@@ -223,10 +272,9 @@ class Performance:
         self._record.wrote_each(run.tokens[start:stop], elapsed)
         if last:
             self._end_well()
-        write = self._sink.write
         for data in run.data[start : stop - 1]:
-            write(data, last=False)
-        write(run.data[stop - 1], last=last)
+            self._sink.write_more(data)
+        self._sink.write(run.data[stop - 1], last=last)
         return stop - start
 
     def _announce(self, elapsed: float, length: int) -> bool:

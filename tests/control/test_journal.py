@@ -351,7 +351,8 @@ def test_of_tool_calls_that_break_off_only_those_are_told_that_were_sent_whole()
 
     def called(wish: str, sent: int, left: bool = False) -> list[str]:
         one = exchange(Journal(), wish=wish, **asked)
-        one.record.tokens_sent, one.record.closed_by = sent, "client" if left else "server"
+        one.record.wrote(sent, sent, 0.1)
+        one.record.closed_by = "client" if left else "server"
         return [call["name"] for call in summary_of(one)["tool_calls"]]
 
     plan = exchange(Journal(), **asked).plan

@@ -10,7 +10,7 @@ import pytest
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.clock import LoopClock, ShiftedClock
-from mockserver.serving.player import Performance, Then
+from mockserver.serving.player import Performance, Sink, Then
 from tests.support.virtual import be_busy, run_virtually
 
 
@@ -69,7 +69,7 @@ def test_events_due_at_the_same_instant_share_a_write() -> None:
     assert client.writes == [(0.0, b"ab"), (0.5, b"cd")]
 
 
-class Reader:
+class Reader(Sink):
     """A client that takes everything at once: notes what came, and when."""
 
     longest_write = 16_384
