@@ -332,6 +332,29 @@ def test_in_json_every_line_is_an_object() -> None:
     assert [json.loads(line)["dialect"] for line in errors.splitlines()] == ["ovms"]
 
 
+# A server whose standard output ends it while the greeting is being written.
+ENDED_BY_ITS_READER = """
+import io, signal, sys
+from mockserver.cli import main
+
+class Reader(io.RawIOBase):
+    def writable(self):
+        return True
+
+    def write(self, data):
+        signal.raise_signal(signal.SIGTERM)
+        return len(data)
+
+sys.stdout = io.TextIOWrapper(io.BufferedWriter(Reader()))
+main(["serve", "--port", "0"])
+"""
+
+
+def test_a_server_may_be_ended_while_it_greets() -> None:
+    ended = subprocess.run([sys.executable, "-c", ENDED_BY_ITS_READER], capture_output=True, text=True, timeout=30)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_exchanges_are_logged_in_the_order_in_which_they_happened(form: str) -> None:
     paths = ["/nowhere/0", "/ovms/v2/health/live", "/nowhere/1", "/nowhere/2"]

@@ -64,10 +64,10 @@ def announce(words: str) -> None:
 
 
 def flush_outputs() -> None:
-    """Flush standard output and error, ignoring closed ones."""
+    """Flush standard output and error, ignoring closed ones, and those that a signal has interrupted in doing so."""
     for output in (sys.stdout, sys.stderr):
         if output is not None:
-            with suppress(OSError):
+            with suppress(OSError, RuntimeError):
                 output.flush()
 
 
