@@ -243,7 +243,6 @@ class Choice:
     calls: tuple[ToolCall, ...] = ()
     refusal: bool = False
     positions: Sequence[Position] = ()
-    echo_ids: Sequence[int] = ()
     echo_texts: Sequence[str] = ()
     echo_positions: Sequence[Position] = ()
     reasoning: int = 0

@@ -11,7 +11,6 @@ from mockserver.generation.logprobs import asked_positions
 class Echo(NamedTuple):
     """The tokens of a prompt as an answer repeats them, with log-probabilities if these are requested."""
 
-    ids: Sequence[int] = ()
     texts: Sequence[str] = ()
     positions: Sequence[Position] = ()
 
@@ -26,4 +25,4 @@ def echo_of(request: GenerationRequest, prompt: Prompt, key: int) -> Echo:
     ids = prompt.ids or tokens.encode(prompt.text)
     texts = tokens.texts(ids)
     # A prompt is not sampled, so the request's sampling parameters do not apply.
-    return Echo(ids, texts, asked_positions(request, prompt, ids, texts, key, Sampling()))
+    return Echo(texts, asked_positions(request, prompt, ids, texts, key, Sampling()))

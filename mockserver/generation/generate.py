@@ -229,7 +229,6 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         stop=draft.stop,
         calls=draft.calls,
         positions=_positions(draft, request, prompt),
-        echo_ids=echo.ids,
         echo_texts=echo.texts,
         echo_positions=echo.positions,
         reasoning=draft.reasoning,

@@ -84,7 +84,6 @@ def _choice(
         calls=calls,
         refusal=speech.refusal,
         positions=asked_positions(request, prompt, ids, texts, seed, request.sampling),
-        echo_ids=echo.ids,
         echo_texts=echo.texts,
         echo_positions=echo.positions,
         reasoning=len(thoughts),

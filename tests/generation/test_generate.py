@@ -127,7 +127,7 @@ def test_more_alternatives_change_nothing_about_the_likelier_ones() -> None:
 def test_an_echoed_prompt_is_given_back_beside_the_answer() -> None:
     choice = say(output=Output(echo=True, logprobs=1)).choices[0]
     assert "".join(choice.echo_texts) == PROMPT.text
-    assert len(choice.echo_positions) == len(choice.echo_ids)
+    assert len(choice.echo_positions) == len(choice.echo_texts)
     assert choice.text == text(say())
 
 
