@@ -44,7 +44,7 @@ def write_input(tool: Tool, prompt: Prompt, key: int) -> str:
     """The input of a custom tool: a text that matches the tool's pattern, if it has one."""
     form = tool.parameters
     if isinstance(form, Constraint) and form.kind == "regex":
-        return write_match(str(form.schema), Draws(key), whole=True)
+        return write_match(str(form.schema), Draws(key))
     if "#code" in terms(f"{tool.name} {tool.description}"):
         return _code(tool, prompt, key)
     return next(texts_for("input", prompt.topic))[:_LONGEST_INPUT]

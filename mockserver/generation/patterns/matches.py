@@ -8,6 +8,7 @@ have to match together, the search in `languages` decides: it finds less natural
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Row
 from functools import lru_cache
+from typing import NamedTuple
 
 from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws
@@ -50,13 +51,23 @@ _PIECE = 12
 _MANY, _TRIED = 48, 8
 
 
-def write_match(pattern: str, draws: Draws, *, whole: bool = False, least: int = 0, most: int | None = None) -> str:
-    """A text that the pattern matches: somewhere in it, or with `whole` from end to end.
-
-    It has `least` to `most` characters (code points), at most `LONGEST`. Raises PatternError, a ValueError, if the
-    pattern is malformed or not supported, or if no such text was found.
+class _Wanted(NamedTuple):
+    """What a text has to be: `whole` is matched from end to end, any other has a match somewhere in it. It has `least`
+    to `most` characters (code points). `spend` is called with the steps of failed walks and of searches.
     """
-    return _match(pattern, draws, whole, least, most, lambda steps: None)
+
+    whole: bool
+    least: int = 0
+    most: int = LONGEST
+    spend: Spend = lambda steps: None
+
+
+def write_match(pattern: str, draws: Draws) -> str:
+    """A text of at most `LONGEST` characters that the pattern matches from end to end.
+
+    Raises PatternError, a ValueError, if the pattern is malformed or not supported, or if no such text was found.
+    """
+    return _match(pattern, draws, _Wanted(whole=True))
 
 
 def find_match(
@@ -74,12 +85,13 @@ def find_match(
     or a forbidden one, has a back-reference. `spend` is called with the steps of failed walks and of searches; what it
     raises is passed on.
     """
+    wanted = _Wanted(False, least, LONGEST if most is None else min(most, LONGEST), spend)
     try:
         if len(patterns) == 1 and not forbidden:
-            text = _match(patterns[0], draws, False, least, most, spend)
+            text = _match(patterns[0], draws, wanted)
             if text not in others_than:
                 return text
-        return _joint(tuple(patterns), tuple(forbidden), tuple(others_than)).find(draws, least, most, spend)
+        return _joint(tuple(patterns), tuple(forbidden), tuple(others_than)).find(draws, wanted)
     except (PatternError, RecursionError):
         return None
 
@@ -89,7 +101,7 @@ def fault_in(pattern: str) -> str:
     """Why no text that this pattern matches as a whole can be written; empty if one can, whatever the draws."""
     take_time()
     try:
-        write_match(pattern, Draws(0), whole=True)
+        write_match(pattern, Draws(0))
     except PatternError as error:
         return str(error)
     return ""
@@ -125,7 +137,7 @@ def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
 
 
 def _match_phrases(pattern: str, draws: Draws) -> Iterator[Phrase | None]:
-    text = write_match(pattern, draws, whole=True)
+    text = write_match(pattern, draws)
     yield fresh_phrase(text)
     yield None
     yield from map(fresh_phrase, continue_match(pattern, text, draws))
@@ -190,48 +202,47 @@ def _compiled(pattern: str) -> _Compiled:
     return _Compiled(tree)
 
 
-def _match(pattern: str, draws: Draws, whole: bool, least: int, most: int | None, spend: Spend) -> str:
+def _match(pattern: str, draws: Draws, wanted: _Wanted) -> str:
     compiled = _compiled(pattern)
-    longest = LONGEST if most is None else min(most, LONGEST)
-    shortest = compiled.tree.root.shortest
-    if max(shortest, least) > longest:
-        raise PatternError(
-            f"the pattern asks for at least {max(shortest, least)} characters, and {longest} are allowed"
-        )
+    shortest = max(compiled.tree.root.shortest, wanted.least)
+    if shortest > wanted.most:
+        raise PatternError(f"the pattern asks for at least {shortest} characters, and {wanted.most} are allowed")
     try:
-        return _written(compiled, draws, whole, least, longest, spend)
+        return _written(compiled, draws, wanted)
     except PatternError:  # other draws may find a text
-        return _written(compiled, Draws(0), whole, least, longest, spend)
+        return _written(compiled, Draws(0), wanted)
 
 
-def _written(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: int, spend: Spend) -> str:
+def _written(compiled: _Compiled, draws: Draws, wanted: _Wanted) -> str:
     for number in range(_WALKS):
-        text = _walked(compiled, draws, number, whole, least, most)
+        text = _walked(compiled, draws, number, wanted)
         if text is not None:
             return text
-        spend(compiled.tree.root.effort)
-    return _searched(compiled, draws, whole, least, most, spend)
+        wanted.spend(compiled.tree.root.effort)
+    return _searched(compiled, draws, wanted)
 
 
-def _walked(compiled: _Compiled, draws: Draws, number: int, whole: bool, least: int, most: int) -> str | None:
+def _walked(compiled: _Compiled, draws: Draws, number: int, wanted: _Wanted) -> str | None:
     """The text of one walk; None if it does not match. The last walk writes only what it must."""
+    least, most = wanted.least, wanted.most
     walk = Walk(compiled.tree, draws, MOST_EXTRAS if number < _WALKS - 1 else 0, least, most)
     text = walk.text()
     if text is None:
         return None
-    if len(text) < least and not whole:
+    if len(text) < least and not wanted.whole:
         text += run(WORD, least - len(text), least - len(text), draws)
     return text if least <= len(text) <= most and compiled.holds(text, walk.notes) else None
 
 
-def _searched(compiled: _Compiled, draws: Draws, whole: bool, least: int, most: int, spend: Spend) -> str:
+def _searched(compiled: _Compiled, draws: Draws, wanted: _Wanted) -> str:
     languages = compiled.languages
     try:
-        text = languages.find(languages.of(compiled.tree.root, whole=whole), draws, least, most)
+        language = languages.of(compiled.tree.root, whole=wanted.whole)
+        text = languages.find(language, draws, wanted.least, wanted.most)
     except RecursionError:
         raise PatternError("the pattern has too much in one place") from None
     finally:
-        spend(languages.steps)
+        wanted.spend(languages.steps)
     if text is None:
         raise PatternError("no text matches the pattern")
     return text
@@ -253,21 +264,20 @@ class _Joint:
         self._alone = _joint(patterns, forbidden, ()) if others else self
         self._searched: tuple[Languages, Language] | None = None
 
-    def find(self, draws: Draws, least: int, most: int | None, spend: Spend) -> str | None:
+    def find(self, draws: Draws, wanted: _Wanted) -> str | None:
         """A text, a natural one if a walk finds it."""
-        most = LONGEST if most is None else min(most, LONGEST)
-        natural = max(least, self._natural)
+        natural = wanted._replace(least=max(wanted.least, self._natural))
         for number in range(_WALKS):
             compiled = self._patterns[number % len(self._patterns)]
-            text = _walked(compiled, draws, number, False, natural, most)
+            text = _walked(compiled, draws, number, natural)
             if text is not None and text not in self._taken and self._alone._holds(text):
                 return text
-            spend(compiled.tree.root.effort)
+            wanted.spend(compiled.tree.root.effort)
         for _ in range(_TRIED if len(self._taken) > _MANY else 0):
-            text = self._alone._search(draws, natural, most, spend)
+            text = self._alone._search(draws, natural)
             if text is not None and text not in self._taken:
                 return text
-        return self._search(draws, least, most, spend)
+        return self._search(draws, wanted)
 
     def _holds(self, text: str) -> bool:
         """Whether a text of a walk through one pattern meets the conditions of all."""
@@ -276,12 +286,12 @@ class _Joint:
         languages, language = self._languages()
         return languages.accepts(language, text)
 
-    def _search(self, draws: Draws, least: int, most: int, spend: Spend) -> str | None:
+    def _search(self, draws: Draws, wanted: _Wanted) -> str | None:
         languages, language = self._languages()
         try:
-            return languages.find(language, draws, least, most)
+            return languages.find(language, draws, wanted.least, wanted.most)
         finally:
-            spend(languages.steps)
+            wanted.spend(languages.steps)
 
     def _languages(self) -> tuple[Languages, Language]:
         """The languages of all these, and that of the wanted texts; made anew when there are too many in the cache."""
