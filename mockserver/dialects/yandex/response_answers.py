@@ -1,8 +1,8 @@
 """Answers to `POST /v1/responses`: one body, or a stream of typed events, in the form of the edition."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 from mockserver.core.dialects import Broken, Edition, Site
 from mockserver.core.generation import Generation
@@ -14,7 +14,6 @@ from mockserver.dialects.openai_style.responses.events import (
     Manner,
     Run,
     Stage,
-    Write,
     numbered,
     quiet,
     told_stages,
@@ -27,50 +26,25 @@ from mockserver.dialects.yandex.response import Answer, answer_of
 Json = Mapping[str, Any]
 
 
-class Form(NamedTuple):
-    """How an edition writes a response: a plain answer, events (the number of the first is `first`), their parts."""
+class Form(Protocol):
+    """How an edition writes a response: a plain answer, events (the number of the `FIRST`), and their parts."""
 
-    plain: Callable[[Json], bytes]
-    written: Write
-    first: int
-    response: Callable[[Answer, Sequence[Json] | None, str], Json]
-    search: Callable[[Answer], tuple[list[Event], list[Json]]]
-    item_id: Callable[[Answer, Spoken], str]
-    item: Callable[[Answer, Spoken, str | None, str], Json]
-    part: Callable[[Answer, Spoken, str, bool], Json]
-    beside: Callable[[Answer, Spoken, range], Json]
-    ended: Callable[[Answer, Spoken], Json]
-    runs: Callable[[Answer, Spoken], Iterator[Run]]
+    FIRST: int
+
+    def plain(self, value: Json) -> bytes: ...
+    def written(self, kind: str, number: Any, fields: Json) -> bytes: ...
+    def response(self, answer: Answer, output: Sequence[Json] | None, status: str) -> Json: ...
+    def search(self, answer: Answer) -> tuple[list[Event], list[Json]]: ...
+    def item_id(self, answer: Answer, spoken: Spoken) -> str: ...
+    def item(self, answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Json: ...
+    def part(self, answer: Answer, spoken: Spoken, text: str, over: bool) -> Json: ...
+    def beside(self, answer: Answer, spoken: Spoken, tokens: range) -> Json: ...
+    def ended(self, answer: Answer, spoken: Spoken) -> Json: ...
+    def runs(self, answer: Answer, spoken: Spoken) -> Iterator[Run]: ...
 
 
-_FORMS: Mapping[Edition, Form] = {
-    "documented": Form(
-        response_page.plain,
-        response_page.written,
-        response_page.FIRST,
-        response_page.response,
-        response_page.search,
-        response_page.item_id,
-        response_page.item,
-        response_page.part,
-        response_page.beside,
-        response_page.ended,
-        response_page.runs,
-    ),
-    "observed": Form(
-        response_wire.plain,
-        response_wire.written,
-        response_wire.FIRST,
-        response_wire.response,
-        response_wire.search,
-        response_wire.item_id,
-        response_wire.item,
-        response_wire.part,
-        response_wire.beside,
-        response_wire.ended,
-        response_wire.runs,
-    ),
-}
+# Each edition's form is a module.
+_FORMS: Mapping[Edition, Form] = {"documented": response_page, "observed": response_wire}
 
 
 def write(generation: Generation, pace: Pace, site: Site) -> Reply:
@@ -86,7 +60,7 @@ def fail(broken: Broken) -> bytes:
     # Only the page's form begins with the name of the event.
     form = _FORMS["documented" if broken.events[0].startswith(b"event:") else "observed"]
     sent = broken.events[: broken.sent]
-    number, code = next_number(sent, form.first), error_code(broken.status)
+    number, code = next_number(sent, form.FIRST), error_code(broken.status)
     error = {"code": code, "message": broken.message}
     response = {
         **data_of(broken.events[0]).get("response", {}),
@@ -105,7 +79,7 @@ def _whole(answer: Answer, form: Form) -> Json:
 
 
 def _events(answer: Answer, form: Form) -> Iterator[Frames]:
-    return numbered(_stages(answer, form), form.first)
+    return numbered(_stages(answer, form), form.FIRST)
 
 
 def _stages(answer: Answer, form: Form) -> Iterator[Stage]:
