@@ -15,7 +15,7 @@ from mockserver.core.generation import GenerationRequest, Output, ToolChoice
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
-from mockserver.dialects.friendli.controls import number_or, read_limits, read_sampling, read_stops, read_timeout
+from mockserver.dialects.friendli.controls import read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.fit import misfits
@@ -25,6 +25,7 @@ from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHAT_REQUEST, HOSTED_CHAT_REQUEST, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
+from mockserver.dialects.openai_style.fields import number_or
 from mockserver.dialects.openai_style.tools import function_tools, tool_choice
 
 Body = Mapping[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 from mockserver.core.dialects import Model
 from mockserver.core.generation import Limits, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style.fields import token_biases, whole
+from mockserver.dialects.openai_style.fields import number_or, token_biases, whole
 
 Body = Mapping[str, Any]
 
@@ -70,8 +70,3 @@ def _sequences(rows: Iterable[Mapping[str, Any]] | None) -> tuple[tuple[int, ...
 def ints(values: Iterable[float] | None) -> tuple[int, ...]:
     """JSON's integers as ints: 7.0 is one too."""
     return tuple(map(int, values or ()))
-
-
-def number_or(value: float | None, default: float) -> float:
-    """The number, or the default if there is none."""
-    return default if value is None else value

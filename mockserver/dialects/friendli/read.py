@@ -15,14 +15,14 @@ from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
-from mockserver.dialects.friendli.controls import ints, number_or, read_limits, read_sampling, read_stops, read_timeout
+from mockserver.dialects.friendli.controls import ints, read_limits, read_sampling, read_stops, read_timeout
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.schemas import HOSTED_REQUEST, REQUEST, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
-from mockserver.dialects.openai_style.fields import text_prompt, text_prompts, whole
+from mockserver.dialects.openai_style.fields import number_or, text_prompt, text_prompts, whole
 
 Body = Mapping[str, Any]
 

@@ -14,7 +14,6 @@ from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import conflicts
-from mockserver.dialects.friendli.controls import number_or
 from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.json_schemas import (
@@ -29,7 +28,7 @@ from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
 from mockserver.dialects.friendli.wishes import Thoughts
-from mockserver.dialects.openai_style.fields import whole
+from mockserver.dialects.openai_style.fields import number_or, whole
 from mockserver.dialects.openai_style.responses.items import messages_of
 from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 

@@ -7,7 +7,7 @@ import orjson
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Prompt
+from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.json_values import nests_absurdly
 from mockserver.generation import tokens
 from mockserver.generation.readings import token_count
@@ -42,6 +42,24 @@ def stop_texts(value: str | Sequence[str] | None) -> tuple[str, ...]:
 def whole(value: float | None) -> int | None:
     """An integer as an int: JSON Schema accepts 3.0 as one too."""
     return None if value is None else int(value)
+
+
+def number_or(value: float | None, default: float) -> float:
+    """The number, or the default if there is none."""
+    return default if value is None else value
+
+
+def sampling(body: Mapping[str, Any]) -> Sampling:
+    """How the tokens are drawn, by the fields that OpenAI has for it; null stands for the default."""
+    seed = whole(body.get("seed"))
+    return Sampling(
+        seeds=() if seed is None else (seed,),
+        temperature=number_or(body.get("temperature"), 1.0),
+        top_p=number_or(body.get("top_p"), 1.0),
+        frequency_penalty=number_or(body.get("frequency_penalty"), 0.0),
+        presence_penalty=number_or(body.get("presence_penalty"), 0.0),
+        logit_bias=token_biases(body.get("logit_bias")),
+    )
 
 
 def token_biases(value: Mapping[str, float] | None) -> tuple[tuple[int, float], ...]:

@@ -9,8 +9,8 @@ from typing import Any
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
-from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Sampling, Stops
-from mockserver.dialects.openai_style.fields import json_object, stop_texts, token_biases, whole
+from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Prompt, Stops
+from mockserver.dialects.openai_style.fields import json_object, sampling, stop_texts, whole
 from mockserver.dialects.openai_style.messages import chat_prompt
 from mockserver.dialects.upstash.errors import (
     misplaced_top_logprobs,
@@ -52,7 +52,8 @@ def _request(body: dict[str, Any], prompt: Prompt, limits: Limits, model: Model)
         output=Output(stream=bool(body.get("stream")), include_usage=True, logprobs=_alternatives(body)),
         limits=limits,
         stops=Stops(stop_texts(body.get("stop"))),
-        sampling=_sampling(body),
+        # "maps tokens (specified by their token ID in the tokenizer) to an associated bias value"
+        sampling=sampling(body),
         # "enables JSON mode, which guarantees the message the model generates is valid JSON"
         constraint=Constraint("json_object") if format.get("type") == "json_object" else None,
         n=whole(body.get("n")) or 1,
@@ -62,16 +63,3 @@ def _request(body: dict[str, Any], prompt: Prompt, limits: Limits, model: Model)
 def _alternatives(body: dict[str, Any]) -> int | None:
     """The number of alternatives at each position; None if no log-probabilities are requested."""
     return (whole(body.get("top_logprobs")) or 0) if body.get("logprobs") else None
-
-
-def _sampling(body: dict[str, Any]) -> Sampling:
-    seed, temperature, top_p = whole(body.get("seed")), body.get("temperature"), body.get("top_p")
-    return Sampling(
-        seeds=() if seed is None else (seed,),
-        temperature=1.0 if temperature is None else float(temperature),
-        top_p=1.0 if top_p is None else float(top_p),
-        frequency_penalty=float(body.get("frequency_penalty") or 0),
-        presence_penalty=float(body.get("presence_penalty") or 0),
-        # "maps tokens (specified by their token ID in the tokenizer) to an associated bias value"
-        logit_bias=token_biases(body.get("logit_bias")),
-    )

@@ -3,8 +3,8 @@
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Effort, GenerationRequest, Limits, Output, Sampling
-from mockserver.dialects.openai_style.fields import token_biases
+from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
+from mockserver.dialects.openai_style.fields import sampling, whole
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
 from mockserver.dialects.yandex.errors import fault
@@ -48,13 +48,14 @@ def _conflict(body: Body) -> Rejection | None:
 
 def _request(body: Body, uri: ModelUri, offer: Offer, site: Site) -> GenerationRequest:
     effort, shown = _thinking(body, uri, site)
-    # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED".
+    # `stop`, `seed`, `store`, `audio`, `web_search_options` and `stream_options`: "CURRENTLY NOT SUPPORTED". The
+    # page demands strings as keys of `logit_bias` without saying what they mean: those that can be token ids are.
     return GenerationRequest(
         model=str(uri),
         prompts=(read_prompt(body["messages"], body.get("tools") or body.get("functions")),),
         output=_output(body, backend_of(uri.name), shown),
         limits=Limits(_max_tokens(body), context=context_window(uri.name)),
-        sampling=_sampling(body),
+        sampling=sampling({**body, "seed": None}),
         constraint=read_format(body.get("response_format")),
         tools=offer.tools,
         tool_choice=offer.choice,
@@ -94,16 +95,4 @@ def _prediction(predicted: Body | None) -> str | None:
 
 def _max_tokens(body: Body) -> int | None:
     """The limit; `max_tokens` is "deprecated in favor of `max_completion_tokens`", which takes precedence."""
-    limit = body.get("max_completion_tokens", body.get("max_tokens"))
-    return None if limit is None else int(limit)
-
-
-def _sampling(body: Body) -> Sampling:
-    return Sampling(
-        temperature=body.get("temperature", 1.0),
-        top_p=body.get("top_p", 1.0),
-        frequency_penalty=body.get("frequency_penalty", 0.0),
-        presence_penalty=body.get("presence_penalty", 0.0),
-        # The page demands strings as keys without saying what they mean: those that can be token ids are.
-        logit_bias=token_biases(body.get("logit_bias")),
-    )
+    return whole(body.get("max_completion_tokens", body.get("max_tokens")))

@@ -7,6 +7,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.dialects.openai_style.fields import whole
 from mockserver.dialects.openai_style.messages import chat_prompt, with_images, with_media
 from mockserver.dialects.openai_style.responses.items import files_of, messages_of
 from mockserver.dialects.yandex.backends import Backend, backend_of
@@ -68,7 +69,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         output=Output(
             stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
         ),
-        limits=Limits(_whole(body.get("max_output_tokens")), context=context_window(uri.name)),
+        limits=Limits(whole(body.get("max_output_tokens")), context=context_window(uri.name)),
         sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
         constraint=_constraint(body),
         tools=offer.tools,
@@ -159,7 +160,3 @@ def _logprobs(body: Body) -> int | None:
 def _prompt(messages: Sequence[dict[str, Any]], body: Body) -> Prompt:
     prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
     return with_media(prompt, [("file", name, _FILE_TOKENS) for name in files_of(list(messages))])
-
-
-def _whole(value: float | None) -> int | None:
-    return None if value is None else int(value)
