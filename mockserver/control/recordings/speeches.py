@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 from mockserver.control.recordings.events import Event
-from mockserver.control.recordings.typed_events import is_typed, typed_speech
+from mockserver.control.recordings.typed_events import counts_of, is_typed, table, typed_speech
 from mockserver.core.generation import FinishReason
-from mockserver.generation.prepared import Counts, Speech
+from mockserver.generation.prepared import Speech
 
 _REASONS: Mapping[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
 # The fields for reasoning, which differ between servers.
@@ -21,12 +21,12 @@ def speech_of(events: Iterable[Event]) -> Speech | None:
     texts, calls, finish, stop, usage = dict[str, str](), dict[int, list[str]](), None, None, dict[str, Any]()
     spoke = False
     for event in events:
-        value = event.value if isinstance(event.value, dict) else {}
-        usage = _table(value, "usage") or usage
+        value = table(event.value)
+        usage = table(value.get("usage")) or usage
         for choice in _first_choices(value):
             spoke = True
             finish, stop = choice.get("finish_reason") or finish, choice.get("stop_reason") or stop
-            message = _table(choice, "delta") or _table(choice, "message") or choice
+            message = table(choice.get("delta")) or table(choice.get("message")) or choice
             for key in ("content", "text", "refusal", *_THOUGHTS):
                 part = message.get(key)
                 texts[key] = texts.get(key, "") + (part if isinstance(part, str) else "")
@@ -39,7 +39,7 @@ def speech_of(events: Iterable[Event]) -> Speech | None:
         refusal=bool(texts["refusal"]),
         reasoning="".join(texts[key] for key in _THOUGHTS),
         finish_reason=_REASONS.get(str(finish)),
-        counts=_counts(usage),
+        counts=counts_of(usage, "prompt", "completion"),
         stop=stop if isinstance(stop, str) else None,
     )
 
@@ -53,29 +53,10 @@ def _first_choices(value: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _add_calls(calls: dict[int, list[str]], message: Mapping[str, Any]) -> None:
     """Add the parts of tool calls, each at its index: a name, a piece of the arguments, or both."""
     listed = message.get("tool_calls")
-    alone = _table(message, "function_call")
+    alone = table(message.get("function_call"))
     parts = [{"function": alone}] if alone else listed if isinstance(listed, list) else []
     for place, part in enumerate(part for part in parts if isinstance(part, dict)):
-        index, function = part.get("index"), _table(part, "function")
+        index, function = part.get("index"), table(part.get("function"))
         call = calls.setdefault(index if isinstance(index, int) else place, ["", ""])
         for at, key in enumerate(("name", "arguments")):
             call[at] += function[key] if isinstance(function.get(key), str) else ""
-
-
-def _counts(usage: Mapping[str, Any]) -> Counts:
-    prompt, completion = (_table(usage, f"{part}_tokens_details") for part in ("prompt", "completion"))
-    return Counts(
-        _count(usage.get("prompt_tokens")),
-        _count(usage.get("completion_tokens")),
-        _count(prompt.get("cached_tokens")),
-        _count(completion.get("reasoning_tokens")),
-    )
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
-
-
-def _table(value: Mapping[str, Any], key: str) -> dict[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}

@@ -19,7 +19,7 @@ _ARGUMENTS = {"function_call": "arguments", "custom_tool_call": "input"}
 
 def is_typed(events: Sequence[Event]) -> bool:
     """Whether an answer is a response, or begins with an event of one."""
-    value = _table(events[0].value) if events else {}
+    value = table(events[0].value) if events else {}
     return value.get("object") == "response" or str(value.get("type")).startswith("response.")
 
 
@@ -27,7 +27,7 @@ def typed_speech(events: Sequence[Event]) -> Speech | None:
     """The speech of the model; for a stream that broke off as much as was sent."""
     response = next((found for event in reversed(events) if (found := _whole(event.value))), None)
     items = response["output"] if response else list(_pieces(events))
-    parts = [_table(item) for item in items if isinstance(item, dict)]
+    parts = [table(item) for item in items if isinstance(item, dict)]
     if not parts:
         return None
     calls = tuple(
@@ -38,22 +38,42 @@ def typed_speech(events: Sequence[Event]) -> Speech | None:
     messages = [part for item in parts if item.get("type") == "message" for part in _tables(item.get("content"))]
     thoughts = [item for item in parts if item.get("type") == "reasoning"]
     refusal = "".join(str(part.get("refusal", "")) for part in messages)
-    reason = _table((response or {}).get("incomplete_details")).get("reason")
+    reason = table((response or {}).get("incomplete_details")).get("reason")
     return Speech(
         text="".join(str(part.get("text", "")) for part in messages) or refusal,
         calls=calls,
         refusal=bool(refusal),
         reasoning="".join(_texts(each.get("content")) or _texts(each.get("summary")) for each in thoughts),
         finish_reason=_REASONS.get(reason) or ("tool_calls" if calls else "stop" if response else None),
-        counts=_counts(_table((response or {}).get("usage"))),
+        counts=counts_of(table((response or {}).get("usage")), "input", "output"),
     )
+
+
+def counts_of(usage: Mapping[str, Any], prompt: str, completion: str) -> Counts:
+    """The counts in a usage, which calls the tokens of a prompt and those of a completion by these words."""
+    read, written = (table(usage.get(f"{word}_tokens_details")) for word in (prompt, completion))
+    return Counts(
+        _count(usage.get(f"{prompt}_tokens")),
+        _count(usage.get(f"{completion}_tokens")),
+        _count(read.get("cached_tokens")),
+        _count(written.get("reasoning_tokens")),
+    )
+
+
+def table(value: Any) -> dict[str, Any]:
+    """An object; empty if the value is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
 
 
 def _whole(value: Any) -> Mapping[str, Any] | None:
     """The response in a body, or in the event at the end of a stream."""
-    found = _table(value)
+    found = table(value)
     if found.get("type") in _LAST:
-        found = _table(found.get("response"))
+        found = table(found.get("response"))
     return found if isinstance(found.get("output"), list) and found.get("object") == "response" else None
 
 
@@ -61,24 +81,14 @@ def _pieces(events: Iterable[Event]) -> Iterable[Mapping[str, Any]]:
     """The items of a stream that broke off: the completed ones, and the text of the one in progress."""
     text = ""
     for event in events:
-        value = _table(event.value)
+        value = table(event.value)
         if value.get("type") == "response.output_item.done":
             text = ""
-            yield _table(value.get("item"))
+            yield table(value.get("item"))
         elif value.get("type") == "response.output_text.delta":
             text += str(value.get("delta"))
     if text:
         yield {"type": "message", "content": [{"type": "output_text", "text": text}]}
-
-
-def _counts(usage: Mapping[str, Any]) -> Counts:
-    read, written = (_table(usage.get(f"{part}_tokens_details")) for part in ("input", "output"))
-    return Counts(
-        _count(usage.get("input_tokens")),
-        _count(usage.get("output_tokens")),
-        _count(read.get("cached_tokens")),
-        _count(written.get("reasoning_tokens")),
-    )
 
 
 def _texts(parts: Any) -> str:
@@ -87,11 +97,3 @@ def _texts(parts: Any) -> str:
 
 def _tables(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
