@@ -35,15 +35,30 @@ def preflight(method: str, headers: Headers) -> Timeline | None:
     return Timeline(204, (*allowed, (b"access-control-max-age", _REMEMBERED), (b"vary", varies)), ())
 
 
+async def answer_preflight(method: str, headers: Headers, send: Send) -> bool:
+    """Answer a preflight request; return False if it is none."""
+    allowed = preflight(method, headers)
+    if allowed is None:
+        return False
+    await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
+    await send({"type": "http.response.body"})
+    return True
+
+
 def shared(timeline: Timeline, origin: str) -> Timeline:
-    """The timeline with headers that let a page of that origin read everything, including all header names.
+    """The timeline with headers that let a page of that origin read everything."""
+    ending = _ending_shared(timeline.ending, origin)
+    return timeline._replace(headers=shared_headers(timeline.headers, origin), ending=ending)
+
+
+def shared_headers(headers: RawHeaders, origin: str) -> RawHeaders:
+    """Headers that let a page of that origin read everything, including all header names.
 
     They replace such headers of the vendor, since browsers reject duplicates.
     """
-    kept = tuple(header for header in timeline.headers if not header[0].startswith(_OURS))
+    kept = tuple(header for header in headers if not header[0].startswith(_OURS))
     exposed = b", ".join(dict.fromkeys(name for name, _ in kept))
-    headers = (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
-    return timeline._replace(headers=headers, ending=_ending_shared(timeline.ending, origin))
+    return (*kept, *_opened(origin), (b"access-control-expose-headers", exposed))
 
 
 def _ending_shared(ending: Ending | None, origin: str) -> Ending | None:
@@ -71,10 +86,7 @@ def open_to_pages(api: Application, is_open: Callable[[], bool]) -> Application:
         if origin is None or not is_open():
             await api(scope, receive, send)
             return
-        allowed = preflight(scope["method"], headers)
-        if allowed is not None:
-            await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
-            await send({"type": "http.response.body"})
+        if await answer_preflight(scope["method"], headers, send):
             return
 
         async def send_opened(message: Any) -> None:

@@ -18,10 +18,10 @@ from mockserver.control.journal.exchanges import Denial
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
-from mockserver.core.timeline import Ending, RawHeaders, Timeline
+from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.addresses import HEALTH
 from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, refuse_websocket, say
-from mockserver.serving.cors import preflight, shared
+from mockserver.serving.cors import answer_preflight, shared_headers
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
 from mockserver.serving.recording.messages import refusal, summary, unanswered
@@ -48,6 +48,10 @@ class _Guest(NamedTuple):
     send: Send
     wire: Wire | None
     origin: str | None
+
+    def opened(self, headers: RawHeaders = ()) -> RawHeaders:
+        """The headers of an answer, with those that let a page of another origin read it."""
+        return headers if self.origin is None else shared_headers(headers, self.origin)
 
 
 class Recorder:
@@ -92,10 +96,7 @@ class Recorder:
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
         opened = self.settings.cors == "on"
-        allowed = preflight(method, headers) if opened else None
-        if allowed is not None:
-            await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
-            await send({"type": "http.response.body"})
+        if opened and await answer_preflight(method, headers, send):
             return
         guest = _Guest(send, scope.get("extensions", {}).get(WIRE), headers.get("origin") if opened else None)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
@@ -157,7 +158,7 @@ class Recorder:
             take.end("server", self._clock(), ending)
 
     async def _pass(self, take: Take, response: httpx.Response, guest: _Guest) -> None:
-        send, headers = guest.send, _opened(take, guest.origin)
+        send, headers = guest.send, guest.opened(take.headers)
         await send({"type": "http.response.start", "status": take.status, "headers": list(headers)})
         async for piece in response.aiter_raw():
             data = take.add(piece, self._clock())
@@ -212,11 +213,5 @@ async def _deny(guest: _Guest, method: str, path: str, denial: Denial, more: Map
     """Answer in our own words, which are not recorded."""
     log.warning("%s", refusal(method, path, denial))
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **(more or {})}
-    own = Timeline(denial.status, (), ())
-    headers = own.headers if guest.origin is None else shared(own, guest.origin).headers
-    await say(guest.send, denial.status, orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2), headers)
-
-
-def _opened(take: Take, origin: str | None) -> RawHeaders:
-    """The headers of the vendor's answer, with those that let a page of another origin read it."""
-    return take.headers if origin is None else shared(Timeline(take.status, take.headers, ()), origin).headers
+    body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
+    await say(guest.send, denial.status, body, guest.opened())
