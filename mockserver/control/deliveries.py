@@ -68,8 +68,6 @@ class Deliveries:
         # Only what is shown is kept.
         delivery = Delivery(self.begun, dialect, task._replace(body=task.body[:_SHOWN]), at)
         self._kept.add(delivery.number, delivery)
-        while (oldest := self._kept.excess()) is not None:
-            self._kept.remove(oldest.number)
         return delivery
 
     def end(self, delivery: Delivery, outcome: Outcome, seconds: float) -> None:

@@ -11,13 +11,19 @@ Item = TypeVar("Item")
 class Bounded(Generic[Key, Item]):
     """Items by key, oldest first: `most` of them at the most, which weigh `heaviest` bytes together at the most.
 
-    The latest item is kept however much it weighs.
+    The latest item is kept however much it weighs. `forgotten` is called with each item that has given way.
     """
 
-    __slots__ = ("_heaviest", "_held", "_items", "_most", "_weigh")
+    __slots__ = ("_forgotten", "_heaviest", "_held", "_items", "_most", "_weigh")
 
-    def __init__(self, most: int, heaviest: int, weigh: Callable[[Item], int]) -> None:
-        self._most, self._heaviest, self._weigh = most, heaviest, weigh
+    def __init__(
+        self,
+        most: int,
+        heaviest: int,
+        weigh: Callable[[Item], int],
+        forgotten: Callable[[Item], object] = lambda item: None,
+    ) -> None:
+        self._most, self._heaviest, self._weigh, self._forgotten = most, heaviest, weigh, forgotten
         self._items: OrderedDict[Key, Item] = OrderedDict()
         self._held = 0
 
@@ -33,15 +39,13 @@ class Bounded(Generic[Key, Item]):
         return self._items.get(key)
 
     def add(self, key: Key, item: Item) -> None:
-        """Add an item under a new key; `oldest` says which have to give way."""
+        """Add an item under a new key; the oldest ones give way."""
         self._items[key] = item
         self._held += self._weigh(item)
-
-    def excess(self) -> Item | None:
-        """The oldest item, if the collection holds too much; None otherwise. It is the caller's to remove."""
-        if len(self._items) > 1 and (len(self._items) > self._most or self._held > self._heaviest):
-            return next(iter(self._items.values()))
-        return None
+        while len(self._items) > 1 and (len(self._items) > self._most or self._held > self._heaviest):
+            _, oldest = self._items.popitem(last=False)
+            self._held -= self._weigh(oldest)
+            self._forgotten(oldest)
 
     def remove(self, key: Key) -> Item | None:
         """Remove the item under a key, if there is one, and return it."""

@@ -58,7 +58,9 @@ class Mailbox:
     """The messages of a namespace. Answers read it; only orders and outcomes change it."""
 
     def __init__(self) -> None:
-        self._entries: Bounded[str, _Entry] = Bounded(_MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body))
+        self._entries: Bounded[str, _Entry] = Bounded(
+            _MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body), self._leave_queue
+        )
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._lines: dict[str, Line] = {}
@@ -145,7 +147,7 @@ class Mailbox:
             self._add(callback(message, message.callback, outcome, retried, now), entry.line, now)
         if is_delivered(outcome):
             self._note("DELIVERED", message, now)
-            self._remove(entry, now)
+            self._remove(entry)
             return
         self._note("ERROR", message, now, outcome)
         if may_repeat(message, outcome, retried):
@@ -159,7 +161,7 @@ class Mailbox:
         if message.failure_callback is not None:
             report = callback(message, message.failure_callback, outcome, retried, now, dead)
             self._add(report, entry.line, now)
-        self._remove(entry, now)
+        self._remove(entry)
 
     # --- what changes --------------------------------------------------------------------------------------------
 
@@ -183,16 +185,16 @@ class Mailbox:
             if line in self._lines and message.source is not None:
                 self._lines[line].join(message.source)
             self._schedule(entry, message.due)
-        while (oldest := self._entries.excess()) is not None:
-            self._remove(oldest, now)
 
-    def _remove(self, entry: _Entry, now: float) -> None:
-        """Remove a message; the next one of its queue may have its turn."""
-        message = entry.message
-        self._entries.remove(message.id)
+    def _remove(self, entry: _Entry) -> None:
+        self._entries.remove(entry.message.id)
+        self._leave_queue(entry)
+
+    def _leave_queue(self, entry: _Entry) -> None:
+        """Let what is removed leave its queue, so that the next message there may have its turn."""
         queue = self._lines.get(entry.line) if entry.line is not None else None
         if queue is not None:
-            queue.leave(message.source or message.id)
+            queue.leave(entry.message.source or entry.message.id)
             self._let_in(queue)
 
     def _let_in(self, queue: Line) -> None:
@@ -222,8 +224,6 @@ class Mailbox:
             number += 1
         dead = Dead(id, message, outcome, now)
         self._dead.add(id, dead)
-        while (oldest := self._dead.excess()) is not None:
-            self._dead.remove(oldest.id)
         return dead
 
     def _cancel(self, order: Cancel, now: float) -> None:
@@ -232,7 +232,7 @@ class Mailbox:
             if entry is not None:
                 self._note("CANCEL_REQUESTED", entry.message, now)
                 self._note("CANCELED", entry.message, now)
-                self._remove(entry, now)
+                self._remove(entry)
 
     def _unbury(self, order: Bury, now: float) -> None:
         for id in order.ids:
@@ -267,8 +267,6 @@ class Mailbox:
     ) -> None:
         self._count += 1
         self._events.add(self._count, Event(self._count, now, state, message, outcome, next_delivery))
-        while (oldest := self._events.excess()) is not None:
-            self._events.remove(oldest.number)
 
 
 _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
