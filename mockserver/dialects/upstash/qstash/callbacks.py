@@ -11,7 +11,7 @@ import orjson
 
 from mockserver.core.outbox import Outcome
 from mockserver.dialects.upstash.qstash.signing import digits
-from mockserver.dialects.upstash.qstash.values import Callback, Dead, Message, canonical, values_by_name
+from mockserver.dialects.upstash.qstash.values import Callback, Dead, Message, decoded, values_by_name
 
 # Messages come from this machine.
 CALLER_IP = "127.0.0.1"
@@ -35,19 +35,16 @@ def callback(
 
 
 def _body(message: Message, outcome: Outcome, retried: int, dead: Dead | None) -> dict[str, Any]:
-    headers: dict[str, list[str]] = {}
-    for name, value in message.options.headers:
-        headers.setdefault(canonical(name), []).append(value)
     return {
         "status": outcome.status or 0,
-        "header": values_by_name(outcome.headers),
+        "header": values_by_name(decoded(outcome.headers)),
         "body": b64encode(outcome.body or outcome.error.encode()).decode(),
         **({"retried": retried} if retried else {}),
         **({} if dead is None else {"dlqId": dead.id}),
         "sourceMessageId": message.id,
         "url": message.url,
         "method": message.options.method,
-        "sourceHeader": dict(sorted(headers.items())),
+        "sourceHeader": values_by_name(message.options.headers),
         "sourceBody": b64encode(message.body).decode(),
         "maxRetries": message.options.retries,
         "notBefore": int(message.due * 1000),

@@ -10,7 +10,7 @@ from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.filters import Query, cursor, fits, page, query_of
-from mockserver.dialects.upstash.qstash.options import HeaderError, read_wishes
+from mockserver.dialects.upstash.qstash.options import HeaderError, fields_of, read_wishes
 from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
 from mockserver.dialects.upstash.qstash.signing import digits
 from mockserver.dialects.upstash.qstash.values import Bury, Dead, Publish
@@ -40,7 +40,7 @@ def get_dead(call: Call, site: Site) -> Reply | Rejection:
 def delete_dead(call: Call, site: Site) -> Reply | Rejection:
     """Remove a dead letter."""
     dead = mailbox_of(site).dead_letter(site.variables.get("dlqId", ""))
-    return _no_dead(site) if dead is None else empty_reply(orders=(Bury((dead.id,)),))
+    return _no_dead(site) if dead is None else empty_reply(Bury((dead.id,)))
 
 
 def delete_dead_letters(call: Call, site: Site) -> Reply | Rejection:
@@ -77,8 +77,7 @@ def retry_dead_letters(call: Call, site: Site) -> Reply | Rejection:
 
 def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Bury]] | Rejection:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
-    fields = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in call.headers.raw}
-    orders = []
+    fields, orders = fields_of(call), []
     for each in dead:
         message, now = each.message, call.received_at
         try:

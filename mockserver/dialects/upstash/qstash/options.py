@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from mockserver.core.calls import Call
 from mockserver.dialects.upstash.qstash.durations import duration
 from mockserver.dialects.upstash.qstash.expressions import check_expression
-from mockserver.dialects.upstash.qstash.values import LONGEST_TIMEOUT, Callback, Fields, Options, canonical
+from mockserver.dialects.upstash.qstash.values import LONGEST_TIMEOUT, Callback, Fields, Options, canonical, decoded
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MOST_RETRIES = 1_000
@@ -68,7 +69,7 @@ def _flag(text: str) -> bool:
     return text.lower() in _TRUE
 
 
-def url(text: str) -> str:
+def checked_url(text: str) -> str:
     """An absolute URL. Raises ValueError in QStash's words."""
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https"):
@@ -87,6 +88,14 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "timeout": (_timeout, "timeout"),
     "delay": (duration, "delay"),
 }
+
+
+def fields_of(call: Call) -> dict[str, str]:
+    """The headers of a request by name, in lower case; the first of equal names counts."""
+    fields: dict[str, str] = {}
+    for name, value in decoded(call.headers.raw):
+        fields.setdefault(name.lower(), value)
+    return fields
 
 
 def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wishes:
@@ -110,7 +119,7 @@ def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wish
 def _callback(fields: Mapping[str, str], name: str, source: Options) -> Callback | None:
     """A callback, with its source's retries unless it has its own: "Callbacks will use the retry setting from the
     original request."."""
-    to = _read(fields, name, url)
+    to = _read(fields, name, checked_url)
     if to is None:
         return None
     usual = Options(

@@ -21,7 +21,7 @@ from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.headers import CHAT_PATH
 from mockserver.dialects.upstash.qstash.mailbox import Mailbox
-from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, read_wishes, url
+from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, checked_url, fields_of, read_wishes
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
 from mockserver.dialects.upstash.qstash.replies import json_reply, mailbox_of
 from mockserver.dialects.upstash.qstash.signing import digits
@@ -86,10 +86,7 @@ class _Accepted(NamedTuple):
 
 
 def _one(call: Call, site: Site, queue: str | None, destination: str) -> Reply | Rejection:
-    fields: dict[str, str] = {}
-    for name, value in call.headers.raw:
-        fields.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-    parcel = _Parcel(_with_query(destination, call.query), fields, call.body, queue)
+    parcel = _Parcel(_with_query(destination, call.query), fields_of(call), call.body, queue)
     accepted = _accepted(parcel, call, site, site.identity)
     if isinstance(accepted, Rejection):
         return accepted
@@ -156,7 +153,7 @@ def _fault_of_model_request(parcel: _Parcel, wishes: Wishes) -> Rejection | None
 
 def _fault_of_url(parcel: _Parcel) -> Rejection | None:
     try:
-        url(parcel.destination)
+        checked_url(parcel.destination)
     except ValueError as error:
         return refused(f"invalid destination url: {error}")
     return None

@@ -49,12 +49,12 @@ def set_queue(call: Call, site: Site) -> Reply | Rejection:
         return refused("invalid parallelism: it must be greater than 0")
     if paused is not None and not isinstance(paused, bool):
         return refused("invalid paused: it must be true or false")
-    return empty_reply(orders=(SetQueue(str(name), parallelism, paused),))
+    return empty_reply(SetQueue(str(name), parallelism, paused))
 
 
 def remove_queue(call: Call, site: Site) -> Reply:
     """Remove a queue with the messages that wait in it."""
-    return empty_reply(orders=(RemoveQueue(site.variables.get("queueName", "")),))
+    return empty_reply(RemoveQueue(site.variables.get("queueName", "")))
 
 
 def pause_queue(call: Call, site: Site) -> Reply | Rejection:
@@ -69,4 +69,4 @@ def resume_queue(call: Call, site: Site) -> Reply | Rejection:
 
 def _set_paused(site: Site, *, paused: bool) -> Reply | Rejection:
     name = site.variables.get("queueName", "")
-    return bad_queue_name(name) or empty_reply(orders=(SetQueue(name, paused=paused),))
+    return bad_queue_name(name) or empty_reply(SetQueue(name, paused=paused))

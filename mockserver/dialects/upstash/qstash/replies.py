@@ -19,6 +19,6 @@ def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()
     return Reply(status, headers, (Frames((orjson.dumps(value),), (0,), (0,)),), orders=orders)
 
 
-def empty_reply(status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
+def empty_reply(*orders: object) -> Reply:
     """An answer without a body."""
-    return Reply(status, (), (), orders=orders)
+    return Reply(200, (), (), orders=orders)

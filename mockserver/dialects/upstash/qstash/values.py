@@ -133,12 +133,17 @@ def canonical(name: str) -> str:
     return "-".join(part[:1].upper() + part[1:].lower() for part in name.split("-"))
 
 
-def values_by_name(headers: RawHeaders) -> dict[str, list[str]]:
+def values_by_name(fields: Fields) -> dict[str, list[str]]:
     """Headers as QStash's JSON has them: in alphabetical order, each with the list of its values."""
     found: dict[str, list[str]] = {}
-    for name, value in headers:
-        found.setdefault(canonical(name.decode("latin-1")), []).append(value.decode("latin-1"))
+    for name, value in fields:
+        found.setdefault(canonical(name), []).append(value)
     return dict(sorted(found.items()))
+
+
+def decoded(headers: RawHeaders) -> Fields:
+    """Headers as text."""
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
 
 
 def raw(fields: Fields) -> RawHeaders:

@@ -9,10 +9,9 @@ from mockserver.dialects.upstash.qstash.values import (
     Callback,
     Dead,
     Event,
-    Fields,
     Message,
     Standing,
-    raw,
+    decoded,
     values_by_name,
 )
 
@@ -23,7 +22,7 @@ def message_view(message: Message) -> dict[str, Any]:
         "messageId": message.id,
         "url": message.url,
         "method": message.options.method,
-        "header": _headers(message.options.headers),
+        "header": values_by_name(message.options.headers),
         **_content("body", message.body),
         "maxRetries": message.options.retries,
         "notBefore": _milliseconds(message.due),
@@ -43,7 +42,7 @@ def dead_view(dead: Dead) -> dict[str, Any]:
         **message_view(dead.message),
         "dlqId": dead.id,
         "responseStatus": outcome.status or 0,
-        "responseHeader": values_by_name(outcome.headers),
+        "responseHeader": values_by_name(decoded(outcome.headers)),
         **_content("responseBody", outcome.body or outcome.error.encode()),
     }
 
@@ -54,7 +53,7 @@ def event_view(event: Event) -> dict[str, Any]:
     return {
         "time": _milliseconds(event.time),
         "messageId": message.id,
-        "header": _headers(message.options.headers),
+        "header": values_by_name(message.options.headers),
         "body": _base64(message.body),
         "state": event.state,
         **({} if outcome is None else _failure(outcome)),
@@ -91,8 +90,8 @@ def _failure(outcome: Outcome) -> dict[str, Any]:
         "error": f"{outcome.status} status code",
         "responseStatus": outcome.status,
         # The docs have the plural, the vendor's Python SDK reads the singular.
-        "responseHeader": values_by_name(outcome.headers),
-        "responseHeaders": values_by_name(outcome.headers),
+        "responseHeader": values_by_name(decoded(outcome.headers)),
+        "responseHeaders": values_by_name(decoded(outcome.headers)),
         "responseBody": _base64(outcome.body),
     }
 
@@ -112,15 +111,11 @@ def _callbacks(message: Message, headers: str) -> dict[str, Any]:
 
 
 def _callback(name: str, callback: Callback, headers: str) -> tuple[tuple[str, Any], ...]:
-    return (name, callback.url), (f"{name}{headers}", _headers(callback.options.headers))
+    return (name, callback.url), (f"{name}{headers}", values_by_name(callback.options.headers))
 
 
 def _labels(message: Message) -> dict[str, Any]:
     return {"label": message.labels[0], "labels": list(message.labels)} if message.labels else {}
-
-
-def _headers(fields: Fields) -> dict[str, list[str]]:
-    return values_by_name(raw(fields))
 
 
 def _given(**values: str | None) -> dict[str, str]:
