@@ -75,7 +75,7 @@ function chooseSpace(name) {
 async function start() {
   try {
     const [known, about] = await Promise.all([catalogue(), get(`${ADMIN}/version`)]);
-    views ??= { traffic: new Traffic(exchanges, known.dialects.map((each) => each.name)), playground: new Playground(known), controls: new Controls(known, { chooseSpace }) };
+    views ??= { traffic: new Traffic(exchanges, known.dialects.map((each) => each.name)), playground: new Playground(known), controls: new Controls(known) };
     version.textContent = about.version;
     show();
     listSpaces();

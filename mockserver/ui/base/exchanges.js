@@ -7,7 +7,7 @@ import { perFrame } from "./dom.js";
  * @typedef {{number: number, at: number, method: string, path: string, dialect?: string, operation?: string,
  *   edition?: string, seed?: number, status: number, streamed?: boolean, model?: string, prompt?: string,
  *   usage?: any, finish_reasons?: string[], planned?: any, ahead: number,
- *   decision: {by: string, kind?: string, message?: string, faults: string[], rule?: string, stub?: string},
+ *   decision: {by: string, kind?: string, message?: string, faults: string[], rule?: string, unmatched?: boolean},
  *   timing: {queue?: number, prefill?: number, decode?: number, ttft_due?: number, end_due?: number, ttft?: number | null},
  *   outcome: {closed_by: "server" | "client" | null, events_sent: number, tokens_sent: number, seconds: number}}} Line
  */
@@ -65,5 +65,5 @@ export const isRefused = (line) => line.status >= 400;
 export const isStruck = (line) => line.decision.faults.length > 0;
 /** @param {Line} line */
 export const hasLeft = (line) => line.outcome.closed_by === "client";
-/** Whether no route or, if there are stubs, no stub matched. @param {any} line */
-export const isUnmatched = (line) => line.decision.by === "denial" || line.unmatched === true || line.decision.unmatched === true;
+/** Whether no route or, if there are stubs, no stub matched. @param {Line} line */
+export const isUnmatched = (line) => line.decision.by === "denial" || line.decision.unmatched === true;

@@ -7,13 +7,13 @@ import { space } from "./api.js";
 /**
  * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} Wish
  * @typedef {{raw: string, text: string, thought: string, at: number}} Arrival `at` in seconds after the request
- * @typedef {{status: number, headers: Headers, seconds: number, broken: string | null}} End
+ * @typedef {{status: number, seconds: number, broken: string | null}} End `status` is 0 if there was no answer
  */
 
 /**
  * Sends a request, and reports everything that arrives.
  * @param {Wish} wish
- * @param {{head: (answer: Response) => void, arrival: (arrival: Arrival) => void}} watch
+ * @param {(arrival: Arrival) => void} watch
  * @param {AbortSignal} signal
  * @returns {Promise<End>}
  */
@@ -27,21 +27,20 @@ export async function send(wish, watch, signal) {
     ...(space.name && { "x-mockserver-namespace": space.name }),
   };
   /** @param {string} raw @param {any} document */
-  const arrived = (raw, document) => watch.arrival({ raw, text: textOf(document), thought: thoughtOf(document), at: since() });
+  const arrived = (raw, document) => watch({ raw, text: textOf(document), thought: thoughtOf(document), at: since() });
   /** @type {Response | undefined} */
   let answer;
   try {
     answer = await fetch(wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
-    watch.head(answer);
     if (answer.headers.get("content-type")?.includes("event-stream") && answer.body) {
       for await (const { raw, data } of serverEvents(answer.body)) arrived(raw, json(data));
     } else {
       const raw = await answer.text();
       arrived(raw, json(raw));
     }
-    return { status: answer.status, headers: answer.headers, seconds: since(), broken: null };
+    return { status: answer.status, seconds: since(), broken: null };
   } catch (error) {
     const broken = signal.aborted ? "stopped by you" : "the connection broke";
-    return { status: answer?.status ?? 0, headers: answer?.headers ?? new Headers(), seconds: since(), broken };
+    return { status: answer?.status ?? 0, seconds: since(), broken };
   }
 }

@@ -261,7 +261,7 @@ export class Chart {
 const instant = (mark) => mark.sent ?? mark.due ?? 0;
 
 /** @param {Mark[]} marks */
-export function firstToken(marks) {
+function firstToken(marks) {
   return (marks.find((mark) => mark.tokens > 0) ?? marks[0])?.sent ?? null;
 }
 

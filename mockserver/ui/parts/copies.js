@@ -15,7 +15,7 @@ const ANY_KEY = "any-key";
  * The headers to send again. API keys are masked in the journal, so another one replaces them.
  * @param {Exchange} exchange @returns {Record<string, string>}
  */
-export function headersOf(exchange) {
+function headersOf(exchange) {
   /** @type {Record<string, string>} */
   const headers = {};
   for (const [name, value] of Object.entries(exchange.request.headers)) {
@@ -126,7 +126,7 @@ function keyLiteral(value) {
 }
 
 /** A value as Python code, on several lines if one would be long. @param {any} value @param {number} [indent] @returns {string} */
-export function python(value, indent = 0) {
+function python(value, indent = 0) {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
   if (value === false) return "False";

@@ -14,14 +14,11 @@ const BEAT = 1000;
 export class Controls {
   title = "Controls";
   /** @type {any} */
-  #first = null;
-  /** @type {any} */
   #settings = null;
 
-  /** @param {any} catalogue @param {{chooseSpace: (name: string) => void}} page */
-  constructor(catalogue, page) {
+  /** @param {any} catalogue */
+  constructor(catalogue) {
     const changed = () => this.#read();
-    this.page = page;
     this.latency = new Latency(catalogue, changed);
     this.faults = new Faults(catalogue, changed);
     this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
@@ -71,7 +68,6 @@ export class Controls {
 
   async #read() {
     const settings = await getExactly(`${ADMIN}/settings`);
-    this.#first ??= settings;
     this.#settings = settings;
     for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
@@ -130,7 +126,7 @@ export class Controls {
   /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.speed !== 1 ? ["speed"] : []), ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : [])];
+    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : [])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }

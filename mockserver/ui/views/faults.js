@@ -128,7 +128,7 @@ export class Faults {
   async read() {
     this.armed = (await get(inSpace("/faults"))).faults;
     // Keep the focus on a button of the list while only the time changes.
-    const shown = JSON.stringify(this.armed.map(({ left, ...rest }) => rest));
+    const shown = JSON.stringify(this.armed);
     if (shown === this.#shown) return this.#tellLeft();
     this.#shown = shown;
     fill(this.list, this.armed.length ? [this.armed.map((fault) => this.#row(fault)), this.armed.length > 1 && h("li", null, h("button", { class: "danger", onclick: () => this.#takeBack("") }, "Remove all"))].flat() : h("li", { class: "quiet" }, "No faults are armed."));
@@ -163,11 +163,11 @@ export class Faults {
   }
 
   /** @param {any} fault */
-  #left({ name, chance, left }) {
+  #left({ name, chance }) {
     if (chance.seconds === null) return null;
     const since = this.#since.get(name);
-    const seconds = left ?? (since ? chance.seconds - (Date.now() - since) / 1000 : null);
-    if (seconds === null) return `for ${duration(chance.seconds)}`;
+    if (!since) return `for ${duration(chance.seconds)}`;
+    const seconds = chance.seconds - (Date.now() - since) / 1000;
     return seconds > 0 ? `${Math.ceil(seconds)} s left` : "over";
   }
 

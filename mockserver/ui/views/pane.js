@@ -2,7 +2,7 @@
 
 import { get } from "../base/api.js";
 import { check, field, fill, h, perFrame, select } from "../base/dom.js";
-import { json, textOf } from "../base/says.js";
+import { json } from "../base/says.js";
 import { send } from "../base/send.js";
 import { duration } from "../base/words.js";
 import { Chart } from "../parts/chart.js";
@@ -175,7 +175,7 @@ export class Pane {
       follow(this.raw, fresh.map((each) => each.raw).join(""));
       this.#tellTiming(arrivals, null);
     });
-    const end = await send(wish, { head: () => {}, arrival: (arrival) => { arrivals.push(arrival); draw(); } }, running.signal);
+    const end = await send(wish, (arrival) => { arrivals.push(arrival); draw(); }, running.signal);
     draw();
     requestAnimationFrame(() => this.#running === running && this.#tellEnd(arrivals, end));
   }
@@ -195,7 +195,6 @@ export class Pane {
     if (!this.text.textContent) fill(this.text, h("span", { class: "empty" }, refusal(arrivals) || "The answer has no text."));
     if (arrivals.length === 1 && json(arrivals[0].raw)) this.raw.textContent = JSON.stringify(json(arrivals[0].raw), null, 2);
     this.#tellTiming(arrivals, end);
-    this.element.dispatchEvent(new CustomEvent("answered"));
   }
 }
 
