@@ -1,7 +1,6 @@
 """Exchanges as an HTTP Archive (HAR 1.2), which browsers and proxies read."""
 
 from base64 import b64encode
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl
@@ -14,12 +13,10 @@ from mockserver.core.version import __version__
 
 # Fields that are the same in every request and every response of an archive.
 _SHARED = {"httpVersion": "HTTP/1.1", "cookies": (), "headersSize": -1}
-
-
-def har(entries: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """An archive of entries made by `har_entry`."""
-    creator = {"name": "mockserver", "version": __version__}
-    return {"log": {"version": "1.2", "creator": creator, "entries": entries}}
+_CREATOR = b'{"name":"mockserver","version":"%b"}' % __version__.encode()
+# The JSON of an archive before its entries, which `har_entry` makes and commas separate, and after them.
+ARCHIVE_BEGIN = b'{"log":{"version":"1.2","creator":%b,"entries":[' % _CREATOR
+ARCHIVE_END = b"]}}"
 
 
 def har_entry(exchange: Exchange) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from starlette.responses import Response, StreamingResponse
 
-from mockserver.control.journal.archives import har, har_entry
+from mockserver.control.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import exact_transcript_of, summary_of, transcript_of
@@ -60,8 +60,7 @@ async def _lines(request: AdminRequest) -> Response:
 
 
 async def _archive(request: AdminRequest) -> Response:
-    before, _, after = orjson.dumps(har([])).partition(b"[]")
-    entries = _pieces(_slice(request), partial(_whole, write=har_entry), before + b"[", b",", b"]" + after)
+    entries = _pieces(_slice(request), partial(_whole, write=har_entry), ARCHIVE_BEGIN, b",", ARCHIVE_END)
     return StreamingResponse(entries, media_type="application/json")
 
 

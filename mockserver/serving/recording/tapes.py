@@ -8,7 +8,7 @@ from typing import BinaryIO, NamedTuple
 
 import orjson
 
-from mockserver.control.journal.archives import har
+from mockserver.control.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.recording.takes import Take, archive_entry, journal_line
 
@@ -97,13 +97,11 @@ def _begin_archive(file: BinaryIO, path: Path, force: bool) -> Counter[str]:
         raise ConfigError(f"record: {path} is there already; --force replaces it, and a .jsonl is appended to")
     file.seek(0)
     file.truncate()
-    file.write(_ARCHIVE_BEGIN + _ARCHIVE_END)
+    file.write(ARCHIVE_BEGIN + ARCHIVE_END)
     return Counter()
 
 
-_ARCHIVE_BEGIN, _, _ARCHIVE_END = orjson.dumps(har([])).rpartition(b"[")
-_ARCHIVE_BEGIN += b"["
 _FORMS: Mapping[str, _Form] = {
     ".jsonl": _Form(_line, _begin_lines, b"", b""),
-    ".har": _Form(archive_entry, _begin_archive, b",", _ARCHIVE_END),
+    ".har": _Form(archive_entry, _begin_archive, b",", ARCHIVE_END),
 }
