@@ -31,9 +31,9 @@ def broken_off(how: How, raw: bytes = b"") -> Callable[[Timeline, Fault, Words],
     return apply
 
 
-def instead(raw: bytes, how: How = "close") -> Callable[[Timeline, Fault, Words], Timeline]:
-    """Fixed bytes instead of any answer."""
-    return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending(how, raw), until=0.0)
+def instead(raw: bytes) -> Callable[[Timeline, Fault, Words], Timeline]:
+    """Fixed bytes instead of any answer, and then the end."""
+    return lambda timeline, fault, words: timeline._replace(runs=(), ending=Ending("close", raw), until=0.0)
 
 
 def half_head(timeline: Timeline, fault: Fault, words: Words) -> Timeline:

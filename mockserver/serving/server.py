@@ -214,12 +214,12 @@ def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
     )
 
 
-def serve(app: Served, listener: socket.socket, loop: Loop = "auto", lifeline: int | None = None) -> None:
+def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> None:
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)
     _lift_limit_of_files()
-    server = uvicorn_server(app, loop)
+    server = uvicorn_server(app)
     server.lifeline = lifeline
     server.run(sockets=[listener])
 
