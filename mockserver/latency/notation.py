@@ -129,7 +129,10 @@ def _distribution(part: _Part, amount: Callable[[_Part], float]) -> Distribution
         raise part.fault(unknown("distribution", name.strip(), _DISTRIBUTIONS))
     if not rest.endswith(")"):
         raise part.cut(len(part.text)).fault("the bracket is not closed")
-    return make(_Arguments(part, _split(part.cut(len(name) + 1, -1)), amount))
+    given = _Arguments(part, _split(part.cut(len(name) + 1, -1)), amount)
+    made = make(given)
+    given.end()
+    return made
 
 
 class _Arguments:
@@ -195,14 +198,11 @@ class _Arguments:
 
 
 def _constant(given: _Arguments) -> Distribution:
-    made = Constant(given.amount("seconds"))
-    given.end()
-    return made
+    return Constant(given.amount("seconds"))
 
 
 def _uniform(given: _Arguments) -> Distribution:
     made = Uniform(given.amount("min"), given.amount("max"))
-    given.end()
     if made.least > made.most:
         raise given.fault("the minimum is greater than the maximum")
     return made
@@ -211,7 +211,6 @@ def _uniform(given: _Arguments) -> Distribution:
 def _normal(given: _Arguments) -> Distribution:
     mean, deviation = given.amount("mean"), given.amount("sd")
     made = Normal(mean, deviation, given.amount("min", 0.0), given.amount("max", float("inf")))
-    given.end()
     if made.least > made.most:
         raise given.fault("the minimum is greater than the maximum")
     return made
@@ -219,23 +218,17 @@ def _normal(given: _Arguments) -> Distribution:
 
 def _lognormal(given: _Arguments) -> Distribution:
     median, sigma = given.amount("median"), given.take("sigma", _spread)
-    made = Lognormal(median, sigma, given.amount("max", float("inf")))
-    given.end()
-    return made
+    return Lognormal(median, sigma, given.amount("max", float("inf")))
 
 
 def _gamma(given: _Arguments) -> Distribution:
     shape, scale = given.take("shape", _positive), given.amount("scale")
-    made = Gamma(shape, scale, given.amount("max", float("inf")))
-    given.end()
-    return made
+    return Gamma(shape, scale, given.amount("max", float("inf")))
 
 
 def _empirical(given: _Arguments) -> Distribution:
     file = given.word("file")
-    times = given.recorded(file) if file is not None else (given.amount("seconds"), *given.amounts())
-    given.end()
-    return Empirical(times)
+    return Empirical(given.recorded(file) if file is not None else (given.amount("seconds"), *given.amounts()))
 
 
 _DISTRIBUTIONS: dict[str, Callable[[_Arguments], Distribution]] = {
