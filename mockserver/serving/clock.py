@@ -5,8 +5,8 @@ timer file descriptors (Linux), one of them serves all alarms of a loop, which a
 same for one waiting stream as for a thousand, and is accurate to some microseconds. Elsewhere the loop's own timers are
 used.
 
-A clock may be based on another one (`ShiftedClock`): it is the `owner` of its alarms, which are set on the other clock,
-and its instants are ahead by its `shift`.
+Each namespace has a clock based on that of the loop (`ShiftedClock`): it is the `owner` of its alarms, which the loop's
+clock keeps, and its instants are ahead by its `shift`.
 """
 
 import asyncio
@@ -59,19 +59,16 @@ class Clock(Protocol):
         """An alarm that calls `wake`, on the loop."""
 
 
-class Owner(Protocol):
-    """A clock whose alarms another clock keeps."""
+class LoopsClock(Protocol):
+    """The clock of a loop, on which other clocks are based: each of these owns the alarms that it requests."""
 
-    shift: float
+    def now(self) -> float:
+        """The present instant in seconds."""
 
-
-class LoopsClock(Clock, Protocol):
-    """The clock of a loop, which other clocks may be based on: each of these owns the alarms that it requests."""
-
-    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
         """An alarm whose instants are those of the owner's clock."""
 
-    def hasten(self, owner: Owner, seconds: float) -> None:
+    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
 
 
@@ -79,14 +76,10 @@ def _ignore(now: float) -> None:
     """What a cancelled alarm calls."""
 
 
-class _Unshifted:
-    shift = 0.0
-
-
 class _LoopAlarm:
     __slots__ = ("_clock", "handle", "owner", "wake")
 
-    def __init__(self, clock: "LoopClock", wake: Wake, owner: Owner) -> None:
+    def __init__(self, clock: "LoopClock", wake: Wake, owner: "ShiftedClock") -> None:
         self._clock = clock
         self.wake = wake
         self.owner = owner
@@ -112,11 +105,11 @@ class LoopClock:
         """The present instant on the loop's clock."""
         return self._loop.time()
 
-    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+    def alarm(self, wake: Wake, owner: "ShiftedClock") -> Alarm:
         """An alarm that calls `wake`, on the loop."""
-        return _LoopAlarm(self, wake, owner or _Unshifted)
+        return _LoopAlarm(self, wake, owner)
 
-    def hasten(self, owner: Owner, seconds: float) -> None:
+    def hasten(self, owner: "ShiftedClock", seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
         for alarm in tuple(self._waiting):
             if alarm.owner is owner and alarm.handle is not None:
@@ -172,7 +165,7 @@ class _TimerAlarm:
     # `number` sets alarms of the same instant apart; `entry` is the valid one in the heap, others were replaced.
     __slots__ = ("_clock", "entry", "number", "owner", "wake")
 
-    def __init__(self, clock: "TimerClock", wake: Wake, owner: Owner, number: int) -> None:
+    def __init__(self, clock: "TimerClock", wake: Wake, owner: ShiftedClock, number: int) -> None:
         self._clock = clock
         self.wake = wake
         self.owner = owner
@@ -212,11 +205,11 @@ class TimerClock:
 
     now = staticmethod(time.monotonic)
 
-    def alarm(self, wake: Wake, owner: Owner | None = None) -> Alarm:
+    def alarm(self, wake: Wake, owner: ShiftedClock) -> Alarm:
         """An alarm that calls `wake`, on the loop."""
-        return _TimerAlarm(self, wake, owner or _Unshifted, next(self._numbers))
+        return _TimerAlarm(self, wake, owner, next(self._numbers))
 
-    def hasten(self, owner: Owner, seconds: float) -> None:
+    def hasten(self, owner: ShiftedClock, seconds: float) -> None:
         """Make all the alarms of an owner ring so many seconds earlier."""
         entries = self.waiting
         for place, entry in enumerate(entries):

@@ -38,7 +38,7 @@ async def calls_of(clock: Clock) -> list[str]:
 
 def test_calls_come_in_the_order_of_their_instants() -> None:
     async def main() -> list[str]:
-        return await calls_of(LoopClock(asyncio.get_running_loop()))
+        return await calls_of(ShiftedClock(LoopClock(asyncio.get_running_loop())))
 
     assert asyncio.run(main()) == ["past", "a", "b", "c"]
 
@@ -49,7 +49,7 @@ def test_a_kernel_timer_does_the_same() -> None:
         clock = clock_of(asyncio.get_running_loop())
         assert isinstance(clock, TimerClock)
         assert clock_of(asyncio.get_running_loop()) is clock
-        return await calls_of(clock)
+        return await calls_of(ShiftedClock(clock))
 
     assert asyncio.run(main()) == ["past", "a", "b", "c"]
 

@@ -40,7 +40,7 @@ def played_virtually(timeline: Timeline, client: Client, *, joined: bool = True)
 async def played(timeline: Timeline, receive: Receive, send: Send, *, joined: bool = True) -> Record:
     record = Record()
     sink = AsgiSink()
-    clock = LoopClock(asyncio.get_running_loop())
+    clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
     await play(Performance(timeline, sink, clock, 0.0, record, joined=joined), sink, receive, send)
     return record
 
@@ -103,7 +103,7 @@ def heard_late(gap: float, *, stall: float = 0.05, names: str = "a") -> list[tup
     async def serve() -> None:
         loop = asyncio.get_running_loop()
         loop.call_at(10.25 * gap, be_busy, stall)
-        clock = LoopClock(loop)
+        clock = ShiftedClock(LoopClock(loop))
         for number, name in enumerate(names):
             events = [(b"x", event * gap + number * gap / 10) for event in range(100)]
             Performance(stream(*events), Reader(name, heard), clock, 0.0, Record()).play()
@@ -143,7 +143,7 @@ def test_long_answers_take_turns_after_so_many_events_or_fewer_of_large_ones(
     heard: list[tuple[float, str, bytes]] = []
 
     async def serve() -> None:
-        clock = LoopClock(asyncio.get_running_loop())
+        clock = ShiftedClock(LoopClock(asyncio.get_running_loop()))
         for name in "ab":
             Performance(stream(*[(b"x" * size, 0.0)] * count), Reader(name, heard), clock, 0.0, Record()).play()
         await asyncio.sleep(1)
@@ -201,7 +201,7 @@ def test_an_answer_is_broken_off_at_its_instant_unless_the_client_has_left(
     async def serve() -> tuple[float | None, str | None]:
         loop, record, reader = asyncio.get_running_loop(), Record(), Breaking("a", [])
         timeline = stream((b"a", 0.1), (b"b", 0.2))._replace(until=0.75, ending=Ending("reset"))
-        performance = Performance(timeline, reader, LoopClock(loop), 0.0, record)
+        performance = Performance(timeline, reader, ShiftedClock(LoopClock(loop)), 0.0, record)
         loop.call_at(leaves_at, performance.leave)
         performance.play()
         await asyncio.sleep(10)
