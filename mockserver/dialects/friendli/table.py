@@ -1,6 +1,7 @@
 """FriendliAI: texts, chats and responses on the wire of its first client and on today's (vendor note B)."""
 
 import re
+from collections.abc import Callable
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
@@ -15,10 +16,31 @@ from mockserver.dialects.friendli.quotas import QUOTAS
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.dialects.openai_style.fields import bearer
 
+# The hosted endpoints: the name of each, how it finds a model, and whose model that is.
+_HOSTED = (
+    ("serverless", serverless, "by a model of the catalogue"),
+    ("dedicated", dedicated, "by an endpoint of one's own"),
+)
 
-def _completions(name: str, path: str, place: Place, summary: str) -> Operation:
-    """The completions of a place."""
 
+def _everywhere(make: Callable[[Place], Operation], what: str, here: str) -> tuple[Operation, ...]:
+    """An operation of a container and of the hosted endpoints; the summary says `what` it does, and whether `here`."""
+    hosted = (_hosted(make(place), name, f"{what} {whose}") for name, place, whose in _HOSTED)
+    return make(container)._replace(summary=f"{what}{here}"), *hosted
+
+
+def _hosted(operation: Operation, name: str, summary: str) -> Operation:
+    """The same at a hosted endpoint, which wants a model's name, and never spoke the wire of the first client."""
+    return operation._replace(
+        name=f"{name}_{operation.name}",
+        paths=tuple(f"/{name}{path}" for path in operation.paths),
+        schemas=operation.schemas._replace(request=f"Hosted{operation.schemas.request}"),
+        edition="observed",
+        summary=summary,
+    )
+
+
+def _completions(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
         from mockserver.dialects.friendli.read import reader
@@ -27,12 +49,10 @@ def _completions(name: str, path: str, place: Place, summary: str) -> Operation:
         return Parts(reader(place), write)
 
     schemas = Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk")
-    return Operation(name, "POST", (path,), schemas, parts.read, parts.write, summary=summary)
+    return Operation("completions", "POST", ("/v1/completions",), schemas, parts.read, parts.write)
 
 
-def _chats(name: str, path: str, place: Place, summary: str) -> Operation:
-    """The chats of a place."""
-
+def _chats(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
         from mockserver.dialects.friendli.chat_answers import write_chat
@@ -41,12 +61,11 @@ def _chats(name: str, path: str, place: Place, summary: str) -> Operation:
         return Parts(chat_reader(place), write_chat)
 
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
-    return Operation(name, "POST", (path,), schemas, parts.read, parts.write, calls_tools=True, summary=summary)
+    paths = ("/v1/chat/completions",)
+    return Operation("chat_completions", "POST", paths, schemas, parts.read, parts.write, calls_tools=True)
 
 
-def _responses(name: str, path: str, place: Place, summary: str) -> Operation:
-    """The responses of a place, which only today's wire has."""
-
+def _responses(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
         from mockserver.dialects.friendli.response_answers import write_response
@@ -60,132 +79,31 @@ def _responses(name: str, path: str, place: Place, summary: str) -> Operation:
         return fail(broken)
 
     schemas = Schemas("ResponsesRequest", "Response", "ResponsesEvent")
-    operation = Operation(name, "POST", (path,), schemas, parts.read, parts.write, calls_tools=True, summary=summary)
+    operation = Operation("responses", "POST", ("/v1/responses",), schemas, parts.read, parts.write, calls_tools=True)
+    # The Responses API came with the second wire, at a container too.
     return operation._replace(edition="observed", stream_error=fail)
 
 
-def _tokenize(name: str, path: str, place: Place, summary: str) -> Operation:
-    """The token ids of a text, by a place."""
-
+def _tokenize(place: Place) -> Operation:
     def answer(call: Call, site: Site) -> Reply | Rejection:
         from mockserver.dialects.friendli.tokenization import tokenize
 
         return tokenize(call, site, place)
 
     schemas = Schemas("TokenizationRequest", "TokenizationResponse")
-    return Operation(name, "POST", (path,), schemas, answer=answer, summary=summary)
+    return Operation("tokenize", "POST", ("/v1/tokenize",), schemas, answer=answer)
 
 
-def _detokenize(name: str, path: str, place: Place, summary: str) -> Operation:
-    """The text of token ids, by a place."""
-
+def _detokenize(place: Place) -> Operation:
     def answer(call: Call, site: Site) -> Reply | Rejection:
         from mockserver.dialects.friendli.tokenization import detokenize
 
         return detokenize(call, site, place)
 
     schemas = Schemas("DetokenizationRequest", "DetokenizationResponse")
-    return Operation(name, "POST", (path,), schemas, answer=answer, summary=summary)
+    return Operation("detokenize", "POST", ("/v1/detokenize",), schemas, answer=answer)
 
 
-def _hosted(operation: Operation) -> Operation:
-    """The same at a hosted endpoint, which wants a model's name, and never spoke the wire of the first client."""
-    schemas = operation.schemas._replace(request=f"Hosted{operation.schemas.request}")
-    return operation._replace(schemas=schemas, edition="observed")
-
-
-COMPLETIONS = _completions(
-    "completions", "/v1/completions", container, "Continue a text: the page's endpoint, or a container of today"
-)
-SERVERLESS_COMPLETIONS = _hosted(
-    _completions(
-        "serverless_completions",
-        "/serverless/v1/completions",
-        serverless,
-        "Continue a text by a model of the catalogue",
-    )
-)
-DEDICATED_COMPLETIONS = _hosted(
-    _completions(
-        "dedicated_completions", "/dedicated/v1/completions", dedicated, "Continue a text by an endpoint of one's own"
-    )
-)
-CHAT_COMPLETIONS = _chats(
-    "chat_completions",
-    "/v1/chat/completions",
-    container,
-    "Answer a conversation: the first client's endpoint, or a container of today",
-)
-SERVERLESS_CHAT_COMPLETIONS = _hosted(
-    _chats(
-        "serverless_chat_completions",
-        "/serverless/v1/chat/completions",
-        serverless,
-        "Answer a conversation by a model of the catalogue",
-    )
-)
-DEDICATED_CHAT_COMPLETIONS = _hosted(
-    _chats(
-        "dedicated_chat_completions",
-        "/dedicated/v1/chat/completions",
-        dedicated,
-        "Answer a conversation by an endpoint of one's own",
-    )
-)
-TOKENIZE = _tokenize("tokenize", "/v1/tokenize", container, "The token ids of a text, in a container")
-SERVERLESS_TOKENIZE = _hosted(
-    _tokenize(
-        "serverless_tokenize",
-        "/serverless/v1/tokenize",
-        serverless,
-        "The token ids of a text, by a model of the catalogue",
-    )
-)
-DEDICATED_TOKENIZE = _hosted(
-    _tokenize(
-        "dedicated_tokenize",
-        "/dedicated/v1/tokenize",
-        dedicated,
-        "The token ids of a text, by an endpoint of one's own",
-    )
-)
-DETOKENIZE = _detokenize("detokenize", "/v1/detokenize", container, "The text of token ids, in a container")
-SERVERLESS_DETOKENIZE = _hosted(
-    _detokenize(
-        "serverless_detokenize",
-        "/serverless/v1/detokenize",
-        serverless,
-        "The text of token ids, by a model of the catalogue",
-    )
-)
-DEDICATED_DETOKENIZE = _hosted(
-    _detokenize(
-        "dedicated_detokenize",
-        "/dedicated/v1/detokenize",
-        dedicated,
-        "The text of token ids, by an endpoint of one's own",
-    )
-)
-# The Responses API came with the second wire, at a container too.
-RESPONSES = _responses(
-    "responses", "/v1/responses", container, "Answer what was said, called and given back: a container of today"
-)
-SERVERLESS_RESPONSES = _hosted(
-    _responses(
-        "serverless_responses",
-        "/serverless/v1/responses",
-        serverless,
-        "Answer what was said, called and given back by a model of the catalogue",
-    )
-)
-DEDICATED_RESPONSES = _hosted(
-    _responses(
-        "dedicated_responses",
-        "/dedicated/v1/responses",
-        dedicated,
-        "Answer what was said, called and given back by an endpoint of one's own",
-    )
-)
 LIST_MODELS = Operation(
     "models",
     "GET",
@@ -211,21 +129,11 @@ FRIENDLI = Dialect(
     title="FriendliAI API",
     hosts=("api.friendli.ai", "inference.friendli.ai"),
     operations=(
-        COMPLETIONS,
-        SERVERLESS_COMPLETIONS,
-        DEDICATED_COMPLETIONS,
-        CHAT_COMPLETIONS,
-        SERVERLESS_CHAT_COMPLETIONS,
-        DEDICATED_CHAT_COMPLETIONS,
-        TOKENIZE,
-        SERVERLESS_TOKENIZE,
-        DEDICATED_TOKENIZE,
-        DETOKENIZE,
-        SERVERLESS_DETOKENIZE,
-        DEDICATED_DETOKENIZE,
-        RESPONSES,
-        SERVERLESS_RESPONSES,
-        DEDICATED_RESPONSES,
+        *_everywhere(_completions, "Continue a text", ": the page's endpoint, or a container of today"),
+        *_everywhere(_chats, "Answer a conversation", ": the first client's endpoint, or a container of today"),
+        *_everywhere(_tokenize, "The token ids of a text,", " in a container"),
+        *_everywhere(_detokenize, "The text of token ids,", " in a container"),
+        *_everywhere(_responses, "Answer what was said, called and given back", ": a container of today"),
         LIST_MODELS,
         HEALTH,
     ),
