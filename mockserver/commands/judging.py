@@ -67,7 +67,7 @@ def _drift(options: argparse.Namespace) -> int:
     from mockserver.control.recordings.reports import report_of, table_of
     from mockserver.core.installed import load_dialects
     from mockserver.serving.inputs import bytes_of
-    from mockserver.serving.recordings import complaints, drift_from
+    from mockserver.serving.recording_files import complaints, drift_from
 
     # Stubs, quotas and faults are not part of a vendor's API.
     settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=())

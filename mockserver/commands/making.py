@@ -14,7 +14,7 @@ from mockserver.core.naming import counted
 def _stubs(options: argparse.Namespace) -> int:
     from mockserver.core.installed import load_dialects
     from mockserver.serving.inputs import bytes_of
-    from mockserver.serving.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
+    from mockserver.serving.recording_files import complaints, stem_of, stubs_from, text_of, write_stubs
 
     # Existing stubs must not influence how a request is read.
     settings = replace(settings_of(options), stubs=None, stub=())
