@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.control.deliveries import Deliveries
+from mockserver.control.engines import Engines
 from mockserver.control.faults import FaultDesk
 from mockserver.control.journal.exchanges import Budget, Journal
-from mockserver.control.load import Engines
 from mockserver.control.quotas.desk import QuotaDesk
 from mockserver.control.retries import Retries
 from mockserver.control.stubs.book import StubBook

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.control import memory
-from mockserver.control.load import EngineState, Slot
+from mockserver.control.engines import EngineState, Slot
 from mockserver.control.prompt_cache import Reuse
 from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overridden_by, wished_reply
 from mockserver.control.deciding.fulfilling import fulfil
+from mockserver.control.engines import EngineState
 from mockserver.control.faults import wished
-from mockserver.control.load import EngineState
 from mockserver.control.memory import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Memory
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Heard, Plan, Question

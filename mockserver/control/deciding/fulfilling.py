@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
+from mockserver.control.engines import EngineState
 from mockserver.control.faults import strike
-from mockserver.control.load import EngineState
 from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.bodies import events_in, is_stream
