@@ -9,21 +9,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Edition, Read, Site
+from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import Rejection, Violation
 from mockserver.core.generation import GenerationRequest, Output, ToolChoice
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHAT_CHECKS, conflicts
 from mockserver.dialects.friendli.controls import read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
+from mockserver.dialects.friendli.endpoints import AskedModel, Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.messages import REFUSALS, media, media_tokens, medium_of, read_prompt
 from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
-from mockserver.dialects.friendli.schemas import CHAT_REQUEST, HOSTED_CHAT_REQUEST, known_fields
+from mockserver.dialects.friendli.schemas import CHATS, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
 from mockserver.dialects.openai_style.fields import number_or
 from mockserver.dialects.openai_style.tools import function_tools, tool_choice
@@ -34,14 +34,9 @@ Body = Mapping[str, Any]
 _NO_THOUGHT = Reasoning(None, "hidden")
 
 
-def chat_reader(place: Place) -> Read:
-    """The `read` of the chats of a place."""
-    hosted = place is not container
-    return lambda call, site: _read(call, site, HOSTED_CHAT_REQUEST if hosted else CHAT_REQUEST[site.edition], place)
-
-
-def _read(call: Call, site: Site, contract: Contract, place: Place) -> GenerationRequest | Rejection:
-    body = _valid(call, site, contract)
+def read_chat(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request to a place, or its refusal."""
+    body = _valid(call, site, CHATS.at(place, site.edition))
     if isinstance(body, Rejection):
         return worded(body, site.edition)
     asked = place(body.get("model"), site)

@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Read, Site
+from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Prompt, Stops
 from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import CHECKS, conflicts
 from mockserver.dialects.friendli.controls import ints, read_limits, read_sampling, read_stops, read_timeout
-from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
+from mockserver.dialects.friendli.endpoints import AskedModel, Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model
 from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
-from mockserver.dialects.friendli.schemas import HOSTED_REQUEST, REQUEST, known_fields
+from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
 from mockserver.dialects.openai_style.fields import number_or, text_prompt, text_prompts, whole
 
@@ -30,14 +30,9 @@ Body = Mapping[str, Any]
 _IN_BATCHES = ("tokens", "forced_output_tokens")
 
 
-def reader(place: Place) -> Read:
-    """The `read` of the completions of a place."""
-    hosted = place is not container
-    return lambda call, site: _read(call, site, HOSTED_REQUEST if hosted else REQUEST[site.edition], place)
-
-
-def _read(call: Call, site: Site, contract: Contract, place: Place) -> GenerationRequest | Rejection:
-    body = _valid(call, site, contract)
+def read(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request to a place, or its refusal."""
+    body = _valid(call, site, COMPLETIONS.at(place, site.edition))
     return body if isinstance(body, Rejection) else _fitting(body, site, place(body.get("model"), site))
 
 

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.core.calls import Call
-from mockserver.core.dialects import Model, Read, Site
+from mockserver.core.dialects import Model, Site
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Constraint, GenerationRequest, Limits, Output, Sampling, ToolChoice
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.checks import conflicts
-from mockserver.dialects.friendli.endpoints import AskedModel, Place, container
+from mockserver.dialects.friendli.endpoints import AskedModel, Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.json_schemas import (
     BRANCHES,
@@ -26,7 +26,7 @@ from mockserver.dialects.friendli.json_schemas import (
 from mockserver.dialects.friendli.messages import REFUSALS, read_prompt
 from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
-from mockserver.dialects.friendli.schemas import HOSTED_RESPONSES_REQUEST, RESPONSES_REQUEST
+from mockserver.dialects.friendli.schemas import RESPONSES
 from mockserver.dialects.friendli.wishes import Thoughts
 from mockserver.dialects.openai_style.fields import number_or, whole
 from mockserver.dialects.openai_style.responses.items import messages_of
@@ -59,21 +59,18 @@ class Wanted(NamedTuple):
     thoughts: Thoughts = "apart"
 
 
-def responses_reader(place: Place) -> Read:
-    """The `read` of the requests to a place."""
-    contract = RESPONSES_REQUEST if place is container else HOSTED_RESPONSES_REQUEST
-
-    def read(call: Call, site: Site) -> GenerationRequest | Rejection:
-        body = json_body(call.body)
-        if isinstance(body, Rejection):
-            return worded(body, site.edition)
-        violations = (
-            conflicts(body, (_unsupported,)) or contract.violations(body) or conflicts(body, (_tools, _form, _branches))
-        )
-        result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
-        return worded(result, site.edition) if isinstance(result, Rejection) else result
-
-    return read
+def read_response(place: Place, call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request to a place, or its refusal."""
+    body = json_body(call.body)
+    if isinstance(body, Rejection):
+        return worded(body, site.edition)
+    violations = (
+        conflicts(body, (_unsupported,))
+        or RESPONSES.at(place, site.edition).violations(body)
+        or conflicts(body, (_tools, _form, _branches))
+    )
+    result = invalid(violations) if violations else _fitting(body, place(body.get("model"), site))
+    return worded(result, site.edition) if isinstance(result, Rejection) else result
 
 
 def _unsupported(body: Body) -> Iterator[Violation]:

@@ -1,22 +1,38 @@
 """The contract in `contract/`: the page's fields with the ranges of its prose, and those of the service today."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import NamedTuple
 
 from mockserver.core.dialects import Edition
 from mockserver.dialects.contracts import Contract, by_edition, editions
+from mockserver.dialects.friendli.endpoints import Place, container
 
 CONTRACT = editions(__package__)
-REQUEST = by_edition(CONTRACT, "CompletionRequest")
-# The hosted endpoints cannot tell without `model` what is asked.
-HOSTED_REQUEST = Contract(CONTRACT["observed"], "HostedCompletionRequest")
-CHAT_REQUEST = by_edition(CONTRACT, "ChatCompletionRequest")
-HOSTED_CHAT_REQUEST = Contract(CONTRACT["observed"], "HostedChatCompletionRequest")
-TOKENIZATION_REQUEST = by_edition(CONTRACT, "TokenizationRequest")
-HOSTED_TOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedTokenizationRequest")
-DETOKENIZATION_REQUEST = by_edition(CONTRACT, "DetokenizationRequest")
-HOSTED_DETOKENIZATION_REQUEST = Contract(CONTRACT["observed"], "HostedDetokenizationRequest")
-RESPONSES_REQUEST = Contract(CONTRACT["observed"], "ResponsesRequest")
-HOSTED_RESPONSES_REQUEST = Contract(CONTRACT["observed"], "HostedResponsesRequest")
+
+
+class Requests(NamedTuple):
+    """The contracts of an operation's requests: a container's, and that of the hosted endpoints, which cannot tell
+    without `model` what is asked."""
+
+    own: Mapping[Edition, Contract]
+    hosted: Contract
+
+    def at(self, place: Place, edition: Edition) -> Contract:
+        """The contract of the requests to a place."""
+        return self.own[edition] if place is container else self.hosted
+
+
+def _requests(name: str) -> Requests:
+    return Requests(by_edition(CONTRACT, name), Contract(CONTRACT["observed"], f"Hosted{name}"))
+
+
+COMPLETIONS = _requests("CompletionRequest")
+CHATS = _requests("ChatCompletionRequest")
+TOKENIZATIONS = _requests("TokenizationRequest")
+DETOKENIZATIONS = _requests("DetokenizationRequest")
+# Only today's wire has them.
+RESPONSES = _requests("ResponsesRequest")
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import FINISH_REASON, Broken, Clients, Dialect, Operation, Parts, Schemas, Site, on_demand
@@ -43,10 +44,10 @@ def _hosted(operation: Operation, name: str, summary: str) -> Operation:
 def _completions(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
-        from mockserver.dialects.friendli.read import reader
+        from mockserver.dialects.friendli.read import read
         from mockserver.dialects.friendli.write import write
 
-        return Parts(reader(place), write)
+        return Parts(partial(read, place), write)
 
     schemas = Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk")
     return Operation("completions", "POST", ("/v1/completions",), schemas, parts.read, parts.write)
@@ -56,9 +57,9 @@ def _chats(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
         from mockserver.dialects.friendli.chat_answers import write_chat
-        from mockserver.dialects.friendli.chats import chat_reader
+        from mockserver.dialects.friendli.chats import read_chat
 
-        return Parts(chat_reader(place), write_chat)
+        return Parts(partial(read_chat, place), write_chat)
 
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
     paths = ("/v1/chat/completions",)
@@ -69,9 +70,9 @@ def _responses(place: Place) -> Operation:
     @on_demand
     def parts() -> Parts:
         from mockserver.dialects.friendli.response_answers import write_response
-        from mockserver.dialects.friendli.responses import responses_reader
+        from mockserver.dialects.friendli.responses import read_response
 
-        return Parts(responses_reader(place), write_response)
+        return Parts(partial(read_response, place), write_response)
 
     def fail(broken: Broken) -> bytes:
         from mockserver.dialects.friendli.response_answers import fail

@@ -11,17 +11,11 @@ from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.haste import take_time
 from mockserver.core.timeline import Reply
-from mockserver.dialects.contracts import Contract
 from mockserver.dialects.friendli.body import json_body
 from mockserver.dialects.friendli.controls import ints
-from mockserver.dialects.friendli.endpoints import Place, container
+from mockserver.dialects.friendli.endpoints import Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
-from mockserver.dialects.friendli.schemas import (
-    DETOKENIZATION_REQUEST,
-    HOSTED_DETOKENIZATION_REQUEST,
-    HOSTED_TOKENIZATION_REQUEST,
-    TOKENIZATION_REQUEST,
-)
+from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS, Requests
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.generation import tokens
 from mockserver.generation.readings import is_short
@@ -34,8 +28,7 @@ _FEW = 4_096
 
 def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     """The token ids of a text."""
-    hosted = place is not container
-    body = _valid(call, site, HOSTED_TOKENIZATION_REQUEST if hosted else TOKENIZATION_REQUEST[site.edition], place)
+    body = _valid(call, site, place, TOKENIZATIONS)
     if isinstance(body, Rejection):
         return body
     if not is_short(body["prompt"]):
@@ -45,8 +38,7 @@ def tokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
 
 def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     """The text of token ids."""
-    hosted = place is not container
-    body = _valid(call, site, HOSTED_DETOKENIZATION_REQUEST if hosted else DETOKENIZATION_REQUEST[site.edition], place)
+    body = _valid(call, site, place, DETOKENIZATIONS)
     if isinstance(body, Rejection):
         return body
     if len(body["tokens"]) > _FEW:
@@ -54,12 +46,12 @@ def detokenize(call: Call, site: Site, place: Place) -> Reply | Rejection:
     return body_reply({"text": tokens.decode(ints(body["tokens"]))})
 
 
-def _valid(call: Call, site: Site, contract: Contract, place: Place) -> Body | Rejection:
+def _valid(call: Call, site: Site, place: Place, requests: Requests) -> Body | Rejection:
     """The body, if it keeps to the contract and there is such a model; else the refusal."""
     body = json_body(call.body)
     if isinstance(body, Rejection):
         return worded(body, site.edition)
-    violations = contract.violations(body)
+    violations = requests.at(place, site.edition).violations(body)
     if violations:
         return worded(invalid(violations), site.edition)
     asked = place(body.get("model"), site)
