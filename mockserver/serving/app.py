@@ -25,6 +25,7 @@ from mockserver.serving.asgi import (
     ClientLeftError,
     Receive,
     Send,
+    live,
     play,
     read_body,
     refuse_websocket,
@@ -127,13 +128,12 @@ class App:
         """ASGI's lifespan: while it lasts, the source files of settings and stubs are watched."""
         files = self._watcher
         watcher = asyncio.ensure_future(files.watch()) if files is not None and files.has_files else None
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.shutdown" and watcher is not None:
+
+        async def end() -> None:
+            if watcher is not None:
                 watcher.cancel()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
+
+        await live(receive, send, end)
 
 
 def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:

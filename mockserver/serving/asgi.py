@@ -109,6 +109,15 @@ async def _listen(receive: Receive, performance: Performance, sink: AsgiSink) ->
     sink.wake()
 
 
+async def live(receive: Receive, send: Send, end: Callable[[], Awaitable[None]]) -> None:
+    """ASGI's lifespan; `end` is called when the application shuts down."""
+    await receive()
+    await send({"type": "lifespan.startup.complete"})
+    await receive()
+    await end()
+    await send({"type": "lifespan.shutdown.complete"})
+
+
 async def refuse_websocket(send: Send) -> None:
     """Close a WebSocket, which no dialect speaks, before it opens."""
     await send({"type": "websocket.close", "code": 1003, "reason": "mockserver does not support WebSockets"})

@@ -20,7 +20,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.addresses import HEALTH
-from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, read_body, refuse_websocket, say
+from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, live, read_body, refuse_websocket, say
 from mockserver.serving.cors import answer_preflight, shared_headers
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
@@ -73,25 +73,15 @@ class Recorder:
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            # What the first connection would have to import, which would count as the vendor's time.
+            await anyio.lowlevel.checkpoint()
+            await live(receive, send, self._client.aclose)
         elif scope["type"] != "http":
             await refuse_websocket(send)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await say(send, 200, WELL)
         else:
             await self._serve(scope, Headers(scope["headers"]), receive, send)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """ASGI's lifespan; the client's connections end with it."""
-        # What the first connection would have to import, which would count as the vendor's time.
-        await anyio.lowlevel.checkpoint()
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.shutdown":
-                await self._client.aclose()
-            await send({"type": f"{message['type']}.complete"})
-            if message["type"] == "lifespan.shutdown":
-                return
 
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
