@@ -1,5 +1,6 @@
 """QStash's operations, beside the chat: publishing, and what becomes of messages. Their code is loaded on first use."""
 
+from functools import partial
 from importlib import import_module
 
 from mockserver.core.calls import Call
@@ -16,90 +17,47 @@ def empty_mailbox() -> Outbox:
     return Mailbox()
 
 
-def _loaded(module: str, name: str) -> Answer:
-    """An answer whose module is loaded with the first request for it."""
+def _operation(
+    module: str, name: str, method: str, paths: str, summary: str, response: str | None = None, *statuses: int
+) -> Operation:
+    """An operation whose answer is the function of its name in a module, which is loaded with the first request."""
 
     def answer(call: Call, site: Site) -> Reply | Rejection:
         found: Answer = getattr(import_module(f"mockserver.dialects.upstash.qstash.{module}"), name)
         return found(call, site)
 
-    return answer
+    schemas, statuses = Schemas(response=response), statuses or (200,)
+    return Operation(name, method, tuple(paths.split()), schemas, answer=answer, summary=summary, statuses=statuses)
 
 
-def _operation(
-    name: str,
-    method: str,
-    paths: tuple[str, ...],
-    module: str,
-    summary: str,
-    response: str | None = None,
-    statuses: tuple[int, ...] = (200,),
-) -> Operation:
-    answer = _loaded(module, name)
-    return Operation(name, method, paths, Schemas(response=response), answer=answer, summary=summary, statuses=statuses)
-
+_publishing, _listing, _dead, _queue = (
+    partial(_operation, module) for module in ("publishing", "listing", "dead_letters", "queues")
+)
 
 OPERATIONS = (
-    _operation(
-        "publish",
-        "POST",
-        ("/v2/publish/{destination}",),
-        "publishing",
-        "Publish a message",
-        "PublishResponse",
-        (200, 202),
+    _publishing("publish", "POST", "/v2/publish/{destination}", "Publish a message", "PublishResponse", 200, 202),
+    _publishing(
+        "enqueue", "POST", "/v2/enqueue/{queueName}/{destination}", "Publish a message in a queue", "PublishResponse",
+        200, 202,
     ),
-    _operation(
-        "enqueue",
-        "POST",
-        ("/v2/enqueue/{queueName}/{destination}",),
-        "publishing",
-        "Publish a message in a queue",
-        "PublishResponse",
-        (200, 202),
-    ),
-    _operation("batch", "POST", ("/v2/batch",), "publishing", "Publish several messages", "BatchResponse"),
-    _operation("get_message", "GET", ("/v2/messages/{messageId}",), "listing", "One message", "Message"),
-    _operation(
-        "cancel_message",
-        "DELETE",
-        ("/v2/messages/{messageId}",),
-        "listing",
-        "Cancel a message",
-        "CancelResponse",
-        (202,),
-    ),
-    _operation("cancel_messages", "DELETE", ("/v2/messages",), "listing", "Cancel messages", "CancelResponse", (202,)),
-    _operation("list_events", "GET", ("/v2/events", "/v2/logs"), "listing", "The log of all messages", "Events"),
+    _publishing("batch", "POST", "/v2/batch", "Publish several messages", "BatchResponse"),
+    _listing("get_message", "GET", "/v2/messages/{messageId}", "One message", "Message"),
+    _listing("cancel_message", "DELETE", "/v2/messages/{messageId}", "Cancel a message", "CancelResponse", 202),
+    _listing("cancel_messages", "DELETE", "/v2/messages", "Cancel messages", "CancelResponse", 202),
+    _listing("list_events", "GET", "/v2/events /v2/logs", "The log of all messages", "Events"),
     # Before the paths of one dead letter, which would match these too.
-    _operation(
-        "retry_dead",
-        "POST",
-        ("/v2/dlq/retry/{dlqId}",),
-        "dead_letters",
-        "Deliver a dead letter again",
-        "PublishResponse",
-        (201,),
-    ),
-    _operation(
-        "retry_dead_letters",
-        "POST",
-        ("/v2/dlq/retry",),
-        "dead_letters",
-        "Deliver dead letters again",
-        "RetryResponse",
-        (201,),
-    ),
-    _operation("list_dead", "GET", ("/v2/dlq", "/v2/dlq/messages"), "dead_letters", "The dead letters", "DLQMessages"),
-    _operation("delete_dead_letters", "DELETE", ("/v2/dlq",), "dead_letters", "Delete dead letters", "DeleteResponse"),
-    _operation("get_dead", "GET", ("/v2/dlq/{dlqId}",), "dead_letters", "One dead letter", "DLQMessage"),
-    _operation("delete_dead", "DELETE", ("/v2/dlq/{dlqId}",), "dead_letters", "Delete a dead letter"),
-    _operation("list_queues", "GET", ("/v2/queues",), "queues", "The queues", "Queues"),
-    _operation("set_queue", "POST", ("/v2/queues",), "queues", "Make or change a queue"),
-    _operation("pause_queue", "POST", ("/v2/queues/{queueName}/pause",), "queues", "Pause a queue"),
-    _operation("resume_queue", "POST", ("/v2/queues/{queueName}/resume",), "queues", "Resume a queue"),
-    _operation("get_queue", "GET", ("/v2/queues/{queueName}",), "queues", "One queue", "Queue"),
-    _operation("remove_queue", "DELETE", ("/v2/queues/{queueName}",), "queues", "Delete a queue"),
-    _operation("get_keys", "GET", ("/v2/keys",), "listing", "The signing keys", "SigningKeys"),
-    _operation("rotate_keys", "POST", ("/v2/keys/rotate",), "listing", "Replace the signing keys", "SigningKeys"),
-)
+    _dead("retry_dead", "POST", "/v2/dlq/retry/{dlqId}", "Deliver a dead letter again", "PublishResponse", 201),
+    _dead("retry_dead_letters", "POST", "/v2/dlq/retry", "Deliver dead letters again", "RetryResponse", 201),
+    _dead("list_dead", "GET", "/v2/dlq /v2/dlq/messages", "The dead letters", "DLQMessages"),
+    _dead("delete_dead_letters", "DELETE", "/v2/dlq", "Delete dead letters", "DeleteResponse"),
+    _dead("get_dead", "GET", "/v2/dlq/{dlqId}", "One dead letter", "DLQMessage"),
+    _dead("delete_dead", "DELETE", "/v2/dlq/{dlqId}", "Delete a dead letter"),
+    _queue("list_queues", "GET", "/v2/queues", "The queues", "Queues"),
+    _queue("set_queue", "POST", "/v2/queues", "Make or change a queue"),
+    _queue("pause_queue", "POST", "/v2/queues/{queueName}/pause", "Pause a queue"),
+    _queue("resume_queue", "POST", "/v2/queues/{queueName}/resume", "Resume a queue"),
+    _queue("get_queue", "GET", "/v2/queues/{queueName}", "One queue", "Queue"),
+    _queue("remove_queue", "DELETE", "/v2/queues/{queueName}", "Delete a queue"),
+    _listing("get_keys", "GET", "/v2/keys", "The signing keys", "SigningKeys"),
+    _listing("rotate_keys", "POST", "/v2/keys/rotate", "Replace the signing keys", "SigningKeys"),
+)  # fmt: skip
