@@ -24,6 +24,7 @@ from mockserver.dialects.ovms.paths import (
     RERANK_PATHS,
     RESPONSES_PATHS,
     TOKENIZE_PATHS,
+    Paths,
 )
 from mockserver.dialects.ovms.schemas import CONTRACT
 
@@ -72,61 +73,38 @@ def _rerank() -> Parts:
     return Parts(read_rerank, write_rerank)
 
 
-COMPLETIONS = Operation(
+def _of_graphs(name: str, paths: Paths, schemas: Schemas, parts: Parts, summary: str) -> Operation:
+    """An operation of graphs, which each version of the server has at paths of its own."""
+    return Operation(name, "POST", paths["observed"], schemas, parts.read, parts.write, summary=summary, served=paths)
+
+
+COMPLETIONS = _of_graphs(
     "completions",
-    "POST",
-    COMPLETIONS_PATHS["observed"],
+    COMPLETIONS_PATHS,
     Schemas("CompletionRequest", "CompletionResponse", "CompletionChunk"),
-    read=_completions.read,
-    write=_completions.write,
-    summary="Continue a text",
-    served=COMPLETIONS_PATHS,
+    _completions,
+    "Continue a text",
 )
-CHAT_COMPLETIONS = Operation(
+CHAT_COMPLETIONS = _of_graphs(
     "chat_completions",
-    "POST",
-    CHATS_PATHS["observed"],
+    CHATS_PATHS,
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
-    read=_chats.read,
-    write=_chats.write,
-    calls_tools=True,
-    summary="Answer a conversation",
-    served=CHATS_PATHS,
-)
-RESPONSES = Operation(
+    _chats,
+    "Answer a conversation",
+)._replace(calls_tools=True)
+RESPONSES = _of_graphs(
     "responses",
-    "POST",
-    RESPONSES_PATHS["observed"],
+    RESPONSES_PATHS,
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
-    read=_responses.read,
-    write=_responses.write,
-    calls_tools=True,
-    summary="Answer what was said, called and given back",
-    served=RESPONSES_PATHS,
-    stream_error=_fail,
-)
-EMBEDDINGS = Operation(
-    "embeddings",
-    "POST",
-    EMBEDDINGS_PATHS["observed"],
-    Schemas("EmbeddingRequest", "EmbeddingResponse"),
-    read=_embeddings.read,
-    write=_embeddings.write,
-    speaks=False,
-    summary="Embed texts",
-    served=EMBEDDINGS_PATHS,
-)
-RERANK = Operation(
-    "rerank",
-    "POST",
-    RERANK_PATHS["observed"],
-    Schemas("RerankRequest", "RerankResponse"),
-    read=_rerank.read,
-    write=_rerank.write,
-    speaks=False,
-    summary="Score documents by a query",
-    served=RERANK_PATHS,
-)
+    _responses,
+    "Answer what was said, called and given back",
+)._replace(calls_tools=True, stream_error=_fail)
+EMBEDDINGS = _of_graphs(
+    "embeddings", EMBEDDINGS_PATHS, Schemas("EmbeddingRequest", "EmbeddingResponse"), _embeddings, "Embed texts"
+)._replace(speaks=False)
+RERANK = _of_graphs(
+    "rerank", RERANK_PATHS, Schemas("RerankRequest", "RerankResponse"), _rerank, "Score documents by a query"
+)._replace(speaks=False)
 TOKENIZE = Operation(
     "tokenize",
     "POST",
