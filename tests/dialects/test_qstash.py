@@ -569,6 +569,19 @@ def test_a_dead_letter_can_be_delivered_again(post: Post) -> None:
     assert post.ask("GET", "/v2/dlq")[1] == {"messages": []}
 
 
+def test_a_dead_letter_that_cannot_be_delivered_again_stays(post: Post) -> None:
+    (dead,) = dead_letters(post, 1)
+    assert post.ask("POST", "/v2/dlq/retry/none") == (404, {"error": "message with dlqId none not found"})
+    assert post.ask("POST", "/v2/dlq/retry", b'{"dlqIds": 5}')[0] == 400
+    for path in (f"/v2/dlq/retry/{dead}", f"/v2/dlq/retry?dlqIds={dead}"):
+        status, answer = post.ask("POST", path, upstash_retries="many")
+        assert (status, answer["error"]) == (
+            400,
+            "invalid Upstash-Retries header: 'many' is not a whole number from 0 to 1000",
+        )
+    assert [each["dlqId"] for each in post.ask("GET", "/v2/dlq")[1]["messages"]] == [dead]
+
+
 def test_the_log_is_latest_first_and_can_be_filtered(post: Post) -> None:
     id = post.publish(upstash_timeout="5s", upstash_retry_delay="5")
     post.perform(BROKEN)

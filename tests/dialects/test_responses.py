@@ -316,6 +316,17 @@ def test_faults_strike_typed_streams_as_any_other(place: Place, fault: str, plac
 
 # --- refusals ----------------------------------------------------------------------------------------------------
 
+FORM = {"type": "json_schema", "name": "n"}
+OPTIONAL_FIRST = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["b"]}
+
+
+def picture(url: Any) -> list[dict[str, Any]]:
+    """An input of one image, whose URL may be anything; `...` stands for none."""
+    image = {"type": "input_image", "detail": "auto", **({} if url is ... else {"image_url": url})}
+    return [{"role": "user", "content": [image]}]
+
+
+PICTURE = picture("data:image/png;base64,aGVsbG8=")
 REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
     (D2, {"input": ...}, 400, "'input' is required"),
     (D2, {"model": ...}, 400, "'model' is required"),
@@ -352,6 +363,11 @@ REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
     (FRIENDLI, {"tools": [WEATHER], "tool_choice": {"type": "function", "name": "f"}}, 422, "'f'"),
     (FRIENDLI, {"tools": [SQL], "tool_choice": "required"}, 500, "Max retries reached"),
     (FRIENDLI, {"max_output_tokens": 10**6}, 422, "max_output_tokens is 1000000"),
+    (FRIENDLI, {"tools": [{**WEATHER, "parameters": {"type": "string"}}]}, 422, "parameters must be a schema of type"),
+    (FRIENDLI, {"text": {"format": FORM | {"schema": {"type": "x"}}}}, 422, "schema is not a JSON schema"),
+    (FRIENDLI, {"text": {"format": FORM | {"schema": OPTIONAL_FIRST}}}, 422, "the first property of an object must be"),
+    (GLM, {"input": PICTURE}, 422, "This model does not support image/video inputs."),
+    (FRIENDLI, {"model": ""}, 404, "Model '' not found."),
     (OVMS, {"input": ...}, 400, "input missing in request"),
     (OVMS, {"input": ""}, 400, "input cannot be empty"),
     (OVMS, {"input": []}, 400, "Messages array cannot be empty"),
@@ -365,6 +381,12 @@ REFUSED: list[tuple[Place, dict[str, Any], int, str]] = [
     (OVMS, {"reasoning": {"effort": "minimal"}}, 400, "reasoning.effort must be one of: low, medium, high"),
     (OVMS, {"tools": [{"type": "web_search"}]}, 400, "Only function tools are supported"),
     (OVMS, {"max_output_tokens": 0}, 400, "max_output_tokens value should be greater than 0"),
+    (OVMS, {"input": [{"role": "user", "content": [3]}]}, 400, "input content items must be objects"),
+    (OVMS, {"input": picture(...)}, 400, "input_image requires image_url field"),
+    (OVMS, {"input": picture({})}, 400, "input_image.image_url.url is missing or invalid"),
+    (OVMS, {"input": picture(3)}, 400, "input_image.image_url must be a string or object"),
+    (OVMS, {"reasoning": 3}, 400, "reasoning is not an object"),
+    (OVMS, {"reasoning": {"effort": 3}}, 400, "reasoning.effort is not a string"),
     (OVMS, {"n": 2, "best_of": 2, "stream": True}, 400, "best_of cannot be used in streaming mode"),
 ]
 
