@@ -7,11 +7,12 @@ with 500. Guessed: by the page, and in completions to this day, what breaks the 
 `{"message": ..., "error": {}}` that the vendor's provider for Vercel reads (vendor note B4).
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from mockserver.core.dialects import Edition, ErrorTable, Refusal, error_event
 from mockserver.core.failures import FailureKind, Rejection, Violation
+from mockserver.dialects.wordings import Words, custom_words, pydantic_words
 
 # Pydantic's prefix of the messages of custom checks.
 _VALUE_ERROR = "Value error, "
@@ -138,10 +139,10 @@ def _in_one_message(rejection: Rejection) -> Rejection:
     if first.field == "reasoning_effort" and isinstance(first.found, str):
         # Recorded: the engine knows the efforts as an enumeration.
         return Rejection(rejection.kind, f"invalid JSON payload: unknown enum value: '{first.found}'", first.field)
-    wording = _WORDINGS.get(first.rule)
+    words = _words(first)
     # A body that is not JSON has the position of its error, but no field.
     field = first.field if first.rule != "json" else ""
-    message = f"{field}: {wording(first)[1]}".removeprefix(": ") if wording else first.message
+    message = f"{field}: {words[1]}".removeprefix(": ") if words else first.message
     return Rejection(rejection.kind, message, field or None)
 
 
@@ -152,54 +153,15 @@ def unknown_model(name: str, edition: Edition) -> Rejection:
 
 # --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------
 
-_NOUNS = {
-    "integer": ("int_type", "a valid integer"),
-    "number": ("float_type", "a valid number"),
-    "string": ("string_type", "a valid string"),
-    "boolean": ("bool_type", "a valid boolean"),
-    "array": ("list_type", "a valid list"),
-    "object": ("dict_type", "a valid dictionary"),
-}
 
-
-def _type(violation: Violation) -> tuple[str, str]:
-    expected = violation.expected if isinstance(violation.expected, list) else [violation.expected]
-    names = [str(name) for name in expected if name != "null"]
-    if "integer" in names and isinstance(violation.found, float):
-        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
-    return _NOUNS[names[0]][0], f"Input should be {' or '.join(_NOUNS[name][1] for name in names)}"
-
-
-def _enum(violation: Violation) -> tuple[str, str]:
-    known = violation.expected if isinstance(violation.expected, list) else []
-    *most, last = [repr(value) for value in known if value is not None]
-    return "literal_error", f"Input should be {' or '.join(filter(None, (', '.join(most), last)))}"
-
-
-def _too_short(violation: Violation) -> tuple[str, str]:
-    return "too_short", f"List should have at least {violation.expected} item after validation, not 0"
-
-
-def _bound(code: str, words: str) -> Callable[[Violation], tuple[str, str]]:
-    def wording(violation: Violation) -> tuple[str, str]:
-        limit = violation.expected
-        return code, f"Input should be {words} {f'{limit:g}' if isinstance(limit, float) else limit}"
-
-    return wording
-
-
-_WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
-    "required": lambda violation: ("missing", "Field required"),
-    "type": _type,
-    "enum": _enum,
-    "minItems": _too_short,
-    "minLength": lambda violation: ("string_too_short", "String should have at least 1 character"),
-    "minimum": _bound("greater_than_equal", "greater than or equal to"),
-    "maximum": _bound("less_than_equal", "less than or equal to"),
-    "exclusiveMinimum": _bound("greater_than", "greater than"),
-    "json": lambda violation: ("json_invalid", violation.message),
-    "object": lambda violation: _DETAILS[FailureKind.NOT_AN_OBJECT],
-}
+def _words(violation: Violation) -> Words | None:
+    """The code and the message of a violation; None if FastAPI has none of its own."""
+    match violation.rule:
+        case "json":
+            return _DETAILS[FailureKind.MALFORMED_JSON][0], violation.message
+        case "object":
+            return _DETAILS[FailureKind.NOT_AN_OBJECT]
+    return pydantic_words(violation)
 
 
 def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
@@ -209,6 +171,5 @@ def _details(violations: Iterable[Violation]) -> list[dict[str, Any]]:
 
 
 def _detail(violation: Violation) -> dict[str, Any]:
-    wording = _WORDINGS.get(violation.rule)
-    code, message = wording(violation) if wording else ("value_error", _VALUE_ERROR + violation.message)
+    code, message = _words(violation) or custom_words(violation.message)
     return {"loc": ["body", *violation.path], "msg": message, "type": code}

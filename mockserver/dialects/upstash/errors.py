@@ -10,6 +10,7 @@ from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.upstash.headers import BURST_LIMIT, BURST_RESET, CHAT_LIMIT, DAILY_LIMIT, DAILY_RESET
+from mockserver.dialects.wordings import custom_words, pydantic_words
 
 # Marks what QStash itself refuses of a valid request.
 _QSTASH = "qstash"
@@ -70,16 +71,6 @@ ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
 
 # --- faults of form ----------------------------------------------------------------------------------------------
 
-# A schema's type in pydantic's errors: its code, and its name.
-_TYPES = {
-    "string": ("string_type", "string"),
-    "integer": ("int_type", "integer"),
-    "number": ("float_type", "number"),
-    "boolean": ("bool_type", "boolean"),
-    "array": ("list_type", "list"),
-    "object": ("dict_type", "dictionary"),
-}
-
 
 def misshapen(faults: Sequence[Violation]) -> Rejection | None:
     """The refusal of a body for all its faults of form, as pydantic's list; None if there are none."""
@@ -102,48 +93,14 @@ def misplaced_top_logprobs(body: Mapping[str, object]) -> Rejection | None:
 
 
 def _bad_value(message: str) -> Rejection:
-    detail = {"type": "value_error", "loc": ("body",), "msg": f"Value error, {message}"}
+    code, words = custom_words(message)
+    detail = {"type": code, "loc": ("body",), "msg": words}
     return Rejection(FailureKind.INVALID_REQUEST, repr([detail]), "top_logprobs")
 
 
 def _detail(fault: Violation) -> dict[str, object]:
-    code, message = _WORDINGS.get(fault.rule, _other)(fault)
-    return {"type": code, "loc": ("body", *fault.path), "msg": message}
-
-
-def _wrong_type(fault: Violation) -> tuple[str, str]:
-    expected = fault.expected if isinstance(fault.expected, list) else [fault.expected]
-    types = [_TYPES[name] for name in expected if name in _TYPES]
-    if types[0][0] == "int_type" and isinstance(fault.found, float):
-        return "int_from_float", "Input should be a valid integer, got a number with a fractional part"
-    return types[0][0], f"Input should be a valid {' or '.join(word for _, word in types)}"
-
-
-def _wrong_value(fault: Violation) -> tuple[str, str]:
-    *others, last = map(repr, fault.expected if isinstance(fault.expected, list) else [fault.expected])
-    return "literal_error", f"Input should be {', '.join(others)} or {last}"
-
-
-def _wrong_length(fault: Violation) -> tuple[str, str]:
-    code, bound = ("too_short", "at least") if fault.rule == "minItems" else ("too_long", "at most")
-    found = len(fault.found) if isinstance(fault.found, list) else 0
-    items = "item" if fault.expected == 1 else "items"
-    return code, f"List should have {bound} {fault.expected} {items} after validation, not {found}"
-
-
-def _other(fault: Violation) -> tuple[str, str]:
-    return "value_error", f"Value error, {fault.message}"
-
-
-_WORDINGS: dict[str, Callable[[Violation], tuple[str, str]]] = {
-    "required": lambda fault: ("missing", "Field required"),
-    "type": _wrong_type,
-    "enum": _wrong_value,
-    "minItems": _wrong_length,
-    "maxItems": _wrong_length,
-    "minimum": lambda fault: ("greater_than_equal", f"Input should be greater than or equal to {fault.expected}"),
-    "maximum": lambda fault: ("less_than_equal", f"Input should be less than or equal to {fault.expected}"),
-}
+    code, words = pydantic_words(fault) or custom_words(fault.message)
+    return {"type": code, "loc": ("body", *fault.path), "msg": words}
 
 
 # --- faults of value ---------------------------------------------------------------------------------------------
