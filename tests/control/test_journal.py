@@ -14,6 +14,7 @@ from mockserver.control.journal import transcripts
 from mockserver.control.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
 from mockserver.control.journal.transcripts import Transcript, summary_of, transcript_of
+from mockserver.control.journal.views import View
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import hear
 from mockserver.control.routing import Router
@@ -185,6 +186,26 @@ def test_a_line_tells_what_was_asked_what_decided_and_how_it_went() -> None:
         "outcome": {"closed_by": "client", "events_sent": 2, "tokens_sent": 2, "seconds": 0.5},
     }
     assert timing["ttft"] == 0.25
+
+
+def test_the_time_to_the_first_token_leaves_out_events_before_it_that_carry_none() -> None:
+    one = exchange(Journal(), stream=True)
+    one.record.wrote(1, 0, 0.01)
+    assert summary_of(one)["timing"]["ttft"] is None
+    assert View(transcript_of(one)).ttft is None
+    one.record.wrote(1, 1, 0.25)
+    one.record.wrote(1, 1, 0.5)
+    assert summary_of(one)["timing"]["ttft"] == 0.25
+    assert View(transcript_of(one)).ttft == 0.25
+
+
+def test_an_answer_without_tokens_is_as_late_as_its_first_event() -> None:
+    embeddings = exchange(Journal(), "/ovms/v3/embeddings", model="bge-small", input="hello")
+    refusal = exchange(Journal(), max_tokens="many")
+    for one in (embeddings, refusal):
+        one.record.wrote(1, 0, 0.25)
+        assert View(transcript_of(one)).ttft == 0.25
+    assert summary_of(embeddings)["timing"]["ttft"] == 0.25
 
 
 def test_the_whole_of_an_exchange_has_every_event_with_its_due_and_its_actual_instant() -> None:

@@ -190,10 +190,12 @@ def _timing(exchange: Exchange) -> dict[str, Any]:
     if plan is None or pace is None:
         return {}
     in_force = {"latency": plan.visit.latency, "speed": plan.visit.settings.speed}
-    first = record.first_write
     if plan.visible_generation is not plan.generation:
         # A fault has removed everything that would have taken this time.
-        return {**in_force, "ttft": first}
+        return {**in_force, "ttft": record.first_write}
+    # A stream may begin with events that carry no token, such as `response.created`. Embeddings carry none at all.
+    has_tokens = plan.generation is not None and plan.generation.usage.completion_tokens > 0
+    first = record.first_token if has_tokens else record.first_write
     stated = {"queue": pace.queue, "prefill": pace.prefill, "decode": pace.decode}
     schedule = pace.schedule
     due = {"ttft_due": schedule[0], "end_due": schedule[-1]} if schedule else {"ttft_due": 0.0, "end_due": 0.0}

@@ -195,8 +195,10 @@ class View:
 
     @property
     def ttft(self) -> float | None:
-        """When the first event was sent, in seconds after arrival; None if none was."""
-        return next((event["sent"] for event in self.events if event["sent"] is not None), None)
+        """When the first token was sent, or the first event of an answer without tokens, in seconds after arrival; None
+        if it was not."""
+        events = [event for event in self.events if event["tokens"]] or self.events
+        return next((event["sent"] for event in events if event["sent"] is not None), None)
 
     @property
     def usage(self) -> Mapping[str, int]:
