@@ -1,7 +1,8 @@
 """Which faults strike a request, and how they change its plan.
 
 Each namespace counts what its rules have seen. If a rule strikes only a share of the requests, the draw is derived from
-the request and its attempt, so that the same requests are struck in any order of arrival, and retries can succeed.
+the request and how often it has come before, so that the same requests are struck in any order of arrival, retries can
+succeed, and the share is also that of a load test which repeats one request.
 """
 
 from collections.abc import Iterator, Sequence
@@ -96,13 +97,13 @@ class FaultDesk:
         for rule, decision in decisions:
             if decision is None:
                 self._count(rule).undecided += 1
-        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, facts.attempt, rule, now)]
+        meant = [rule for rule, met in decisions if met and self._count_and_draw(heard.visit, rule, now)]
         return tuple(Strike(rule.fault, rule.by, _own_name(rule), self._count(rule)) for rule in meant)
 
     def _count(self, rule: FaultRule) -> Count:
         return self._counts.setdefault(rule.name, Count())
 
-    def _count_and_draw(self, visit: Visit, attempt: int, rule: FaultRule, now: float) -> bool:
+    def _count_and_draw(self, visit: Visit, rule: FaultRule, now: float) -> bool:
         """Count the request if the rule's window is open, and return whether it is struck."""
         chance, elapsed = rule.fault.chance, now - rule.armed_at
         if not holds(chance, elapsed):
@@ -110,7 +111,7 @@ class FaultDesk:
         count = self._count(rule)
         count.matched += 1
         # A rule that strikes every request needs no draw.
-        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, attempt, rule.name)
+        draw = 0.0 if chance.share == 1 and chance.share_end is None else _draw(visit, rule.name, count)
         struck = strikes(chance, count.matched, count.struck, elapsed, draw)
         count.struck += struck
         return struck
@@ -233,10 +234,11 @@ def _reason(rejection: Rejection) -> str:
     return " ".join(rejection.message.split()) or violations or rejection.kind.replace("_", " ")
 
 
-def _draw(visit: Visit, attempt: int, name: str) -> float:
-    """The draw of a rule for a request. A retry has a draw of its own, so that chance does not strike it for ever."""
-    again = (attempt,) if attempt > 1 else ()
-    return Draws(derive(visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint, *again)).unit()
+def _draw(visit: Visit, name: str, count: Count) -> float:
+    """The draw of a rule for a request; it is another one each time that the same request is repeated."""
+    request = (visit.site.seed, "fault", name, visit.call.path, visit.call.fingerprint)
+    time = count.times_seen(derive(*request))
+    return Draws(derive(*request, *((time,) if time > 1 else ()))).unit()
 
 
 def _words(fault: Fault, plan: Plan) -> Timeline:

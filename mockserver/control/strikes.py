@@ -1,7 +1,8 @@
 """Strikes: faults intended for one request, where they come from, and what their rules have counted."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from mockserver.faults.catalogue import FAULTS, Kind
@@ -9,6 +10,9 @@ from mockserver.faults.rules import Fault
 
 # Where a fault comes from: a rule (armed, of the settings or of the route), a stub, or the request's own header.
 Origin = Literal["armed", "settings", "route", "stub", "header"]
+
+# A rule that strikes a share counts the repetitions of this many different requests, those that came last.
+_REMEMBERED = 4096
 
 
 @dataclass(slots=True)
@@ -20,6 +24,14 @@ class Count:
     matched: int = 0
     struck: int = 0
     undecided: int = 0
+    _seen: OrderedDict[int, int] = field(default_factory=OrderedDict, repr=False, compare=False)
+
+    def times_seen(self, request: int) -> int:
+        """Count a request, known by its number, and return how often it has come, this time included."""
+        times = self._seen[request] = self._seen.pop(request, 0) + 1
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
+        return times
 
 
 class Strike(NamedTuple):

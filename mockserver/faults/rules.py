@@ -31,8 +31,8 @@ class Chance:
 
     The rule's window opens `start` seconds after it was armed and lasts `seconds` (None: without end). Of the requests
     that match in this window the first `skip` are spared, then every `every`-th is struck, at most `times` times; and
-    of these only a `share`: a probability, whose draw is derived from the request and its attempt. With a `share_end`
-    it changes linearly to that by the end of the window.
+    of these only a `share`: a probability, whose draw is derived from the request and how often it has come. With a
+    `share_end` it changes linearly to that by the end of the window.
     """
 
     times: int | None = None

@@ -88,6 +88,28 @@ def test_a_share_strikes_as_many_and_the_same_in_any_order() -> None:
     assert struck(prompts[::-1]) == forward
 
 
+def test_a_share_of_one_repeated_request_is_struck_and_the_same_again_in_another_namespace() -> None:
+    settings = Settings(latency="off", fault=read_faults('{ kind = "html", share = 0.3 }'))
+
+    def struck(prompt: str) -> list[bool]:
+        desk = FaultDesk()
+        return [bool(desk.pick(question(prompt, settings), 0.0)) for _ in range(500)]
+
+    assert 0.25 * 500 <= sum(struck("hello")) <= 0.35 * 500
+    assert struck("hello") == struck("hello") != struck("good bye")
+
+
+def test_a_rule_forgets_how_often_the_oldest_requests_have_come() -> None:
+    count = Count()
+    assert [count.times_seen(1) for _ in range(3)] == [1, 2, 3]
+    for request in range(2, 2 + 4095):
+        assert count.times_seen(request) == 1
+    assert count.times_seen(1) == 4
+    for request in range(2, 2 + 4095):
+        assert count.times_seen(request) == 2
+    assert (count.times_seen(5000), count.times_seen(1)) == (1, 1)
+
+
 def test_a_share_is_drawn_anew_for_each_retry_so_that_one_gets_through() -> None:
     settings = Settings(latency="off", fault=read_faults('{ kind = "error", share = 0.5 }'))
 
