@@ -11,7 +11,16 @@ import orjson
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
-from mockserver.generation.filling import Schema, accepting, filled, in_order, properties, texts_of, type_of
+from mockserver.generation.filling import (
+    Schema,
+    accepting,
+    filled,
+    in_order,
+    properties,
+    texts_of,
+    type_of,
+    with_wanted_items,
+)
 from mockserver.generation.mentions import texts_for
 from mockserver.generation.patterns import write_match
 from mockserver.generation.schemas import schema_fault, write_instance
@@ -73,7 +82,7 @@ def _fault_of(schema: bytes) -> str | None:
 
 def _instance(schema: Schema, topic: str, key: int) -> dict[str, Any]:
     about = brief(topic)
-    text = write_instance(schema, derive(key, "arguments"), about.language, about.subject)
+    text = write_instance(with_wanted_items(schema, topic), derive(key, "arguments"), about.language, about.subject)
     written: dict[str, Any] = json.loads(text)
     return written
 

@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.generation.mentions import is_clear, names, number_for, numbers, texts_for
+from mockserver.generation.schemas import schema_fault
 from mockserver.generation.schemas.documents import Document
+from mockserver.generation.statements import truth, wanted_items
 from mockserver.generation.terms import place_of
 
 Schema = Mapping[str, Any]
@@ -97,6 +99,29 @@ def is_told(schema: Schema, topic: str) -> bool:
         return type_of(own) in _NUMERIC or "enum" in own or all(value in named for value in values)
 
     return all(map(states, required))
+
+
+def with_wanted_items(schema: Any, topic: str) -> Any:
+    """The schema with the number of items that the prompt asks for, if it is a list or has a single property that is
+    one, and allows as many: "Generate three profiles"."""
+    count = wanted_items(topic[:_STRETCH])
+    if count is None or not isinstance(schema, Mapping):
+        return schema
+    parts = schema.get("properties")
+    named = parts.items() if isinstance(parts, Mapping) else ()
+    lists = {name: _sized(own, count) for name, own in named if isinstance(own, Mapping) and type_of(own) == "array"}
+    sized = schema
+    if type_of(schema) == "array":
+        sized = _sized(schema, count)
+    elif len(lists) == 1:
+        sized = {**schema, "properties": {**schema["properties"], **lists}}
+    return sized if sized is not schema and schema_fault(sized) is None else schema
+
+
+def _sized(own: Schema, count: int) -> Schema:
+    least, most = own.get("minItems", count), own.get("maxItems", count)
+    fits = isinstance(least, int) and isinstance(most, int) and least <= count <= most
+    return {**own, "minItems": count, "maxItems": count} if fits else own
 
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
@@ -254,11 +279,17 @@ def _lists(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[An
     return [texts] if texts else []
 
 
+def _truths(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
+    stated = truth(name, topic[:_STRETCH])
+    return [] if stated is None else [stated]
+
+
 _OFFERS: dict[str, Callable[[str, Schema, str, frozenset[str]], list[Any]]] = {
     "string": texts_of,
     "integer": _wholes,
     "number": _numbers,
     "array": _lists,
+    "boolean": _truths,
 }
 
 

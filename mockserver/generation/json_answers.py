@@ -8,7 +8,7 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
-from mockserver.generation.filling import accepting, filled
+from mockserver.generation.filling import accepting, filled, with_wanted_items
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.sections import next_step, without_headings
 from mockserver.generation.sketches import like_text, named_keys, sketched_object
@@ -46,13 +46,14 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, in the language of the prompt, filled with what the prompt names."""
     about = brief(prompt.topic)
-    return _then_blanks(_holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key))
+    text = write_instance(with_wanted_items(schema, prompt.topic), key, about.language, about.subject)
+    return _then_blanks(_holding(text, schema, prompt, key))
 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """The same with every property that the schema names, as far as they are compatible."""
     about = brief(prompt.topic)
-    text = write_instance(schema, key, about.language, about.subject, complete=True)
+    text = write_instance(with_wanted_items(schema, prompt.topic), key, about.language, about.subject, complete=True)
     return _then_blanks(_holding(text, schema, prompt, key))
 
 

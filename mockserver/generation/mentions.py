@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from mockserver.generation import corpus
+from mockserver.generation import corpus, statements
 from mockserver.generation.subject import brief
 from mockserver.generation.terms import is_concept, stem, terms, words_in
 
@@ -22,7 +22,11 @@ _NAME = re.compile(
 )
 # Three backticks fence code and are no quotation marks.
 _QUOTED = re.compile(r"(?:[\"“„«]|(?<!`)`)([^\"“”„«»`]{1,200})(?:[\"”“»]|`(?!`))|(?<!\w)'([^'\n]{2,200})'(?!\w)")
-_NUMBER = re.compile(r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?![\w]|[.,-]\d)(?:[ \u00a0-]?([^\W\d_]+))?")
+# A unit may follow at once, and so may the next sentence of a careless prompt ("30Extract it").
+_NUMBER = re.compile(
+    r"(?<![\w.,#-])-?\d+(?:\.\d+)?(?!(?!(?:km|cm|mm|mi|kg|lbs?|ml|[GMT]B|px)\b|[A-Z][a-z]{2})\w|[.,-]\d)"
+    r"(?:[ \u00a0-]([^\W\d_]+))?"
+)
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]+(?:\.[\w-]+)+\b", re.ASCII)
 _URL = re.compile(r"https?://[^\s\"'<>»”)]*[^\s\"'<>»”).,;:!?]")
@@ -41,17 +45,20 @@ _DAYS = frozenset(["今天", "明天", "现在", "現在", "今日", "明日", "
 # Imperatives, whose capital at the start of a sentence looks like a name; and the words that only follow an imperative:
 # "Invent a person".
 _ORDERS = frozenset((
-    "add", "analyse", "analyze", "answer", "classify", "collect", "compose", "consider", "convert", "create",
-    "describe", "design", "draft", "extract", "fill", "generate", "given", "identify", "imagine", "introduce",
-    "invent", "list", "make", "meet", "parse", "plan", "prepare", "produce", "provide", "read", "recognise",
-    "recognize", "register", "reply", "respond", "return", "save", "schedule", "store", "suggest", "summarise",
-    "summarize", "translate", "write",
+    "add", "analyse", "analyze", "answer", "apply", "assign", "buy", "call", "cancel", "change", "check",
+    "classify", "close", "collect", "compose", "consider", "convert", "correct", "correctly", "count", "create",
+    "delete", "describe", "design", "draft", "extract", "fetch", "fill", "fix", "generate", "given", "identify",
+    "imagine", "introduce", "invent", "invite", "list", "load", "make", "meet", "move", "notify", "open", "order",
+    "parse", "plan", "play", "prepare", "produce", "provide", "publish", "put", "read", "recognise", "recognize",
+    "record", "register", "remind", "remove", "rename", "reply", "respond", "return", "roll", "run", "save",
+    "schedule", "search", "send", "set", "start", "stop", "store", "submit", "suggest", "summarise", "summarize",
+    "switch", "tell", "translate", "turn", "update", "upload", "use", "write",
 ))  # fmt: skip
 _ORDERED = re.compile(
     r"[ ](?:an?|some|any|me|us|my|our|your|ein(?:en?|er|em)?|mir|uns|une?|una|uno|uma?|des)[ ]", re.IGNORECASE
 )
 # What follows the subject of a sentence, and never an imperative.
-_SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b")
+_SPOKEN_OF = re.compile(r"[ ](?:is|was|has|had|and|lives|works|wants|likes)\b|,? (?:aged )?\d{1,3}(?:[ ,.]|$)")
 # Forms of answers, and days, which are capitalized without being names.
 _NOBODY = frozenset((
     "JSON", "YAML", "XML", "CSV", "HTML", "Markdown",
@@ -65,11 +72,16 @@ _UNITLESS = frozenset(
     stem(word)
     for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
 )
+_PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
+_CURRENCIES = frozenset("$€£¥₽₹")
 # What may stand between the items of a list.
 _BETWEEN = re.compile(
     r"\s*(?:[,;、，&]\s*)?(?:(?:and|or|и|или|und|oder|et|ou|y|e|o|ve|veya|та|і|або|和|と|및|vs\.?)\s+"
     r"(?:(?:in|at|for|в|во|для|à|en|a|em|у)\s+)?)?\s*",
     re.IGNORECASE,
+)
+_IN = re.compile(
+    r"(?:\b(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)\s+)$", re.IGNORECASE
 )
 _FROM = re.compile(r"(?:\b(?:from|из|от|von|aus|de|desde|da|dal|з|із)\s+)$", re.IGNORECASE)
 _TO = re.compile(r"(?:\b(?:to|в|до|nach|zu|à|vers|a|hasta|para|до)\s+)$", re.IGNORECASE)
@@ -114,7 +126,10 @@ def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
     """The longest list of names: those separated by nothing but commas and conjunctions."""
     best: list[Name] = []
     run: list[Name] = []
+    spans = statements.addresses(topic[:_STRETCH])
     for name in found:
+        if any(start <= name.start < end for start, end in spans):
+            continue  # "12 Main St, Paris, France" is one address
         gap = topic[run[-1].end : name.start] if run else ""
         run = [*run, name] if run and gap.strip() and _BETWEEN.fullmatch(gap) else [name]
         best = max(best, run, key=len)
@@ -153,16 +168,24 @@ def number_for(parameter: str, topic: str) -> Iterator[str]:
     """
     found = _numbers(topic[:_STRETCH])
     words = set(map(stem, words_in(parameter)))
+    if words & _PRICES:
+        yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
     for match in found:
         if match[1] and (stem(match[1]) in words or ("age" in words and stem(match[1]) in _YEARS)):
             yield _digits(match)
-    if len(found) == 1 and (found[0][1] is None or words & _UNITLESS):
+    if len(found) == 1 and (not _unit(found[0], topic) or words & _UNITLESS):
         yield _digits(found[0])
 
 
 def numbers(topic: str) -> tuple[str, ...]:
     """All numbers of the prompt, in order."""
     return tuple(map(_digits, _numbers(topic[:_STRETCH])))
+
+
+def _unit(match: re.Match[str], topic: str) -> str:
+    """The word after a number, unless it only goes on with the sentence, as "and" does."""
+    word = match[1] or ""
+    return "" if word.lower() in corpus.stopwords(brief(topic).language) else word
 
 
 @lru_cache(maxsize=64)
@@ -242,11 +265,23 @@ def _meaning(words: str) -> frozenset[str]:
 
 # The readings for words in a parameter's name or description, in the order in which they are tried.
 _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
+    (_meaning("street"), statements.address_part("street")),
+    (_meaning("city town"), statements.address_part("city")),
+    (_meaning("state province region"), statements.address_part("state")),
+    (_meaning("country"), statements.address_part("country")),
+    (_meaning("address location"), statements.address),
+    (_meaning("zip zipcode postal postcode"), statements.postcodes),
     (_meaning("from origin source departure start откуда"), _led_by(_FROM)),
     (_meaning("to destination target arrival end куда"), _led_by(_TO)),
     (_meaning("email mail recipient to address sender"), _matches(_EMAIL)),
     (_meaning("url link uri website page address"), _matches(_URL)),
     (_meaning("date day when start end from to until since checkin checkout дата"), _matches(_DATE)),
+    (_meaning("date day when start end since checkin checkout дата"), statements.days),
+    (_meaning("time hour at when start end alarm время"), statements.times),
+    (_meaning("color colour цвет"), statements.colors),
+    (_meaning("from source base"), statements.unit(1)),
+    (_meaning("to target into destination"), statements.unit(2)),
+    (_meaning("path file filename filepath directory dir folder script src dest"), statements.paths),
     (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
     (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
     (
@@ -256,6 +291,15 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         ),
         _quoted,
     ),
+    (_meaning("message text body content note"), statements.sayings),
+    (_meaning("title task todo item summary subject note reminder event"), statements.items),
+    (_meaning("text document passage article content input sentence paragraph message"), statements.after_colon),
+    (_meaning("name product item title"), statements.priced),
+    (_meaning("name names person people user username customer recipient author guest pet"), statements.persons),
+    (
+        _meaning("city town location place country region area destination capital where город страна место"),
+        _led_by(_IN),
+    ),
     (
         _meaning(
             "city cities town towns location locations place places country countries region area destination capital "
@@ -264,5 +308,6 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         ),
         _named,
     ),
+    (_meaning("room place location area zone"), statements.places),
     (_meaning("query q search keyword keywords term question topic prompt input subject запрос"), _asked),
 )

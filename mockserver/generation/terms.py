@@ -16,8 +16,24 @@ _WORD = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z\d])(?=[A-Z])")
 # Letters of scripts without spaces between words, or with particles attached to words: Han, katakana, Hangul.
 _DENSE = re.compile(r"[一-鿿]+|[ァ-ヿ]+|[가-힣]+")
-_SUM = re.compile(r"\d\s*[+*×÷^]\s*\d|\d\s+[-/]\s+\d")
-_ARITHMETIC = "calcul*"
+# "3 * 12", "11 plus 49": an operation on two numbers. A hyphen and a slash without spaces mean other things.
+_OPERATION = re.compile(
+    r"(?<![\w.,])-?\d[\d,.]*+(?:\s{0,3}(?P<sign>[+*×÷^])\s{0,3}|\s{1,3}(?P<word>[-/x]|plus|minus|times|multiplied by|"
+    r"divided by|to the power of)\s{1,3})-?\d+(?:[.,]\d+)*",
+    re.IGNORECASE,
+)
+_OPERATORS = {
+    operator: frozenset(names.split())
+    for operators, names in (
+        ("+ plus", "add plus sum"),
+        ("- minus", "subtract minus"),
+        ("* × x times multiplied", "multipl times product"),
+        ("÷ / divided", "divid"),
+        ("^ to", "pow power exponenti"),
+    )
+    for operator in operators.split()
+}
+ARITHMETIC = "#calcul"
 
 # The most common endings, longest first; at least three letters of a word are left.
 _ENDINGS = re.compile(
@@ -28,6 +44,13 @@ _ENDINGS = re.compile(
     r"|lar[ıi]?|ler[ıi]?|[ıuü]"
     r")$"
 )
+
+
+class Operation(NamedTuple):
+    """An operation on two numbers in a text, and the stems of the words for it."""
+
+    text: str
+    names: frozenset[str]
 
 
 class _Concepts(NamedTuple):
@@ -43,9 +66,26 @@ def terms(text: str, ignored: frozenset[str] = frozenset()) -> frozenset[str]:
     """
     found = {term for word in words_in(text) - ignored for term in _word_terms(word)}
     found.update(term for run in _DENSE.findall(text) for term in _dense_terms(run))
-    if _SUM.search(text):
-        found.update(_concepts().beginnings[_ARITHMETIC[:-1]])
+    for operation in operations(text):
+        found.update(operation.names, (ARITHMETIC,))
     return frozenset(found)
+
+
+def operations(text: str) -> tuple[Operation, ...]:
+    """The operations on two numbers in a text: "3 * 12", "11 plus 49"."""
+    if not any(map(str.isdigit, text)):
+        return ()
+    return tuple(_operation(match) for match in _OPERATION.finditer(text))
+
+
+def is_operation(names: frozenset[str]) -> bool:
+    """Whether one of some stems stands for an operation on numbers."""
+    return any(not names.isdisjoint(own) for own in _OPERATORS.values())
+
+
+def _operation(match: re.Match[str]) -> Operation:
+    operator = (match["sign"] or match["word"]).lower().split()[0]
+    return Operation(match[0], _OPERATORS[operator])
 
 
 def words_in(text: str) -> frozenset[str]:

@@ -10,10 +10,11 @@ the final answer. A tool named like those of Pydantic AI or smolagents for the f
 answer in words in the mode `auto` too, since some models do not support required calls.
 
 So is a tool if the prompt states all of its required properties, two at least: "Jason is 25 years old" asks to fill a
-form of a name and an age.
+form of a name and an age. A prompt that orders to use "the tool" gets the call of the best match, however weak, and one
+that forbids to use any gets none. A search engine is asked what a question about the world asks.
 
 Several tools are called if each of them explains something in the prompt that those before it do not, and one tool
-several times if the prompt lists several things for it ("in Oslo, Bergen and Rome").
+several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and 4 * 5").
 
 The calls depend on the choice's key and the tool, not on how many choices, tokens or calls are allowed, so that a lower
 limit gives a prefix of the same calls.
@@ -44,7 +45,7 @@ from mockserver.generation.mentions import listed, names
 from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
-from mockserver.generation.terms import is_concept, place_of, terms
+from mockserver.generation.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
@@ -65,7 +66,40 @@ _GENERIC = terms(
 )
 _VERBS = terms("get set use call return give provide specify")
 # Words for what many tools do: they distinguish tools only if their names have nothing else.
-_WEAK = terms("search find fetch send add create update delete remove check look lookup open query run web")
+_WEAK = terms(
+    "search find fetch send add create update delete remove check look lookup open query run web generate make write "
+    "describe compare suggest"
+)
+# Stopwords of prompts that tell what a tool is for.
+_TASKS = frozenset((
+    "categorize", "classify", "convert", "define", "paraphrase", "rephrase", "rewrite", "summarise", "summarize",
+    "translate",
+))  # fmt: skip
+# What the names of tools for searching the web consist of.
+_ENGINES = terms(
+    "search web internet online google bing tavily duckduckgo ddg brave serp wikipedia wiki tool engine run results "
+    "json api query"
+)
+_SEARCHING = terms("search wikipedia wiki google bing tavily duckduckgo serp")
+_USING = r"(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|использу[йя]\w*|используйте|вызови(?:те)?|вызывай(?:те)?|вызывая)"
+_TOOLS = (
+    r"(?: (?:the|a|an|any|all|your|my|this|that|these|those|one|of|provided|available|given|following|appropriate|"
+    r"right|relevant|эту|этот|эти|свои|данный|данную|любые|никаких|никакие))*"
+    r" (?:tools?|functions?|инструмент\w*|функци\w*)\b"
+)
+_ORDERED = re.compile(rf"\b{_USING}{_TOOLS}", re.IGNORECASE)
+_FORBIDDEN = re.compile(
+    rf"\b(?:(?:do not|don['’]t|never|without|avoid|must not|should not|not|не) {_USING}{_TOOLS}"
+    r"|(?:without|no|без)(?: any)? (?:tools?|tool calls?|function calls?|инструментов)\b)",
+    re.IGNORECASE,
+)
+# A question about the world, not about those who talk.
+_WORLDLY = re.compile(
+    r"\b(?:who|whose|what|when|where|which|how (?:many|much|old|long|tall|big|far|high)|кто|когда|где|сколько|какой"
+    r"|какая|какие)\b",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(r"\b(?:you|your|yours|i|me|my|mine|we|us|our|ты|вы|тебя|вас|твой|ваш\w*|я|мне|мой|меня)\b", re.I)
 
 
 class _Terms(NamedTuple):
@@ -107,16 +141,37 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     if answered:
         tools = [tool for tool in tools if tool.name not in answered] or tools[-1:]
     prompt = prompt._replace(topic=asked(prompt)) if found else prompt
+    if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:_STRETCH]):
+        tools = [tool for tool in tools if _takes_final_answer(tool)]
     called = _relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
     elif not called:
-        called = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, prompt.topic)][:1]
+        called = _suitable(tools, prompt.topic, key)
     # A request that names one tool gets only one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [call for tool in called for call in _final_answer(tool, found) or _calls(tool, prompt, key)]
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
+
+
+def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
+    """The tool that a prompt asks for without being about it, if it asks for one."""
+    stated = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, topic)]
+    if stated or not tools:
+        return stated[:1]
+    if _ORDERED.search(topic[:_STRETCH]):
+        best = max(matches := [_match(tool, topic) for tool in tools], key=lambda match: match.score)
+        return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
+    if _WORLDLY.search(topic[:_STRETCH]) and not _PERSONAL.search(topic[:_STRETCH]) and brief(topic).names_subject:
+        return [tool for tool in tools if _searches(tool)][:1]
+    return []
+
+
+def _searches(tool: Tool) -> bool:
+    """Whether a tool searches the web, by its name."""
+    own = terms(tool.name)
+    return tool.kind == "function" and own <= _ENGINES and not own.isdisjoint(_SEARCHING)
 
 
 def _is_stated(tool: Tool, topic: str) -> bool:
@@ -154,7 +209,8 @@ def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bo
 
 def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
     """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
-    matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: -match.score)
+    order = [name for each in operations(topic[:_STRETCH]) for name in each.names]
+    matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: (-match.score, _turn(match, order)))
     explained: set[str] = set()
     found = []
     for match in matches:
@@ -162,6 +218,11 @@ def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
             found.append(match.tool)
             explained |= match.points.keys()
     return found
+
+
+def _turn(match: _Match, order: Sequence[str]) -> int:
+    """When the first operation of a tool comes, if it has one."""
+    return next((place for place, name in enumerate(order) if name in match.points), len(order))
 
 
 def _match(tool: Tool, topic: str) -> _Match:
@@ -185,10 +246,15 @@ def _terms_of(tool: Tool) -> _Terms:
 
 @lru_cache(maxsize=1024)
 def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> _Terms:
-    own = terms(name) - _GENERIC or terms(name) - _VERBS
+    words = terms(name)
+    own = words - _GENERIC - _WEAK or words - _GENERIC or words - _VERBS
+    if words - _GENERIC <= _WEAK:
+        own = words - _VERBS - _WEAK or own  # "create_user" is about users, though many tools are
     first_sentence = re.split(r"[.!?。！？\n]", description, maxsplit=1)[0]
     rest = terms(first_sentence) - _GENERIC - _WEAK
-    return _Terms((own - _WEAK) or own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
+    if is_operation(own):  # a tool that adds does not multiply, though both calculate
+        own, rest = own - {ARITHMETIC}, rest - {ARITHMETIC}
+    return _Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
 
 
 def _topic_terms(topic: str) -> frozenset[str]:
@@ -198,7 +264,7 @@ def _topic_terms(topic: str) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
-    return terms(stretch, corpus.stopwords(language))
+    return terms(stretch, corpus.stopwords(language) - _TASKS)
 
 
 def _parameter_names(tool: Tool) -> tuple[str, ...]:
@@ -211,7 +277,12 @@ def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
     own = derive(key, "call", tool.name)
     if tool.kind == "custom":
         return [_call(tool, write_input(tool, prompt, own))]
-    about = frozenset().union(*_terms_of(tool))
+    terms_of_tool = _terms_of(tool)
+    about = frozenset().union(*terms_of_tool)
+    sums = [each.text for each in operations(prompt.topic[:_STRETCH]) if each.names & terms_of_tool.name]
+    if sums:
+        texts = [text for each in sums for text in write_arguments(tool, prompt._replace(topic=each), own, about, ())]
+        return [_call(tool, text) for text in dict.fromkeys(texts)]
     things = listed(prompt.topic, names(prompt.topic, about))
     return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, things)]
 

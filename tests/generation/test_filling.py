@@ -42,6 +42,16 @@ STOPS: Schema = {
 }
 
 
+def whole(**rows: Schema) -> Schema:
+    return {"type": "object", "properties": rows, "required": list(rows)}
+
+
+RESIDENT = whole(name=TEXT, home=whole(street=TEXT, city=TEXT, country=TEXT))
+HOME = whole(city=TEXT, state=TEXT, zip=TEXT)
+PRODUCT = whole(name=TEXT, price={"type": "number"}, in_stock={"type": "boolean"})
+TASK = whole(title=TEXT, priority={"type": "integer"})
+
+
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
     asked = Prompt(prompt, prompt, 10, chat=True, messages=(Message("user", prompt),))
     text = ""
@@ -72,6 +82,32 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             GROUP,
             {"people": [{"name": "Jason", "age": 25}, {"name": "Anna", "age": 31}]},
         ),
+        ("Extract jason is 25 years old", PERSON, {"name": "jason", "age": 25}),
+        ("Jason is 25 and lives in Berlin", PERSON, {"name": "Jason", "age": 25}),
+        ("John Smith, 42, is a baker", PERSON, {"name": "John Smith", "age": 42}),
+        (
+            "Jason is 20, Sarah is 30Extract them correctly",
+            GROUP,
+            {"people": [{"name": "Jason", "age": 20}, {"name": "Sarah", "age": 30}]},
+        ),
+        (
+            "John Doe, 28 years old, lives at 123 Main St, Springfield, USA",
+            RESIDENT,
+            {"name": "John Doe", "home": {"street": "123 Main St", "city": "Springfield", "country": "USA"}},
+        ),
+        ("Ann moved to 5 High Street, Boston, MA 02110, USA", HOME, {"city": "Boston", "state": "MA", "zip": "02110"}),
+        (
+            "iPhone 15 Pro costs $999 and is currently available",
+            PRODUCT,
+            {"name": "iPhone 15 Pro", "price": 999, "in_stock": True},
+        ),
+        ("The lamp costs $5 and is not in stock", PRODUCT, {"name": "lamp", "price": 5, "in_stock": False}),
+        ("The lamp costs $5 and is sold out", PRODUCT, {"name": "lamp", "price": 5, "in_stock": False}),
+        (
+            "Create a task: Fix bug in login, high priority (9)",
+            TASK,
+            {"title": "Fix bug in login", "priority": 9},
+        ),
         ("Alice and Bob meet on Friday.", EVENT, {"participants": ["Alice", "Bob"]}),
         ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
     ],
@@ -81,6 +117,26 @@ def test_structured_output_holds_what_the_prompt_names(
     kind: str, prompt: str, schema: Schema, expected: Schema
 ) -> None:
     assert written(kind, prompt, schema) == expected
+
+
+@pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
+@pytest.mark.parametrize(
+    "prompt, count",
+    [
+        ("generate three fake profiles", 3),
+        ("Give me a list of 4 people.", 4),
+        ("List the 12 best authors", 12),
+    ],
+)
+def test_a_list_has_as_many_items_as_the_prompt_asks_for(kind: str, prompt: str, count: int) -> None:
+    people = written(kind, prompt, GROUP)["people"]
+    assert len({person["name"] for person in people}) == len(people) == count
+
+
+@pytest.mark.parametrize("prompt", ["generate three fake profiles", "List 30 people", "Write 2 sentences on people"])
+def test_a_list_keeps_to_its_bounds_and_counts_only_items(prompt: str) -> None:
+    pair = whole(people={"type": "array", "items": PERSON, "minItems": 1, "maxItems": 1})
+    assert len(written("json_schema", prompt, pair)["people"]) == 1
 
 
 def test_who_stands_in_an_object_stands_in_no_list_within_it() -> None:

@@ -31,6 +31,13 @@ def properties(*required: str, **rows: Schema) -> Schema:
 
 
 TEXT: Schema = {"type": "string"}
+
+
+def form(name: str, *required: str) -> Tool:
+    """A tool of which nothing but the names of texts is known."""
+    return Tool(name, "", properties(*required, **dict.fromkeys(required, TEXT)))
+
+
 WEATHER = Tool(
     "get_weather",
     "Get the current weather for a city",
@@ -88,8 +95,10 @@ def names(request: GenerationRequest, key: int = 7) -> list[str]:
         ("北京的天气怎么样？", ["get_weather"]),
         ("東京の天気を教えて", ["get_weather"]),
         ("서울 날씨 알려줘", ["get_weather"]),
+        ("Who wrote Faust, and when?", ["web_search"]),
+        ("Who are you?", []),
         ("Tell me a joke", []),
-        ("Which city is the largest in Norway?", []),
+        ("Which city is the largest in Norway?", ["web_search"]),
         ("Hello!", []),
         ("Расскажи о гаванях севера", []),
         ("What is your name?", []),
@@ -282,6 +291,68 @@ def test_the_gist_of_a_result_is_one_short_line(result: str, told: str) -> None:
     assert gist(result) == told
 
 
+TERMS = properties("a", "b", a={"type": "integer"}, b={"type": "integer"})
+ARITHMETIC = (Tool("add", "Adds a and b.", TERMS), Tool("multiply", "Multiplies a and b.", TERMS))
+
+
+@pytest.mark.parametrize(
+    "prompt, expected",
+    [
+        (
+            "What is 3 * 12? Also, what is 11 + 49?",
+            [("multiply", {"a": 3, "b": 12}), ("add", {"a": 11, "b": 49})],
+        ),
+        ("What is 2+2?", [("add", {"a": 2, "b": 2})]),
+        ("And 3 times 4, please", [("multiply", {"a": 3, "b": 4})]),
+        ("1 plus 2, and 3 plus 4", [("add", {"a": 1, "b": 2}), ("add", {"a": 3, "b": 4})]),
+        ("What is the meaning of life?", []),
+    ],
+)
+def test_each_operation_on_numbers_calls_the_tool_for_it_with_its_own_numbers(
+    prompt: str, expected: list[tuple[str, Any]]
+) -> None:
+    assert called(chat(prompt, tools=ARITHMETIC)) == expected
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Use the tool.",
+        "Please call one of the provided functions.",
+        "Answer by using your tools",
+        "Используй инструмент",
+    ],
+)
+def test_an_order_to_use_a_tool_is_obeyed_though_the_prompt_is_not_about_any(prompt: str) -> None:
+    assert names(chat(prompt, tools=(MAIL, FLIGHTS))) in (["send_email"], ["book_flight"])
+
+
+def test_an_ordered_call_is_of_the_tool_that_fits_best() -> None:
+    username = Tool("GenerateUsername", "A username for a person's name and hair color", properties("hair", hair=TEXT))
+    prompt = "Generate a user name for Alice, black hair. Use the tool."
+    assert names(chat(prompt, tools=(CLOCK, username))) == ["GenerateUsername"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Do not use any tools. What's the weather in Oslo?",
+        "Without calling a function, tell me the weather in Oslo",
+        "What's the weather in Oslo? Answer without tools.",
+        "Какая погода в Осло? Не используй инструменты",
+    ],
+)
+def test_a_prompt_that_forbids_tools_gets_no_call_unless_one_is_required(prompt: str) -> None:
+    assert names(chat(prompt, tools=(WEATHER,))) == []
+    assert names(chat(prompt, tools=(WEATHER,), mode="required")) == ["get_weather"]
+
+
+@pytest.mark.parametrize("prompt", ["Generate a poem about the sea", "Create a recipe", "Find a rhyme for sea"])
+def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
+    tools = (form("generate_image", "picture"), form("create_user", "name"), form("find_order", "order_id"))
+    assert names(chat(prompt, tools=tools)) == []
+
+
 # --- with what -----------------------------------------------------------------------------------------------------
 
 
@@ -296,6 +367,29 @@ def test_the_gist_of_a_result_is_one_short_line(result: str, told: str) -> None:
         (WEATHER, "Какая погода в Нижнем Новгороде?", {"city": "Нижнем Новгороде"}),
         (WEATHER, "北京今天天气怎么样", {"city": "北京"}),
         (SEARCH, 'Search for "red foxes"', {"query": "red foxes"}),
+        (form("set_alarm", "time"), "Set the alarm for 7am", {"time": "7am"}),
+        (form("book_table", "day", "time"), "Book a table tomorrow at 19:30", {"day": "tomorrow", "time": "19:30"}),
+        (form("delete_file", "path"), "Delete file a.txt", {"path": "a.txt"}),
+        (form("list_files", "directory"), "List the files in /tmp/logs, please.", {"directory": "/tmp/logs"}),
+        (form("turn_off_light", "room"), "Turn off the light in the kitchen", {"room": "kitchen"}),
+        (
+            form("send", "recipient", "message"),
+            "Send Bob a note saying I'm late",
+            {"recipient": "Bob", "message": "I'm late"},
+        ),
+        (form("summarize", "text"), "Summarize this: Cats sleep a lot.", {"text": "Cats sleep a lot."}),
+        (form("paint", "color"), "Paint the wall dark green", {"color": "dark green"}),
+        (
+            form("convert_units", "from_unit", "to_unit"),
+            "Convert 5 km to miles",
+            {"from_unit": "km", "to_unit": "miles"},
+        ),
+        (
+            form("translate_text", "text", "language"),
+            "Translate 'hello' to French",
+            {"text": "hello", "language": "French"},
+        ),
+        (form("create_user", "name"), "Create a user Bob", {"name": "Bob"}),
         (SUMS, "What is (2 + 3) * 4?", {"expression": "(2 + 3) * 4"}),
         (MAIL, 'Mail "Hi Bob" to bob@example.com', {"to": "bob@example.com", "subject": "Hi Bob"}),
         (
