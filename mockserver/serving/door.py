@@ -85,10 +85,10 @@ class Door:
         await self._settle()
 
     async def close(self) -> None:
-        """Close the socket for good."""
+        """Close the socket for good; connections that were accepted before are made."""
         await self._forget()
         if self._server is not None:
-            self._server.close()
+            await self._dismiss(self._server)
         self._listener.close()
 
     async def _forget(self) -> None:

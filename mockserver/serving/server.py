@@ -134,8 +134,6 @@ class _Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let answers play on for the grace period, then break them off."""
-        for server in self.servers:
-            server.close()
         if self.config.door is not None:
             await self.config.door.close()
         for listener in sockets or ():

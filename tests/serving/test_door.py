@@ -42,3 +42,31 @@ def test_a_listener_that_is_mended_while_it_begins_to_fail_serves_again(failure:
     new_loop = import_module(loop).new_event_loop
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(story())
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_a_connection_that_was_accepted_just_before_its_door_closes_is_served(loop: Loop) -> None:
+    async def story() -> None:
+        for rounds in range(8):
+            listener = listening_socket(socket.AF_INET, ("127.0.0.1", 0))
+            door = Door(listener, listen)
+            await door.open()
+            with socket.create_connection(listener.getsockname(), timeout=5) as client:
+                for _ in range(rounds):
+                    await asyncio.sleep(0)
+                await door.close()
+                for _ in range(8):
+                    await asyncio.sleep(0)
+                assert end_of(client) in (b"hi", "reset")
+
+    new_loop = import_module(loop).new_event_loop
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(story())
+
+
+def end_of(client: socket.socket) -> bytes | str:
+    """What is received until the connection ends, or "reset" if it was never accepted."""
+    try:
+        return client.recv(2) + client.recv(1)
+    except ConnectionResetError:
+        return "reset"
