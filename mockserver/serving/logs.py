@@ -8,7 +8,7 @@ answering does.
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
@@ -17,12 +17,14 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
+from mockserver.control.stubs.book import Near
 from mockserver.core.generation import Usage
 
 log = logging.getLogger("mockserver")
 
-# How much of a path a line for people shows, in characters.
+# How much of a path and of a reason a line for people shows, in characters.
 _LONGEST_PATH = 500
+_LONGEST_REASON = 200
 _TIME = "%H:%M:%S"
 
 
@@ -45,13 +47,13 @@ class AccessLine:
             parts.append(f"first token after {duration(first)}")
         parts.append(f"in {duration(record.seconds)}")
         if plan is not None:
-            parts += _reasons(plan)
+            parts += _additions(plan)
         if record.closed_by == "client":
             parts.append(f"client left after {record.events_sent} events")
         if record.given_up:
             parts.append(f"ended by the server after {record.events_sent} events")
-        if plan is not None and plan.rejection is not None:
-            parts += _hints(plan)
+        if reason := _reason(self._exchange):
+            parts.append(_shortened(reason, _LONGEST_REASON))
         return printable(", ".join(parts))
 
     @property
@@ -69,6 +71,7 @@ class AccessLine:
             "tokens_sent": record.tokens_sent,
             "seconds": record.seconds,
             "closed_by": record.closed_by,
+            "reason": _reason(exchange),
         }
 
 
@@ -181,17 +184,17 @@ def _outcome(exchange: Exchange) -> str:
     if plan is None:
         denial = exchange.denial
         assert denial is not None, "an exchange without a plan has been denied"
-        return f"{space}{exchange.call.method} {_shortened(exchange.path)} {denial.status} {denial.kind}"
+        return f"{space}{exchange.call.method} {_shortened_path(exchange.path)} {denial.status} {denial.kind}"
     landing = plan.visit.landing
-    what = landing.operation.name if landing.operation is not None else _shortened(exchange.path)
+    what = landing.operation.name if landing.operation is not None else _shortened_path(exchange.path)
     failure = f" {plan.rejection.kind}" if plan.rejection is not None else ""
     return f"{space}{landing.dialect.name} {what} {plan.timeline.status}{failure}"
 
 
-def _reasons(plan: Plan) -> list[str]:
+def _additions(plan: Plan) -> list[str]:
     """Why the answer is not simply what the model would say: its stub and its faults."""
-    reasons = [f"by stub {plan.rule}"] if plan.rule is not None else []
-    return [*reasons, f"struck by {' and '.join(plan.faults)}"] if plan.faults else reasons
+    added = [f"by stub {plan.rule}"] if plan.rule is not None else []
+    return [*added, f"struck by {' and '.join(plan.faults)}"] if plan.faults else added
 
 
 def _planned(plan: Plan) -> dict[str, Any]:
@@ -211,9 +214,31 @@ def _planned(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _hints(plan: Plan) -> list[str]:
-    """The hint at what is served near an unknown path: few clients show the header that contains it."""
-    return [value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint"]
+def _reason(exchange: Exchange) -> str | None:
+    """Why mockserver itself refused a request, or what the vendor's refusal does not say; None for all others."""
+    plan, denial = exchange.plan, exchange.denial
+    if denial is not None:
+        return _nearest(denial.nearest) if denial.nearest else denial.message
+    if plan is None or plan.rejection is None:
+        return None
+    if plan.trouble is not None:
+        return plan.trouble
+    if plan.nearest is not None and plan.visit.settings.unmatched == "refuse":
+        return _unmatched(plan.nearest)
+    # Few clients show the header that names what is served near an unknown path.
+    hints = (value.decode("ascii") for name, value in plan.timeline.headers if name == b"x-mockserver-hint")
+    return next(hints, None)
+
+
+def _unmatched(nearest: Sequence[Near]) -> str:
+    """That no stub matches, and in which fields the request differs from the nearest, without what was asked."""
+    fields = (", ".join(dict.fromkeys(each.field for each in near.differences)) for near in nearest)
+    names = [f"{near.name!r} (differs in {places})" for near, places in zip(nearest, fields, strict=True)]
+    return f"no stub matches, {_nearest(names)}" if names else "there are no stubs"
+
+
+def _nearest(names: Iterable[str]) -> str:
+    return f"nearest: {', '.join(names)}"
 
 
 def _denied(exchange: Exchange) -> dict[str, Any]:
@@ -228,8 +253,12 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
 
 
-def _shortened(path: str) -> str:
-    return path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}... ({len(path):,} characters)"
+def _shortened_path(path: str) -> str:
+    return path if len(path) <= _LONGEST_PATH else f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
+
+
+def _shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def printable(text: str) -> str:

@@ -293,7 +293,7 @@ class Reception:
             f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes, "
             f"or the live page: {ADMIN}/ui/."
         )
-        return Denial(404, "no_route", message)
+        return Denial(404, "no_route", message, tuple(visitor.setup.router.nearest(visitor.path)))
 
 
 def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
@@ -302,7 +302,7 @@ def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
         return exchange.plan.timeline
     denial = exchange.denial
     assert denial is not None, "an exchange without a plan has been denied"
-    more = {"nearest": visitor.setup.router.nearest(visitor.path)} if denial.kind == "no_route" else {}
+    more = {"nearest": denial.nearest} if denial.nearest else {}
     error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
     body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
     return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))

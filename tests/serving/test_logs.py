@@ -20,7 +20,7 @@ QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8, "min_tok
 FACTS = {
     *("namespace", "number", "method", "path", "dialect", "operation", "model", "status", "streamed", "failure"),
     *("rule", "faults", "prompt_tokens", "completion_tokens", "cached_tokens", "tokens_sent", "events_sent", "ttft"),
-    *("seconds", "closed_by"),
+    *("seconds", "closed_by", "reason"),
 }
 
 # A process that logs an error between exchanges which end in the same turn of its loop, and one more at its end.
@@ -130,7 +130,7 @@ def test_a_line_in_json_has_the_same_keys_for_every_exchange(
         "level": "info", "namespace": "team", "number": 1, "method": "POST", "path": PATH, "dialect": "cerebras",
         "operation": "completions", "model": "llama3.1-8b", "status": 200, "streamed": True, "failure": None,
         "rule": None, "faults": ["no_finish"], "prompt_tokens": 1, "completion_tokens": 8, "cached_tokens": 0,
-        "tokens_sent": 8, "closed_by": "server",
+        "tokens_sent": 8, "closed_by": "server", "reason": None,
     }  # fmt: skip
     assert {key: told[key] for key in wanted} == wanted
     caplog.clear()
@@ -147,6 +147,46 @@ def test_a_path_that_the_vendor_does_not_know_is_told_with_what_is_near(
     assert line.startswith("cerebras /cerebras/v1/completion 404 unknown_path, in ")
     assert line.endswith(f", {dict(answer.headers)['x-mockserver-hint']}")
     assert "nearest: /cerebras/v1/completions, " in line
+
+
+def test_a_refusal_of_mockservers_own_tells_its_reason(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    exchange(server.url, "GET", "/cerebras2/v1/models")
+    exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-fault": "rst"})
+    exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-namespace": "a b"})
+    exchange(server.url, "POST", PATH, QUESTION, {"x-mockserver-reply": '{"text": 1}'})
+    lost, wish, namespace, reply = lines(caplog)
+    assert lost.partition(" ms, ")[2].startswith("nearest: /cerebras/v1/models, ")
+    assert wish.startswith("POST /cerebras/v1/completions 400 bad_wish, in ")
+    assert "ms, X-Mockserver-Fault: kind: unknown fault 'rst'. Did you mean 'reset'? " in wish
+    assert len(wish) < 300
+    assert " 400 bad_namespace, in " in namespace
+    assert namespace.partition(" ms, ")[2]
+    assert reply.endswith(" ms, X-Mockserver-Reply: reply.text: 1 is not a string")
+
+
+def test_a_request_without_a_matching_stub_tells_the_nearest_but_not_what_was_asked(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    with MockServer(Settings(port=0, latency="off", unmatched="refuse")) as server:
+        exchange(server.url, "POST", PATH, QUESTION)
+        server.stub(name="greeting", match={"prompt": "Good morning", "model": "m"}, reply="Hi!")
+        exchange(server.url, "POST", PATH, QUESTION)
+    none, unlike = lines(caplog)
+    assert none.endswith(" ms, there are no stubs")
+    assert unlike.endswith(" ms, no stub matches, nearest: 'greeting' (differs in prompt, model)")
+    assert "Hello" not in unlike
+
+
+def test_a_function_that_fails_is_told_with_what_it_raised(
+    server: MockServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "mockserver")
+    server.stub(name="odd", reply=lambda request: request.no_such_field)
+    exchange(server.url, "POST", PATH, QUESTION)
+    [line] = lines(caplog)
+    assert "stub 'odd': its function raised AttributeError: " in line
 
 
 def test_the_stub_that_answered_is_named(server: MockServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -31,11 +31,15 @@ Watcher = Callable[["Exchange"], None]
 
 
 class Denial(NamedTuple):
-    """An answer of our own, outside any vendor's format: nothing is served there, or a wish cannot be obeyed."""
+    """An answer of our own, outside any vendor's format: nothing is served there, or a wish cannot be obeyed.
+
+    `nearest` are the served paths that resemble one that is not.
+    """
 
     status: int
     kind: str
     message: str
+    nearest: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
