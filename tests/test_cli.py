@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,9 +23,13 @@ from mockserver.cli import COMMANDS, main
 from mockserver.commands.command import Command
 from mockserver.commands.settled import GROUPS
 from mockserver.control.options import BY_NAME, OPTIONS
+from mockserver.control.settings import Settings
 from mockserver.latency.presets import presets
+from mockserver.serving.server import Loop
+from tests.support.certificates import write_certificate
 from tests.support.http import exchange
 from tests.support.printing import printed_until
+from tests.support.sockets import LOOPS
 
 
 def test_a_folder_of_stubs_that_a_config_names_lies_beside_it(
@@ -121,6 +126,24 @@ def test_health_tells_a_running_server_from_none(server: MockServer, capsys: pyt
     assert capsys.readouterr().out == f"{server.url}: ok\n"
     assert main(["health", "http://127.0.0.1:1"]) == 1
     assert "refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
+    secure: bool, loop: Loop, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    certificate, key = map(str, write_certificate(tmp_path))
+    tls: dict[str, Any] = {"tls_cert": certificate, "tls_key": key} if secure else {}
+    settings = Settings(port=0, log_level="error", **tls)
+    with MockServer(settings, loop) as running:
+        right, wrong = ("https", "http") if secure else ("http", "https")
+        url = running.url.replace(right, wrong, 1)
+        advice = f"{url}: the server there speaks {right.upper()}, not {wrong.upper()}: use {running.url}\n"
+        assert main(["health", url]) == 1
+        assert capsys.readouterr().err == advice
+        assert main(["verdict", url]) == 2
+        assert capsys.readouterr().err == f"mockserver: verdict: {advice}"
 
 
 @pytest.mark.parametrize(

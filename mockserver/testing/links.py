@@ -32,6 +32,7 @@ from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
+from mockserver.serving.health_check import other_scheme
 from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 
 if TYPE_CHECKING:
@@ -284,7 +285,8 @@ class RemoteLink:
             raise _refused(error) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
-            raise LinkError(f"{self.server}: {reason}{_way_out(reason)}") from None
+            advice = other_scheme(self.server, reason) if isinstance(reason, OSError | HTTPException) else ""
+            raise LinkError(f"{self.server}: {advice or f'{reason}{_way_out(reason)}'}") from None
 
 
 @cache
