@@ -21,7 +21,7 @@ from mockserver.generation.filling import (
     type_of,
     with_wanted_items,
 )
-from mockserver.generation.mentions import texts_for
+from mockserver.generation.mentions import listed, names, texts_for
 from mockserver.generation.patterns import write_match
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.subject import brief
@@ -31,16 +31,21 @@ _STRETCH = 1200
 _LONGEST_INPUT = 400
 
 
-def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str], things: Sequence[str]) -> list[str]:
-    """The arguments of a function's calls: of one call, or of one for each of the `things`, if a property takes them.
+def write_arguments(tool: Tool, prompt: Prompt, key: int, about: frozenset[str], clauses: str) -> list[str]:
+    """The arguments of a function's calls: of one call, or of one for each item of a list that a property takes.
 
-    `about` are the tool's own terms, which are no names.
+    `about` are the tool's own terms, which are no names. `clauses` are the part of the prompt that speaks of the tool;
+    what they do not state is taken from the whole prompt.
     """
     schema = object_schema(tool.parameters)
     topic = prompt.topic
     base = _instance(schema, topic, key)
-    taking = _taking(schema, topic, about, things, base)
     rest = filled(base, schema, topic, about, guessing=True)
+    if clauses != topic:
+        rest = filled(rest, schema, clauses, about, guessing=True)
+    source = clauses if names(clauses, about) else topic
+    things = listed(source, names(source, about))
+    taking = _taking(schema, source, about, things, base)
     if taking is None:
         return [_text(rest, schema)]
     accepts = accepting(schema)

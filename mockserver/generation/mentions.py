@@ -7,6 +7,7 @@ it has to satisfy.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from mockserver.generation import corpus, statements
@@ -17,7 +18,8 @@ _STRETCH = 1200
 _DESCRIPTION = 80
 _CAPITAL = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĖĘĚĞĢĪĮİĶĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁІЇЄҐ]"
 _NAME = re.compile(
-    rf"(?<![^\W_]){_CAPITAL}[\w'\u2019.-]*\w(?:[ ](?:(?:de|del|di|da|do|la|of|am|на)[ ])?{_CAPITAL}[\w'\u2019-]*\w)*"
+    r"(?<![^\W_])(?:(?:Fort|Ft|Mount|Mt|Saint|St|Ste)\.?[ ])?"
+    rf"{_CAPITAL}[\w'\u2019.-]*\w(?:[ ](?:(?:de|del|di|da|do|la|of|am|на)[ ])?{_CAPITAL}[\w'\u2019-]*\w)*"
     r"(?:,[ ][A-Z]{2}\b)?"
 )
 # Three backticks fence code and are no quotation marks.
@@ -122,6 +124,13 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
     return tuple(found)
 
 
+def between_names(topic: str) -> list[tuple[int, int]]:
+    """The spans of the names in a prompt, and of what is between the names of a list."""
+    found = names(topic)
+    gaps = [(one.end, other.start) for one, other in pairwise(found) if _joins(topic, one, other)]
+    return [*((name.start, name.end) for name in found), *gaps]
+
+
 def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
     """The longest list of names: those separated by nothing but commas and conjunctions."""
     best: list[Name] = []
@@ -130,13 +139,18 @@ def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
     for name in found:
         if any(start <= name.start < end for start, end in spans):
             continue  # "12 Main St, Paris, France" is one address
-        gap = topic[run[-1].end : name.start] if run else ""
-        run = [*run, name] if run and gap.strip() and _BETWEEN.fullmatch(gap) else [name]
+        run = [*run, name] if run and _joins(topic, run[-1], name) else [name]
         best = max(best, run, key=len)
     texts = tuple(dict.fromkeys(name.text for name in best))
     # "Paris, France" is one place.
     alone = len(texts) == 2 and topic[best[0].end : best[1].start].strip() == ","
     return texts if len(texts) > 1 and not alone else ()
+
+
+def _joins(topic: str, one: Name, other: Name) -> bool:
+    """Whether what is between two names makes them items of a list."""
+    gap = topic[one.end : other.start]
+    return bool(gap.strip()) and _BETWEEN.fullmatch(gap) is not None
 
 
 def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), description: str = "") -> Iterator[str]:
@@ -199,7 +213,7 @@ def _digits(match: re.Match[str]) -> str:
 
 def _opens(topic: str, place: int) -> bool:
     """Whether a sentence begins at this place."""
-    return topic[:place].rstrip()[-1:] in ("", ".", "!", "?", ":", "\n")
+    return topic[:place].rstrip("¿¡ \n\t")[-1:] in ("", ".", "!", "?", ":", "\n")
 
 
 def _without_lead(name: Name, topic: str, stopwords: frozenset[str]) -> Name | None:

@@ -14,7 +14,8 @@ form of a name and an age. A prompt that orders to use "the tool" gets the call 
 that forbids to use any gets none. A search engine is asked what a question about the world asks.
 
 Several tools are called if each of them explains something in the prompt that those before it do not, and one tool
-several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and 4 * 5").
+several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and 4 * 5"). The arguments
+of each call come first from the clauses that speak of its tool ("the weather in Oslo, and the time in Tokyo").
 
 The calls depend on the choice's key and the tool, not on how many choices, tokens or calls are allowed, so that a lower
 limit gives a prefix of the same calls.
@@ -40,8 +41,8 @@ from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
 from mockserver.generation.arguments import object_schema, write_arguments, write_input
+from mockserver.generation.clauses import clauses_about
 from mockserver.generation.filling import accepting, is_told
-from mockserver.generation.mentions import listed, names
 from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.subject import brief
@@ -150,7 +151,11 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
         called = _suitable(tools, prompt.topic, key)
     # A request that names one tool gets only one call.
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
-    calls = [call for tool in called for call in _final_answer(tool, found) or _calls(tool, prompt, key)]
+    calls = [
+        call
+        for tool, clauses in zip(called, _clauses_about(called, prompt.topic), strict=True)
+        for call in _final_answer(tool, found) or _calls(tool, prompt, key, clauses)
+    ]
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
 
@@ -272,19 +277,30 @@ def _parameter_names(tool: Tool) -> tuple[str, ...]:
     return tuple(map(str, properties)) if isinstance(properties, Mapping) else ()
 
 
-def _calls(tool: Tool, prompt: Prompt, key: int) -> list[ToolCall]:
-    """The call of a tool, or several calls if the prompt lists several things for it."""
+def _clauses_about(tools: Sequence[Tool], topic: str) -> list[str]:
+    """The part of the prompt that speaks of each tool, by what distinguishes it from the others; else the whole prompt.
+
+    Of a single tool only a question tells apart what is asked from what is merely stated.
+    """
+    points = [_match(tool, topic).points.keys() for tool in tools]
+    own = [frozenset(each - set().union(*(other for other in points if other is not each))) for each in points]
+    found = clauses_about(topic, own) if any(own) else [""] * len(own)
+    single = len(tools) == 1
+    return [topic if single and not text.endswith(("?", "？")) else text or topic for text in found]
+
+
+def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]:
+    """The call of a tool, or several calls if the part of the prompt that speaks of it lists several things."""
     own = derive(key, "call", tool.name)
     if tool.kind == "custom":
-        return [_call(tool, write_input(tool, prompt, own))]
+        return [_call(tool, write_input(tool, prompt._replace(topic=clauses), own))]
     terms_of_tool = _terms_of(tool)
     about = frozenset().union(*terms_of_tool)
     sums = [each.text for each in operations(prompt.topic[:_STRETCH]) if each.names & terms_of_tool.name]
     if sums:
-        texts = [text for each in sums for text in write_arguments(tool, prompt._replace(topic=each), own, about, ())]
+        texts = [text for each in sums for text in write_arguments(tool, prompt._replace(topic=each), own, about, each)]
         return [_call(tool, text) for text in dict.fromkeys(texts)]
-    things = listed(prompt.topic, names(prompt.topic, about))
-    return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, things)]
+    return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, clauses)]
 
 
 def _call(tool: Tool, text: str) -> ToolCall:

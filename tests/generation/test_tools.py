@@ -138,6 +138,46 @@ def test_a_prompt_that_lists_things_calls_a_tool_for_each() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "prompt, weather, time",
+    [
+        ("Weather in Oslo and Bergen, and what time is it in Tokyo?", ["Oslo", "Bergen"], ["Tokyo"]),
+        ("What time is it in Tokyo, and what's the weather in Oslo and Bergen?", ["Oslo", "Bergen"], ["Tokyo"]),
+        ("The weather in Oslo, Bergen, and Rome and the time in Tokyo", ["Oslo", "Bergen", "Rome"], ["Tokyo"]),
+        ("Weather in Oslo and Bergen, time in Tokyo", ["Oslo", "Bergen"], ["Tokyo"]),
+        ("For Oslo, the weather, and for Tokyo, the time", ["Oslo"], ["Tokyo"]),
+        (
+            "The weather in Oslo and Bergen. They are in Norway. What time is it in Tokyo?",
+            ["Oslo", "Bergen"],
+            ["Tokyo"],
+        ),
+        ("The time in St. Petersburg and the weather in New York", ["New York"], ["St. Petersburg"]),
+        ("I am in Rome. What's the weather? And the time in Tokyo?", ["Rome"], ["Tokyo"]),
+        ("What's the weather and the time in Oslo and Bergen?", ["Oslo", "Bergen"], ["Oslo", "Bergen"]),
+        ("Какая погода в Осло, и сколько времени в Токио?", ["Осло"], ["Токио"]),
+        ("¿Qué tiempo hace en Oslo y qué hora es en Tokio?", ["Oslo"], ["Tokio"]),
+        ("東京の天気と大阪の時間を教えて", ["東京"], ["大阪"]),
+    ],
+)
+def test_each_of_several_tools_is_called_with_what_its_own_clauses_name(
+    prompt: str, weather: list[str], time: list[str]
+) -> None:
+    found = called(chat(prompt, tools=(WEATHER, CLOCK)))
+    assert [arguments["city"] for name, arguments in found if name == "get_weather"] == weather
+    assert [arguments["place"] for name, arguments in found if name == "get_time"] == time
+
+
+def test_what_a_clause_does_not_state_is_taken_from_the_whole_prompt() -> None:
+    flight, weather = called(chat("On 2031-05-06, check the weather in Madrid, then book a flight from Oslo to Rome"))
+    assert flight == ("book_flight", {"from": "Oslo", "to": "Rome", "date": "2031-05-06"})
+    assert (weather[0], weather[1]["city"]) == ("get_weather", "Madrid")
+
+
+def test_a_question_is_answered_for_what_it_names_and_not_for_what_was_stated_before() -> None:
+    assert called(chat("I live in Berlin. What's the weather in Oslo?"))[0][1]["city"] == "Oslo"
+    assert called(chat("I live in Berlin. What's the weather?"))[0][1]["city"] == "Berlin"
+
+
 def test_a_tool_that_may_take_none_of_the_things_in_a_list_is_called_once_without_them() -> None:
     forbidden = {"properties": {"city": {"not": {"enum": ["Oslo", "Bergen"]}}}}
     days_first = {"type": "object", "properties": {"days": {"type": "integer"}, "city": TEXT}, "required": ["city"]}
