@@ -22,4 +22,9 @@ def contrary(decision: Decision) -> Decision:
 
 def disjunction(decisions: Iterable[Decision]) -> Decision:
     """Whether any holds: True if one of them is True, else None if any is unknown."""
-    return contrary(conjunction(map(contrary, decisions)))
+    known: Decision = False
+    for decision in decisions:
+        if decision is True:
+            return True
+        known = known if decision is False else None
+    return known

@@ -12,6 +12,9 @@ from mockserver.core.decisions import Decision, conjunction, contrary
 from mockserver.core.json_values import among, same
 from mockserver.core.naming import shortened
 
+# A tuple, because making a union of types takes as long as a search.
+_CONTAINERS = (str, list, tuple)
+
 
 class Matcher:
     """What is required of a field's values. Each kind defines `fits` for one value, or `holds` for all together."""
@@ -53,6 +56,11 @@ class Equals(Matcher):
         """The value."""
         return (self.value,)
 
+    def holds(self, values: Sequence[object]) -> Decision:
+        """Whether any of the values is equal."""
+        # A text equals nothing but the same text.
+        return self.value in values if type(self.value) is str else any(map(self.fits, values))
+
     def fits(self, value: Any) -> bool:
         """Whether the value is equal."""
         return same(self.value, value)
@@ -71,7 +79,7 @@ class Contains(Matcher):
 
     def fits(self, value: Any) -> bool:
         """Whether the value contains the part."""
-        return self.part in value if isinstance(value, str | list | tuple) else False
+        return isinstance(value, _CONTAINERS) and self.part in value
 
 
 @dataclass(frozen=True, slots=True)

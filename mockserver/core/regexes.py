@@ -8,9 +8,11 @@ because it expands repetitions such as `a{1000}`, the expanded length is bounded
 
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+
+from mockserver.core.regex_literals import ignores_case, literals_of
 
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
 PATIENCE = 0.1
@@ -60,9 +62,9 @@ class RegexError(ValueError):
 class Regex:
     """A compiled regular expression."""
 
-    __slots__ = ("_given_up", "_search")
+    __slots__ = ("_caseless", "_given_up", "_literals", "_search")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, literals: Sequence[str] = ()) -> None:
         import regex  # slow to import, and rarely needed
 
         try:
@@ -70,9 +72,15 @@ class Regex:
         except (regex.error, RecursionError, OverflowError) as error:
             raise RegexError(str(error)) from None
         self._given_up: dict[bytes, float] = {}
+        self._caseless = ignores_case(text)
+        # Beyond ASCII, letters of different cases may not correspond one to one.
+        usable = not self._caseless or all(map(str.isascii, literals))
+        self._literals = tuple(each.lower() if self._caseless else each for each in literals) if usable else ()
 
     def search(self, text: str) -> bool | None:
         """Whether the expression matches anywhere in a text; None if the search was given up."""
+        if self._literals and not self._has_literal(text):
+            return False
         patience = _budget.left
         known = bool(self._given_up) and self._given_up.get(_digest(text), 0.0) >= patience
         if not known:
@@ -83,6 +91,18 @@ class Regex:
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
         _budget.left = _REST
         return None
+
+    def _has_literal(self, text: str) -> bool:
+        """Whether a text contains one of the literals; true as well if that is not known."""
+        if self._caseless:
+            if not text.isascii():
+                return True
+            text = text.lower()
+        # A loop, since this is called for each of a thousand stubs.
+        for literal in self._literals:  # noqa: SIM110
+            if literal in text:
+                return True
+        return False
 
     def _give_up(self, text: str, patience: float = PATIENCE) -> None:
         if len(self._given_up) >= _REMEMBERED:
@@ -105,7 +125,7 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    return Regex(escaped)
+    return Regex(escaped, literals_of(text, pieces))
 
 
 def _complaint(text: str) -> str:

@@ -11,6 +11,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from mockserver.control.stubs.index import Index
 from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches, parts_of
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
@@ -136,8 +137,8 @@ class StubBook:
         self._added: dict[str, Stub] = {}
         self._used: dict[str, int] = {}
         self._made = 0
-        # The settings' stubs, and the order of all stubs with them; None if that is out of date.
-        self._ordered: tuple[Sequence[Stub], tuple[Stub, ...]] | None = None
+        # The settings' stubs, all stubs in order with them, and the index of these; None if that is out of date.
+        self._ordered: tuple[Sequence[Stub], tuple[Stub, ...], Index] | None = None
 
     def add(self, stub: Stub) -> str:
         """Add a stub, or replace the one of the same name, and count from zero. Return its name."""
@@ -194,7 +195,8 @@ class StubBook:
 
         Answers that do not fit are skipped. Raises HandlerError if a user's function fails.
         """
-        for stub in self._order(standing):
+        stubs, index = self._indexed(standing)
+        for stub in index.candidates(stubs, facts):
             while (step := stub.step(used := self._used.get(stub.name, 0))) is not None:
                 if fits is not None and not fits(step.prepared):
                     break
@@ -241,12 +243,16 @@ class StubBook:
         return stub.name
 
     def _order(self, standing: Sequence[Stub]) -> tuple[Stub, ...]:
+        return self._indexed(standing)[0]
+
+    def _indexed(self, standing: Sequence[Stub]) -> tuple[tuple[Stub, ...], Index]:
         kept = self._ordered
         if kept is None or kept[0] is not standing:
             with self._lock:
                 both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
-                kept = self._ordered = (standing, tuple(sorted(both, key=lambda stub: -stub.priority)))
-        return kept[1]
+                stubs = tuple(sorted(both, key=lambda stub: -stub.priority))
+                kept = self._ordered = (standing, stubs, Index(stubs))
+        return kept[1:]
 
     def _differences(self, stub: Stub, facts: Facts, fits: Fits | None = None) -> tuple[Difference, ...]:
         used = self._used.get(stub.name, 0)
