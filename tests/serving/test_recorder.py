@@ -533,6 +533,38 @@ def test_a_piece_is_passed_on_before_the_next_one_is_asked_for(tmp_path: Path) -
     ]
 
 
+@pytest.mark.parametrize("rounds", range(8))
+def test_a_recorder_that_stops_just_after_an_answer_was_sent_has_recorded_it_and_does_not_complain(
+    rounds: int, tmp_path: Path
+) -> None:
+    async def ask() -> None:
+        body: list[Any] = [{"type": "http.request", "body": json.dumps(STREAM).encode()}]
+        scope = {"type": "http", "method": "POST", "path": COMPLETIONS, "raw_path": COMPLETIONS.encode()}
+        sent = asyncio.Event()
+
+        async def receive() -> Any:
+            return body.pop() if body else await asyncio.Future()
+
+        async def send(message: Any) -> None:
+            if message["type"] == "http.response.body" and not message.get("more_body"):
+                sent.set()
+
+        tape = Tape(tmp_path / "tape.jsonl", Settings())
+        async with httpx.AsyncClient(transport=Vendor(PIECES)) as client:
+            app = Recorder(Settings(), DIALECTS, read_upstreams((), DIALECTS), tape, client)
+            serving = asyncio.ensure_future(app({**scope, "query_string": b"", "headers": []}, receive, send))
+            await sent.wait()
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            serving.cancel()
+            await serving
+        tape.close()
+
+    asyncio.run(ask())
+    [line] = lines_of(tmp_path / "tape.jsonl")
+    assert line["outcome"]["closed_by"] == "server"
+
+
 def test_a_latency_may_be_drawn_from_a_recording(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     taped(Vendor(PIECES), tape)

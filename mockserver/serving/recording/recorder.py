@@ -116,14 +116,16 @@ class Recorder:
                 take.end("client", self._clock())
                 relay.cancel()
         except asyncio.CancelledError:
-            take.end("server", self._clock(), Ending("close"))
+            # What was sent as a whole is not broken off.
+            if take.closed_by is None:
+                take.end("server", self._clock(), Ending("close"))
             relay.cancel()
-        await asyncio.wait((relay,))
+        await _over(relay)
         self._keep(take)
         if take.ending is not None:
             await _break_off(take.ending, guest.wire)
             # The server wants to hear that the connection is gone before its request is done with.
-            await asyncio.wait((leaving,))
+            await _over(leaving)
         leaving.cancel()
         if not relay.cancelled():
             relay.result()
@@ -180,6 +182,15 @@ class Recorder:
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
         log.info("%s", summary(take))
+
+
+async def _over(task: asyncio.Future[None]) -> None:
+    """Wait until a task is over; a recorder that is stopped meanwhile ends it."""
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError:
+            task.cancel()
 
 
 async def _left(receive: Receive) -> None:
