@@ -46,7 +46,8 @@ def measure(effort: Effort) -> Section:
     return Section(
         title=f"Throughput: {effort.tokens} tokens, {effort.connections} connections, latency off",
         about=(
-            "The bare servers send the same bytes as mockserver, without computing them. `ratio` compares answers per "
+            "The bare servers send the same bytes as mockserver, without computing them, and log nothing, while "
+            "mockserver logs a line for each answer, as it does by default. `ratio` compares answers per "
             "second with the bare server of the same kind. `client` is the share of a core that the load client used; "
             "if it is well below 100 %, the client did not limit the figure."
         ),
