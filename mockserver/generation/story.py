@@ -5,6 +5,7 @@ test suites send the same requests again and again; the texts do not depend on t
 """
 
 from bisect import bisect_left
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from threading import Lock
@@ -74,7 +75,8 @@ class Story:
         return len(self.ids) if self._over else None
 
 
-_kept: dict[int, Story] = {}
+# The oldest one gives way: to free all of them at once would hold up the event loop for two milliseconds.
+_kept: OrderedDict[int, Story] = OrderedDict()
 
 
 def beginning(
@@ -96,9 +98,9 @@ def remembered_beginning(
         story = Story(write())
         # A story keeps its prompt in memory.
         if len(prompt.text) <= _LONGEST_PROMPT:
-            if len(_kept) >= _KEPT_STORIES:
-                _kept.clear()
             _kept[key] = story
+            if len(_kept) > _KEPT_STORIES:
+                _kept.popitem(last=False)
     try:
         end = story.tell(limit, least)
     except BaseException:
