@@ -5,8 +5,8 @@ from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import GenerationRequest, Sampling
-from mockserver.dialects.openai_style.fields import token_biases, whole
+from mockserver.core.generation import GenerationRequest
+from mockserver.dialects.openai_style.fields import whole
 
 Body = Mapping[str, Any]
 
@@ -21,23 +21,6 @@ def least_tokens(value: float | None, context: int) -> int:
     """The minimum length of an answer, in tokens; by the page, -1 is the longest sequence."""
     least = whole(value) or 0
     return context if least < 0 else least
-
-
-def sampling(body: Body) -> Sampling:
-    """How the tokens are drawn."""
-    seed = whole(body.get("seed"))
-    return Sampling(
-        seeds=() if seed is None else (seed,),
-        temperature=_or(body.get("temperature"), 1.0),
-        top_p=_or(body.get("top_p"), 1.0),
-        frequency_penalty=_or(body.get("frequency_penalty"), 0.0),
-        presence_penalty=_or(body.get("presence_penalty"), 0.0),
-        logit_bias=token_biases(body.get("logit_bias")),
-    )
-
-
-def _or(value: float | None, default: float) -> float:
-    return default if value is None else value
 
 
 def fitting(request: GenerationRequest) -> GenerationRequest | Rejection:
