@@ -1,4 +1,4 @@
-"""Violations of a contract in the words of pydantic, which is assumed to check the requests of Upstash and FriendliAI.
+"""Violations of a contract in the words of pydantic, as Cerebras answers, and as is assumed of Upstash and FriendliAI.
 
 Each is a code, like `int_type`, and a sentence, like "Input should be a valid integer".
 """

@@ -4,13 +4,14 @@ Recorded: `body.maxTokens: property 'body.maxTokens' is unsupported`, and of mes
 `body.messages.0.system.content` in 2025 and `messages.2.assistant.reasoning_content` in 2026.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.dialects.cerebras.errors import single_faults
 from mockserver.dialects.cerebras.fields import Body
+from mockserver.dialects.wordings import pydantic_words
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -36,7 +37,7 @@ def _line(violation: Violation, body: Body, edition: Edition) -> str:
     name = _name(violation.path, body, edition)
     if violation.rule == "additionalProperties":
         return f"{name}: property '{name}' is unsupported"
-    return f"{name}: {_WORDINGS.get(violation.rule, _own_words)(violation)}"
+    return f"{name}: {_words(violation)}"
 
 
 def _name(path: Sequence[str | int], body: Body, edition: Edition) -> str:
@@ -61,49 +62,12 @@ def _role_words(violation: Violation) -> str:
     return f"Input tag '{violation.found}' found using 'role' does not match any of the expected tags: {known}"
 
 
-_KINDS = {
-    "string": "string",
-    "integer": "integer",
-    "number": "number",
-    "boolean": "boolean",
-    "object": "dictionary",
-    "array": "list",
-}
-
-
-def _type_words(violation: Violation) -> str:
-    kinds: Any = violation.expected if isinstance(violation.expected, list) else [violation.expected]
-    words = f"Input should be a valid {_KINDS[kinds[0]]}"
-    halved = kinds[0] == "integer" and isinstance(violation.found, float)
-    return f"{words}, got a number with a fractional part" if halved else words
-
-
-def _choice_words(violation: Violation) -> str:
-    """Recorded: "Input should be 'none', 'low', 'medium' or 'high'"."""
-    values = [violation.expected] if violation.rule == "const" else violation.expected
-    *most, last = [repr(value) for value in values if value is not None] if isinstance(values, list) else ("",)
-    return f"Input should be {', '.join(most)} or {last}" if most else f"Input should be {last}"
-
-
-def _count_words(violation: Violation) -> str:
-    least = violation.rule == "minItems"
-    found = len(violation.found) if isinstance(violation.found, list) else 0
-    noun = "item" if violation.expected == 1 else "items"
-    words = f"List should have at {'least' if least else 'most'} {violation.expected} {noun} after validation"
-    return f"{words}, not {found}"
-
-
-def _own_words(violation: Violation) -> str:
-    return violation.message
-
-
-_WORDINGS: Mapping[str, Callable[[Violation], str]] = {
-    "required": lambda v: "Field required",
-    "type": _type_words,
-    "enum": _choice_words,
-    "const": _choice_words,
-    "minimum": lambda v: f"Input should be greater than or equal to {v.expected}",
-    "maximum": lambda v: f"Input should be less than or equal to {v.expected}",
-    "minItems": _count_words,
-    "maxItems": _count_words,
-}
+def _words(violation: Violation) -> str:
+    """Pydantic's words; of several types it names the first."""
+    match violation.rule, violation.expected:
+        case "type", [first, *_]:
+            violation = violation._replace(expected=first)
+        case "const", _:
+            violation = violation._replace(rule="enum")
+    words = pydantic_words(violation)
+    return words[1] if words else violation.message
