@@ -10,8 +10,6 @@ from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
-import orjson
-
 from mockserver.control.deciding.admission import settle, standings_of
 from mockserver.control.deciding.decision import Decision, decide, recall, respond
 from mockserver.control.journal.exchanges import Denial, Exchange
@@ -95,7 +93,7 @@ class Staged(NamedTuple):
         assert exchange is not None, "every other answer belongs to an exchange"
         visitor.metrics.begun()
         return Performance(
-            _opened(_timeline(exchange, visitor), visitor),
+            _opened(_timeline(exchange), visitor),
             sink,
             visitor.clock,
             visitor.instant,
@@ -296,16 +294,13 @@ class Reception:
         return Denial(404, "no_route", message, tuple(visitor.setup.router.nearest(visitor.path)))
 
 
-def _timeline(exchange: Exchange, visitor: _Visitor) -> Timeline:
-    """The plan's timeline, or our own refusal in a format that every OpenAI-style client can show."""
+def _timeline(exchange: Exchange) -> Timeline:
+    """The plan's timeline, or that of our own refusal."""
     if exchange.plan is not None:
         return exchange.plan.timeline
     denial = exchange.denial
     assert denial is not None, "an exchange without a plan has been denied"
-    more = {"nearest": denial.nearest} if denial.nearest else {}
-    error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **more}
-    body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
-    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((body,), (0.0,), (0,)),))
+    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:

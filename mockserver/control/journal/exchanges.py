@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import orjson
+
 from mockserver.control.plan import Plan
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Record
@@ -33,13 +35,20 @@ Watcher = Callable[["Exchange"], None]
 class Denial(NamedTuple):
     """An answer of our own, outside any vendor's format: nothing is served there, or a wish cannot be obeyed.
 
-    `nearest` are the served paths that resemble one that is not.
+    `nearest` are served paths that may have been meant, if nothing is served there.
     """
 
     status: int
     kind: str
     message: str
     nearest: tuple[str, ...] = ()
+
+    @property
+    def body(self) -> bytes:
+        """The answer as JSON, in a format that every OpenAI-style client can show."""
+        nearest = {"nearest": self.nearest} if self.nearest else {}
+        error = {"message": self.message, "type": f"mockserver_{self.kind}", **nearest}
+        return orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import anyio.lowlevel
 import httpx
-import orjson
 
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.settings import Settings
@@ -91,8 +90,7 @@ class Recorder:
         guest = _Guest(send, scope.get("extensions", {}).get(WIRE), headers.get("origin") if opened else None)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
         if isinstance(target, Denial):
-            more = {"nearest": self._targets.nearest(path)} if target.kind == "no_route" else {}
-            await _deny(guest, method, path, target, more)
+            await _deny(guest, method, path, target)
             return
         try:
             body = await read_body(receive, self.settings.max_body)
@@ -210,9 +208,7 @@ async def _break_off(ending: Ending, wire: Wire | None) -> None:
         wire.close()
 
 
-async def _deny(guest: _Guest, method: str, path: str, denial: Denial, more: Mapping[str, Any] | None = None) -> None:
+async def _deny(guest: _Guest, method: str, path: str, denial: Denial) -> None:
     """Answer in our own words, which are not recorded."""
     log.warning("%s", refusal(method, path, denial))
-    error = {"message": denial.message, "type": f"mockserver_{denial.kind}", **(more or {})}
-    body = orjson.dumps({"error": error}, option=orjson.OPT_INDENT_2)
-    await say(guest.send, denial.status, body, guest.opened())
+    await say(guest.send, denial.status, denial.body, guest.opened())

@@ -64,10 +64,6 @@ class Targets:
         native = _native(landing, own, raw, path, host in dialect.hosts)
         return Target(landing, upstream, native + (b"?" + query if query else b""), namespace, own)
 
-    def nearest(self, path: str) -> list[str]:
-        """Served paths that resemble this one."""
-        return self._router.nearest(path)
-
     def _rivals(self, landing: Landing, path: str, host: str) -> list[str]:
         """Where other dialects have a bare path of which nobody has said whose it is."""
         if landing.route is not None or path in self._settings.bare or host in landing.dialect.hosts:
@@ -77,9 +73,8 @@ class Targets:
     def _unserved(self, method: str, path: str) -> Denial:
         names = ", ".join(f"/{name}/..." for name in self._dialects)
         what = "The recorder has no admin API." if path.startswith(ADMIN) else "No dialect has it."
-        return Denial(
-            404, "no_route", f"Nothing is recorded at {method} {path}. {what} Put a dialect's name in front: {names}"
-        )
+        message = f"Nothing is recorded at {method} {path}. {what} Put a dialect's name in front: {names}"
+        return Denial(404, "no_route", message, tuple(self._router.nearest(path)))
 
 
 def _native(landing: Landing, own: str, raw: bytes, path: str, by_host: bool) -> bytes:
