@@ -10,6 +10,8 @@ from collections.abc import Iterable
 _HEAD = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-zA-Z]+\))*+")
 _FLAGS = re.compile(r"\(\?([a-zA-Z]+)\)")
 _HARMLESS = frozenset("aimsu")
+# Escapes that go on in the pieces after them, such as `\x41`.
+_LONG_ESCAPES = tuple("\\" + character for character in "xuU0123456789")
 # A literal of fewer characters is in too many texts.
 _SHORTEST = 2
 
@@ -25,6 +27,8 @@ def literals_of(text: str, pieces: Iterable[re.Match[str]]) -> tuple[str, ...]:
     run, depth = "", 0
     for piece in pieces:
         kind, said = piece.lastgroup, piece[0]
+        if said in _LONG_ESCAPES:
+            return ()
         if kind in ("open", "close"):
             depth += 1 if kind == "open" else -1
         elif depth == 0 and (character := _character(kind, said)):

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from mockserver.core.regex_literals import ignores_case, literals_of
-
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
 PATIENCE = 0.1
 _REST = 0.002
@@ -65,7 +63,10 @@ class Regex:
     __slots__ = ("_caseless", "_given_up", "_literals", "_search")
 
     def __init__(self, text: str, literals: Sequence[str] = ()) -> None:
-        import regex  # slow to import, and rarely needed
+        # Slow to import, and rarely needed.
+        import regex
+
+        from mockserver.core.regex_literals import ignores_case
 
         try:
             self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
@@ -113,6 +114,8 @@ class Regex:
 @lru_cache(maxsize=1024)
 def read_regex(text: str) -> Regex:
     """Compile a regular expression. Raises RegexError."""
+    from mockserver.core.regex_literals import literals_of  # rarely needed
+
     pieces = list((_PIECE_OF_VERBOSE if _VERBOSE.match(text) else _PIECE).finditer(text))
     escaped = "".join(map(_escaped, pieces))
     try:

@@ -24,6 +24,9 @@ from mockserver.core.regexes import read_regex
         ("(?x) wea ther", ()),
         ("(?i)Wetter für", ()),
         ("a?b*", ()),
+        (r"\x41\x42 or more", ()),
+        (r"\u0041bc", ()),
+        (r"(.)\1 and more", ()),
     ],
 )
 def test_the_literals_of_a_pattern_are_outside_of_groups_and_quantifiers(
@@ -41,3 +44,18 @@ def test_a_text_without_a_literal_is_not_searched_even_if_that_would_take_too_lo
 @pytest.mark.parametrize("text", ["WEATHER in Oslo", "the weather\u212a", "WEATHER\u0130"])
 def test_case_is_ignored_in_any_text_if_a_pattern_says_so(text: str) -> None:
     assert read_regex("(?i)weather").search(text) is True
+
+
+@pytest.mark.parametrize(
+    "pattern, text",
+    [
+        (r"\x41", "A"),
+        (r"\x41b+", "Abb"),
+        (r"(?i)\u0041", "a"),
+        (r"\101b", "Ab"),
+        (r"(a)\1b", "aab"),
+        ("ab{0,2}cd", "acd"),
+    ],
+)
+def test_a_pattern_matches_whatever_its_escapes_and_quantifiers_stand_for(pattern: str, text: str) -> None:
+    assert read_regex(pattern).search(text) is True

@@ -9,13 +9,15 @@ from operator import itemgetter
 from pathlib import PurePath
 from threading import Lock
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mockserver.control.stubs.index import Index
 from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches, parts_of
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
+
+if TYPE_CHECKING:
+    from mockserver.control.stubs.index import Index
 
 # How many of the nearest stubs are listed for a request without a match.
 _NEAREST = 3
@@ -245,13 +247,13 @@ class StubBook:
     def _order(self, standing: Sequence[Stub]) -> tuple[Stub, ...]:
         return self._indexed(standing)[0]
 
-    def _indexed(self, standing: Sequence[Stub]) -> tuple[tuple[Stub, ...], Index]:
+    def _indexed(self, standing: Sequence[Stub]) -> "tuple[tuple[Stub, ...], Index]":
         kept = self._ordered
         if kept is None or kept[0] is not standing:
             with self._lock:
                 both = [*self._added.values(), *(stub for stub in standing if stub.name not in self._added)]
                 stubs = tuple(sorted(both, key=lambda stub: -stub.priority))
-                kept = self._ordered = (standing, stubs, Index(stubs))
+                kept = self._ordered = (standing, stubs, _index_of(stubs))
         return kept[1:]
 
     def _differences(self, stub: Stub, facts: Facts, fits: Fits | None = None) -> tuple[Difference, ...]:
@@ -269,6 +271,13 @@ class StubBook:
             *found,
             *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
         )
+
+
+def _index_of(stubs: Sequence[Stub]) -> "Index":
+    # Imported with the first stub: a server without any starts sooner.
+    from mockserver.control.stubs.index import Index
+
+    return Index(stubs)
 
 
 def use_of(stub: Stub, used: int) -> dict[str, Any]:
