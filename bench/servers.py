@@ -1,6 +1,7 @@
 """Servers under measurement: each a process of its own on loopback, pinned to a core and stopped at the end."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -34,14 +35,28 @@ class Server:
 
     def memory(self) -> float:
         """The resident memory of the process and its descendants, in MB."""
-        listed = subprocess.run(
-            ["ps", "-e", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True
-        ).stdout
-        table = [tuple(map(int, line.split())) for line in listed.splitlines()]
+        table = list(_processes())
         family = {self.process}
         while grown := {own for own, parent, _ in table if parent in family} - family:
             family |= grown
-        return sum(size for own, _, size in table if own in family) / 1024
+        return sum(size for own, _, size in table if own in family) / 2**20
+
+
+def _processes() -> Iterator[tuple[int, int, int]]:
+    """All processes: id, parent's id, and resident memory in bytes."""
+    if not sys.platform.startswith("linux"):
+        listed = subprocess.run(["ps", "-e", "-o", "pid=,ppid=,rss="], capture_output=True, text=True, check=True)
+        for line in listed.stdout.splitlines():
+            own, parent, kilobytes = map(int, line.split())
+            yield own, parent, kilobytes * 1024
+        return
+    # Small systems have no `ps`.
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        # A process may end in between.
+        with suppress(OSError):
+            # What follows the command, which stands in parentheses, begins with the third field.
+            fields = file.read_text(errors="replace").rpartition(")")[2].split()
+            yield int(file.parent.name), int(fields[1]), int(fields[21]) * resource.getpagesize()
 
 
 @contextmanager

@@ -282,7 +282,8 @@ class RemoteLink:
             with self._open(request, timeout=seconds + _DEADLINE) as answer:
                 return json.load(answer)
         except HTTPError as error:
-            raise _refused(error) from None
+            with error:
+                raise _refused(error) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             advice = other_scheme(self.server, reason) if isinstance(reason, OSError | HTTPException) else ""

@@ -1,8 +1,8 @@
 """Stubs: how their tables are read, which of them answers a request, and what is told when none does."""
 
-import asyncio
 import gzip
 from collections.abc import Callable
+from inspect import iscoroutinefunction
 from threading import Thread
 from typing import Any
 
@@ -442,7 +442,7 @@ async def _later(request: Any) -> str:
 
 
 def test_a_coroutine_function_is_refused_at_once() -> None:
-    assert asyncio.iscoroutinefunction(_later)
+    assert iscoroutinefunction(_later)
     with pytest.raises(StubError, match="reply: is a coroutine function"):
         read_stub({"reply": _later})
 
