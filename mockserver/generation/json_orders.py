@@ -24,7 +24,7 @@ _ORDER = (
     r"format(?:ted)?|ответь|отвечай|ответ|верни|выведи|дай|antworte|gib|réponds|renvoie|responde|devuelve)\w*\b"
     r"[^.?!\n]{0,120}?\bjson\b"
     r"(?!\s*(?:schema\b(?!\s+below)|parser|files?\b|library|path|web))[- ]?(?P<array>array|list)?"
-    r"|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
+    r"|\bjson format:\s{0,9}(?P<object>\{)|\bjson only\b|\b(?:only|nothing but)\b(?: \w+){0,3} json\b"
 )
 _SENTENCE_END = r"[.?!\n](?=\s|$)"
 # Words of sentences about reading, explaining or programming JSON rather than answering with it.
@@ -53,12 +53,19 @@ def ordered_json(prompt: Prompt) -> Constraint | None:
         # Few texts mention it.
         if "json" not in text.lower():
             continue
-        for order in _orders(text):
-            before = text[max(order.start() - _SENTENCE, 0) : order.start()]
-            sentence = re.split(_SENTENCE_END, before)[-1] + order[0]
-            if not re.search(_OTHER_MATTERS, sentence):
-                return Constraint("json_array" if order["array"] else "json_object")
+        orders = _orders(text)
+        first = next(filter(_is_meant, orders), None)
+        if first is not None:
+            # An object that is written out goes before a list in words, which may be one of its values.
+            is_list = first["array"] and not any(order["object"] for order in orders)
+            return Constraint("json_array" if is_list else "json_object")
     return None
+
+
+def _is_meant(order: re.Match[str]) -> bool:
+    """Whether the sentence asks for an answer in JSON, and not for a program or an explanation."""
+    before = order.string[max(order.start() - _SENTENCE, 0) : order.start()]
+    return not re.search(_OTHER_MATTERS, re.split(_SENTENCE_END, before)[-1] + order[0])
 
 
 def _orders(text: str) -> Iterator[re.Match[str]]:

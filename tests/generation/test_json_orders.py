@@ -25,6 +25,7 @@ ORDERS = (
     "Provide only JSON",
     "STRICTLY RETURN JSON",
     'Classify the sentiment. Respond with JSON: {"label": "pos|neg"}',
+    'Write tags for the chat history.\n### Output:\nJSON format: { "tags": ["tag1", "tag2"] }',
 )
 OTHER_MATTERS = (
     "What is JSON?",
@@ -37,6 +38,7 @@ OTHER_MATTERS = (
     'Extract the name from this JSON: {"name": "Bo"}',
     "The function should return JSON. Write it in Go.",
     "Summarise the file config.json",
+    'Write a program that prints its settings in JSON format: { "a": 1 }',
     "Our endpoint should respond with JSON; why doesn't it?",
 )
 
@@ -90,6 +92,12 @@ def test_an_array_has_as_many_objects_as_are_named() -> None:
     assert ordered_json(prompt) == Constraint("json_array")
     assert [list(user) for user in json.loads(said(prompt))] == [["name", "email"]] * 4
     assert all(isinstance(each, str) for each in json.loads(said(asked("Return a JSON list of colours"))))
+
+
+def test_an_object_that_is_written_out_goes_before_a_list_in_words() -> None:
+    prompt = asked('Suggest questions. Respond with a JSON array of texts.\nJSON format: { "questions": ["First?"] }')
+    assert ordered_json(prompt) == Constraint("json_object")
+    assert list(json.loads(said(prompt))) == ["questions"]
 
 
 def test_the_system_may_order_it_and_an_old_question_may_not() -> None:
