@@ -90,15 +90,15 @@ def _gaps(profile: Profile, count: int, draws: Draws) -> Sequence[float]:
 
 
 def _chunked(schedule: tuple[float, ...], chunk: Distribution, draws: Draws) -> tuple[float, ...]:
-    """The steps in groups, each due as a whole with its first step, so that a shorter answer is a prefix."""
+    """The first step alone, then groups: each is due with its last step, when a chunk of these tokens is complete."""
     if chunk == ONE:
         return schedule
-    grouped: list[float] = []
+    grouped = [schedule[0]]
     for size in series(chunk, len(schedule), draws):
-        if len(grouped) == len(schedule):
+        end = min(len(grouped) + max(round(size), 1), len(schedule))
+        grouped += [schedule[end - 1]] * (end - len(grouped))
+        if end == len(schedule):
             break
-        count = min(max(round(size), 1), len(schedule) - len(grouped))
-        grouped += [schedule[len(grouped)]] * count
     return tuple(grouped)
 
 

@@ -14,8 +14,8 @@ class Profile(NamedTuple):
     `network` passes before the first byte, `queue` before the engine starts on the request, `prefill` before the first
     token, plus `prefill_per_token` for each token of the prompt; `ttft`, if given, replaces all of these. `gap` is the
     inter-token latency, varied by `jitter` (the sigma of a lognormal factor around 1); with the probability
-    `stall_share` a gap is longer by a `stall`. `chunk` tokens (rounded, at least one) come together, the next ones as
-    many gaps later. All times are divided by `speed`.
+    `stall_share` a gap is longer by a `stall`. After the first token, `chunk` tokens (rounded, at least one) come
+    together, with the last of them. All times are divided by `speed`.
 
     Under load (see `load`) the engine serves `slots` requests at once and `waiting` others may queue, any number of
     them if None; gaps are `slowdown` times as long when all slots are busy; while another request is in its prefill,

@@ -46,18 +46,31 @@ def test_frames_before_the_first_token_and_after_the_last_are_due_with_them() ->
     assert timing.due([-1, 0, 2, 7]) == [timing.schedule[0], timing.schedule[0], timing.schedule[2], timing.schedule[2]]
 
 
-def test_tokens_of_a_chunk_share_the_instant_of_its_first() -> None:
-    timing = pace(read_profile("ttft=100ms, itl=10ms, tokens_per_chunk=3"), 8, 1, 1)
-    assert timing.schedule == pytest.approx((0.1, 0.1, 0.1, 0.13, 0.13, 0.13, 0.16, 0.16))
-    assert timing.decode == pytest.approx(0.06)
+def test_the_first_token_comes_alone_and_those_of_a_chunk_with_the_last_of_them() -> None:
+    timing = pace(read_profile("ttft=100ms, itl=10ms, tokens_per_chunk=3"), 9, 1, 1)
+    assert timing.schedule == pytest.approx((0.1, 0.13, 0.13, 0.13, 0.16, 0.16, 0.16, 0.18, 0.18))
+    assert timing.decode == pytest.approx(0.08)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 6, 50])
+def test_an_answer_in_chunks_takes_as_long_as_one_token_by_token(steps: int) -> None:
+    whole, single = (
+        pace(read_profile(f"ttft=100ms, itl=10ms, tokens_per_chunk={chunk}"), steps, 1, 1) for chunk in (5, 1)
+    )
+    assert (whole.schedule[0], whole.schedule[-1]) == (single.schedule[0], single.schedule[-1])
+    assert (whole.prefill, whole.decode) == (single.prefill, single.decode)
 
 
 def test_chunks_vary_within_their_distribution_and_a_shorter_answer_has_the_first_of_them() -> None:
     profile = read_profile("ttft=100ms, itl=10ms, tokens_per_chunk=uniform(2, 5)")
     whole = pace(profile, 400, 1, 1).schedule
     sizes = [whole.count(instant) for instant in dict.fromkeys(whole)]
-    assert set(sizes[:-1]) == {2, 3, 4, 5}
-    assert pace(profile, 123, 1, 1).schedule == whole[:123]
+    assert sizes[0] == 1
+    assert set(sizes[1:-1]) == {2, 3, 4, 5}
+    shorter = pace(profile, 123, 1, 1).schedule
+    complete = shorter.index(shorter[-1])
+    assert complete > 115
+    assert shorter[:complete] == whole[:complete]
 
 
 def test_speed_divides_every_time() -> None:
