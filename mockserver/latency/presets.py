@@ -19,7 +19,7 @@ _ANY = {
         "50 tokens/s, with a stall of about a second in every fiftieth gap",
     ),
     "overloaded": Preset(
-        "queue=lognormal(6s, 0.6, max=40s), prefill=lognormal(1s, 0.5, max=10s), itl=lognormal(200ms, 0.3, max=2s)",
+        "queue=lognormal(6s, 0.6, max=40s), prefill=lognormal(1s, 0.5, max=10s), itl=lognormal(191ms, 0.3, max=2s)",
         "an overloaded server: seconds in the queue, then 5 tokens/s",
     ),
     "slow": Preset("prefill=1.5s, itl=100ms", "1.5 s, then 10 tokens/s, no jitter"),

@@ -1,5 +1,6 @@
 """The pace of a generation: what the engine takes, in order, and the same for the same key."""
 
+import re
 from statistics import mean, median
 
 import pytest
@@ -130,3 +131,16 @@ def test_thinking_delays_the_first_token_unless_its_time_is_told() -> None:
     assert pace(quick, 3, 0, 1, thinking=5).schedule == pytest.approx((0.15, 0.16, 0.17))
     assert pace(quick, 3, 0, 1, thinking=5).prefill == pytest.approx(0.15)
     assert pace(read_profile("ttft=100ms, itl=10ms"), 3, 0, 1, thinking=5).schedule == pytest.approx((0.1, 0.11, 0.12))
+
+
+# What presets say of their speed. One says it of the engine before its stalls, one of an engine that only reads.
+STATED = {name: re.search(r"([0-9.,]+) tokens/s", preset.summary) for name, preset in presets().items()}
+SPECIAL = ("flaky-wifi", "ovms-encoder")
+
+
+@pytest.mark.parametrize("name", [name for name, stated in STATED.items() if stated and name not in SPECIAL])
+def test_a_preset_decodes_as_many_tokens_per_second_as_it_says(name: str) -> None:
+    stated = STATED[name]
+    assert stated
+    decoded = sum(pace(preset_profile(name), 2001, 10, key).decode for key in range(8))
+    assert 8 * 2000 / decoded == pytest.approx(float(stated[1].replace(",", "")), rel=0.03)

@@ -4,7 +4,7 @@ from mockserver.core.dialects import Preset, PromptCaching
 
 PRESETS = {
     "friendli": Preset(
-        "prefill=lognormal(220ms, 0.35, max=2s), prefill_per_token=0.05ms, itl=lognormal(10.5ms, 0.25, max=200ms), "
+        "prefill=lognormal(220ms, 0.35, max=2s), prefill_per_token=0.05ms, itl=lognormal(10.2ms, 0.25, max=200ms), "
         "network=lognormal(30ms, 0.3, max=200ms)",
         "serverless GPU: first token after about 0.25 s, 95 tokens/s",
     ),

@@ -6,12 +6,12 @@ from mockserver.dialects.yandex.uri import parse_uri
 
 PRESETS = {
     "yandex": Preset(
-        "prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.1ms, itl=lognormal(20ms, 0.3, max=500ms), "
+        "prefill=lognormal(280ms, 0.4, max=3s), prefill_per_token=0.1ms, itl=lognormal(19.1ms, 0.3, max=500ms), "
         "network=lognormal(20ms, 0.3, max=200ms)",
         "first token after about 0.3 s, 50 tokens/s",
     ),
     "yandex-d1": Preset(
-        "yandex, prefill=lognormal(480ms, 0.4, max=3s), itl=lognormal(16.5ms, 0.3, max=500ms), "
+        "yandex, prefill=lognormal(480ms, 0.4, max=3s), itl=lognormal(15.9ms, 0.3, max=500ms), "
         "tokens_per_chunk=uniform(10, 20)",
         "first chunk after about 0.5 s, 60 tokens/s, 10 to 20 in a chunk",
     ),
