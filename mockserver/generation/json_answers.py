@@ -79,7 +79,8 @@ def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None
 def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     """An instance of a schema filled with what the prompt names, or with the next step of an agent.
 
-    Questions fill nothing, since they do not name their answers; examples and schemas in a prompt are ignored.
+    Questions whose answers are unknown fill nothing, since they do not name these; examples and schemas in a prompt are
+    ignored.
     """
     step = _next_step(text, schema, prompt, key)
     if step is not None:
@@ -88,12 +89,20 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     start, end = topic.find("{"), topic.rfind("}")
     if 0 <= start < end:
         topic = f"{topic[:start]} {topic[end + 1 :]}".rstrip()
-    if len(text) > _LONGEST_FILLED or not text.startswith("{") or topic.endswith(("?", "？")):
+    if (
+        len(text) > _LONGEST_FILLED
+        or not text.startswith("{")
+        or (topic.endswith(("?", "？")) and not brief(topic).facts)
+    ):
         return text
     instance = json.loads(text)
     about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
     held = filled(instance, schema, topic, about, guessing=False)
     return text if held == instance else json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+
+
+def _asks_the_unknown(topic: str) -> bool:
+    return topic.endswith(("?", "？")) and not brief(topic).facts
 
 
 def _next_step(text: str, schema: Any, prompt: Prompt, key: int) -> str | None:

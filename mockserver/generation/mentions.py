@@ -75,6 +75,7 @@ _UNITLESS = frozenset(
     for word in ("amount", "price", "cost", "sum", "total", "count", "quantity", "number", "limit", "value", "id")
 )
 _PRICES = frozenset(map(stem, ("price", "cost", "amount", "total", "fare", "budget", "fee", "salary", "usd", "eur")))
+_RESULTS = frozenset(map(stem, ("answer", "result", "sum", "total", "product", "value")))
 _CURRENCIES = frozenset("$€£¥₽₹")
 # What may stand between the items of a list.
 _BETWEEN = re.compile(
@@ -182,6 +183,8 @@ def number_for(parameter: str, topic: str) -> Iterator[str]:
     """
     found = _numbers(topic[:_STRETCH])
     words = set(map(stem, words_in(parameter)))
+    if words & _RESULTS:
+        yield from _known(topic, frozenset())
     if words & _PRICES:
         yield from (_digits(match) for match in found if topic[: match.start()].rstrip()[-1:] in _CURRENCIES)
     for match in found:
@@ -263,6 +266,16 @@ def _codes(topic: str, about: frozenset[str]) -> Iterator[str]:
     return iter(sorted(found, key=str.isdigit))
 
 
+def _known(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """The answer to the prompt, if it is a question whose answer is known."""
+    if not brief(topic).facts:
+        return iter(())
+    from mockserver.generation.facts import known  # slow to import
+
+    fact = known(topic)
+    return iter(()) if fact is None else iter((fact.answer,))
+
+
 def _asked(topic: str, about: frozenset[str]) -> Iterator[str]:
     """Search queries: what follows "for" or "about", then the subject, then the whole prompt."""
     yield from (match[1].strip() for match in _AFTER_FOR.finditer(topic))
@@ -279,6 +292,7 @@ def _meaning(words: str) -> frozenset[str]:
 
 # The readings for words in a parameter's name or description, in the order in which they are tried.
 _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
+    (_meaning("city capital answer result response output"), _known),
     (_meaning("street"), statements.address_part("street")),
     (_meaning("city town"), statements.address_part("city")),
     (_meaning("state province region"), statements.address_part("state")),

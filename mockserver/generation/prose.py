@@ -111,6 +111,8 @@ class _Writer:
         """An answer to the prompt in the requested form, after the `lead`: white space that the prompt lacks."""
         if self._sayings:
             phrases: Iterator[Phrase] = iter((fresh_phrase(self._draws.pick(self._sayings)),))
+        elif self._about.facts:
+            phrases = self._known()
         elif self._about.words is not None:
             phrases = self._counted(self._about.words)
         else:
@@ -143,6 +145,14 @@ class _Writer:
             yield phrase("\n\n")
             yield from self.paragraph(2 + self._draws.below(2), opened=False)
         yield self._sentence("closers")
+
+    def _known(self) -> Iterator[Phrase]:
+        """A fact, and some sentences more if it may be in a sentence."""
+        yield fresh_phrase(self._draws.pick(self._about.facts))
+        if len(self._about.facts) > 1 and self._about.form == "plain":
+            for _ in range(2 + self._draws.below(4)):
+                yield self._sentence("body")
+            yield self._sentence("closers")
 
     def _greeting(self) -> Iterator[Phrase]:
         yield phrase(self._entry("greetings"))

@@ -170,6 +170,13 @@ _CUES = frozenset((
     "скажи", "скажите", "ответь", "ответьте", "повтори", "повторите", "напиши", "напишите", "выведи", "выведите",
     "посчитай", "посчитайте", "выбери", "выберите", "да",
 ))  # fmt: skip
+# Without one of these words, or a sign between digits, a short prompt asks for no fact that is known.
+_FACTUAL = frozenset((
+    "capital", "столица", "столицу", "столицей", "plus", "minus", "times", "divided", "multiplied", "плюс", "минус",
+    "умножить", "разделить", "делить", "x",
+))  # fmt: skip
+_SIGNS = frozenset("+-*/×÷^")
+_LONGEST_QUESTION = 160
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _NUMBER = re.compile(rf"\b(\d{{1,2}}|{'|'.join(_NUMBERS)})\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(\d{1,4})[ -](words?|слов\w*|sentences?|предложени\w*)", re.IGNORECASE)
@@ -179,7 +186,8 @@ _COUNTABLE = ("word", "sentence", "слов", "предложени")
 class Brief(NamedTuple):
     """What to write: language, subject, form of answer, and its length in words and number of items if stated.
 
-    `wanted` is the part of the prompt that was read, in lower case. If there are `sayings`, one of them is the answer.
+    `wanted` is the part of the prompt that was read, in lower case. If there are `sayings`, one of them is the answer;
+    if there are `facts`, an answer begins with one of them.
     """
 
     language: str
@@ -189,6 +197,7 @@ class Brief(NamedTuple):
     items: int | None = None
     wanted: str = ""
     sayings: tuple[str, ...] = ()
+    facts: tuple[str, ...] = ()
 
     @property
     def names_subject(self) -> bool:
@@ -219,7 +228,17 @@ def _brief(stretch: str) -> Brief:
     countable = any(map((wording.folded or lowered).__contains__, _COUNTABLE))
     words = _words(stretch) if countable else None
     sayings = _sayings(stretch) if wording.may_have(_CUES) else ()
-    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered, sayings)
+    facts = _facts(stretch, wording) if len(stretch) <= _LONGEST_QUESTION and not sayings else ()
+    return Brief(language, subject, form, words, _number_of_items(stretch, wording), lowered, sayings, facts)
+
+
+def _facts(stretch: str, wording: "_Wording") -> tuple[str, ...]:
+    if not wording.may_have(_FACTUAL) and (_SIGNS.isdisjoint(stretch) or not any(map(str.isdigit, stretch))):
+        return ()
+    from mockserver.generation.facts import known  # slow to import
+
+    fact = known(stretch)
+    return () if fact is None else fact.sentences
 
 
 def _sayings(stretch: str) -> tuple[str, ...]:

@@ -104,7 +104,9 @@ def test_an_echoed_prompt_stops_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", STOPPING)
 def test_tokens_of_a_stop_that_is_left_out_are_not_in_the_usage(name: str) -> None:
     whole = said(ask(name, question(name)))
-    limits = [said(ask(name, question(name, max_tokens=limit))) for limit in range(1, 9)]
-    # The fifth and sixth token are the stop; then one that begins within the fifth.
-    assert tokens(ask(name, question(name, stop=[whole[len(limits[3]) : len(limits[5])]]))) == 4
-    assert tokens(ask(name, question(name, stop=[whole[len(limits[4]) - 1 : len(limits[5])]]))) == 5
+    ends = [len(said(ask(name, question(name, max_tokens=limit)))) for limit in range(1, 12)]
+    # A token of several characters, after at least four others, and the next one are the stop; then one that begins
+    # within the first of them.
+    place = next(place for place in range(4, len(ends)) if ends[place] - ends[place - 1] > 1)
+    assert tokens(ask(name, question(name, stop=[whole[ends[place - 1] : ends[place + 1]]]))) == place
+    assert tokens(ask(name, question(name, stop=[whole[ends[place] - 1 : ends[place + 1]]]))) == place + 1

@@ -108,6 +108,8 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
             TASK,
             {"title": "Fix bug in login", "priority": 9},
         ),
+        ("What is the capital of the UK?", whole(city=TEXT), {"city": "London"}),
+        ("What is 6 * 7?", whole(answer={"type": "integer"}), {"answer": 42}),
         ("Alice and Bob meet on Friday.", EVENT, {"participants": ["Alice", "Bob"]}),
         ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
     ],

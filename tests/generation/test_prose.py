@@ -20,7 +20,19 @@ def prose(topic: str, key: int, *, chat: bool = True) -> str:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_an_answer_takes_up_the_subject(key: int) -> None:
-    assert "the capital of Turkey" in prose("What is the capital of Turkey?", key)
+    assert "the harbour of Bergen" in prose("What is the harbour of Bergen?", key)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_an_answer_begins_with_the_fact_it_is_asked_for_and_goes_on(key: int) -> None:
+    answer = prose("What is the capital of Turkey?", key)
+    assert "Ankara" in answer[:40]
+    assert len(answer) > 100
+
+
+def test_a_fact_that_is_asked_for_alone_is_the_whole_answer() -> None:
+    assert prose("What is the capital of France? Answer in one word.", 7) == "Paris"
+    assert prose("What is 12 * 12? Reply with only the number.", 7) == "144"
 
 
 @pytest.mark.parametrize("language", corpus.LANGUAGES)
