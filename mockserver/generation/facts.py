@@ -40,6 +40,12 @@ _STOLITSA = re.compile(
     rf"(?P<country>[^?.!\n,]{{2,40}}){_END}(?P<order>{_ORDER}{{0,2}})\Z",
     re.IGNORECASE,
 )
+# "The capital of France is": to be completed.
+_BEGUN = re.compile(
+    r"\A\s{0,3}(?:[^.!?\n]{0,60}\s)?capital(?: city)? of (?P<article>the )?(?P<country>[^?.!\n,]{2,40}) is"
+    r"(?: called)?\s{0,3}:?\s{0,3}(?P<order>)\Z",
+    re.IGNORECASE,
+)
 _SUM = re.compile(
     rf"\A\s{{0,3}}{_POLITE}"
     r"(?:(?:what(?:['’]s| is| does)|calculate|compute|solve|how much is|сколько будет|вычисли|посчитай)"
@@ -60,6 +66,7 @@ _IN_ENGLISH = (
     "It is {1}, the capital of {0}.",
 )
 _IN_RUSSIAN = ("Столица {} — {}.", "{1} — столица {0}.", "{1}. Это столица {0}.")
+_COMPLETED = ("{1}.", "{1}, of course.")
 _EQUATIONS = ("{} = {}.", "{} equals {}.", "The result of {} is {}.", "{1}.")
 _EQUATIONS_IN_RUSSIAN = ("{} = {}.", "Ответ: {1}.")
 _RUSSIAN = re.compile("[а-я]", re.IGNORECASE)
@@ -87,6 +94,11 @@ def _capital(found: re.Match[str]) -> Fact | None:
     city = _city(found["country"])
     country = (found["article"] or "").lower() + found["country"].strip()
     return None if city is None else _fact(city, country, _IN_ENGLISH)
+
+
+def _begun(found: re.Match[str]) -> Fact | None:
+    city = _city(found["country"])
+    return None if city is None else _fact(city, "", _COMPLETED)
 
 
 def _stolitsa(found: re.Match[str]) -> Fact | None:
@@ -140,6 +152,7 @@ _OPERATIONS: Mapping[str, Callable[[Decimal, Decimal], Decimal]] = {
 }
 _QUESTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], Fact | None]], ...] = (
     (_CAPITAL, _capital),
+    (_BEGUN, _begun),
     (_STOLITSA, _stolitsa),
     (_SUM, _sum),
 )

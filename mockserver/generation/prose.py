@@ -171,7 +171,9 @@ class _Writer:
         first = self._entry("continuations")
         stripped = text.rstrip()
         lead = self._space if stripped == text else ""
-        if not stripped:
+        if self._about.facts:
+            yield fresh_phrase(lead + self._draws.pick(self._about.facts))
+        elif not stripped:
             yield phrase(first)
         elif stripped[-1] in '.!?…。！？"”»':
             yield phrase(lead + first)

@@ -13,6 +13,7 @@ from mockserver.generation.facts import known
         ("Hello! Tell me, what is the capital of Türkiye?", "Ankara"),
         ("What is the capital of the U.S.?", "Washington, D.C."),
         ("Name the capital of Costa Rica.", "San José"),
+        ("As everybody knows, the capital of Japan is", "Tokyo"),
         ("Какая столица России?", "Москва"),
         ("Назови столицу Франции", "Париж"),
         ("What is 2+2?", "4"),

@@ -30,6 +30,13 @@ def test_an_answer_begins_with_the_fact_it_is_asked_for_and_goes_on(key: int) ->
     assert len(answer) > 100
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_a_sentence_that_breaks_off_before_a_known_fact_is_completed_with_it(key: int) -> None:
+    completed = prose("The capital of the Netherlands is", key, chat=False)
+    assert completed.startswith((" Amsterdam. ", " Amsterdam, of course. "))
+    assert prose("The capital of the Netherlands is ", key, chat=False).startswith("Amsterdam")
+
+
 def test_a_fact_that_is_asked_for_alone_is_the_whole_answer() -> None:
     assert prose("What is the capital of France? Answer in one word.", 7) == "Paris"
     assert prose("What is 12 * 12? Reply with only the number.", 7) == "144"
