@@ -1,5 +1,5 @@
 # mockserver in a container: docker build -t llm-mockserver . && docker run --rm -p 127.0.0.1:8000:8000 llm-mockserver
-# Arguments after the image's name are options of `mockserver serve`.
+# Arguments after the image's name are options of `mockserver serve`; --entrypoint mockserver makes them any command.
 
 ARG BASE=python:3.13-slim
 
@@ -9,7 +9,7 @@ WORKDIR /build
 COPY pyproject.toml README.md LICENSE ./
 COPY mockserver ./mockserver
 RUN python -m venv --without-pip /opt/mockserver \
- && python -m pip --python /opt/mockserver/bin/python install --quiet ".[tls]"
+ && python -m pip --python /opt/mockserver/bin/python install --quiet ".[tls,record]"
 
 FROM ${BASE}
 ARG VERSION=0.1.0

@@ -145,6 +145,22 @@ def test_the_image_cannot_write_and_takes_options_and_variables(image: Image) ->
     assert (greeting["url"], lines) == ("http://127.0.0.1:8000", [])
 
 
+@BARE
+def test_the_image_can_record(image: Image) -> None:
+    command = ["mockserver", "record", "--host", "0.0.0.0", "--out", "/certs/traffic.jsonl"]
+    began = time.monotonic()
+    process = bare_root.start(image.root, command, image.variables, user=USER)
+    try:
+        os.kill(_healthy(image, process, began).pid, signal.SIGTERM)
+        said, complaints = process.communicate(timeout=30)
+    finally:
+        process.kill()
+        process.communicate()
+    assert (process.returncode, complaints) == (0, "")
+    assert said.startswith(f"mockserver {__version__} records on http://127.0.0.1:8000 into /certs/traffic.jsonl\n")
+    assert said.endswith("Nothing was recorded.\n")
+
+
 def test_compose_waits_for_health_and_reloads_a_folder() -> None:
     server, app = SERVICES["mockserver"], SERVICES["app"]
     assert server["read_only"] is True

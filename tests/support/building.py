@@ -96,7 +96,7 @@ def _packages(folder: Path, target: Path) -> Path:
     """All that the project needs, to be installed and to run, fetched as this machine fetches packages."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())
     wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
-    wanted += project["project"]["optional-dependencies"]["tls"]
+    wanted += [each for extra in ("tls", "record") for each in project["project"]["optional-dependencies"][extra]]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(target), *wanted]
     subprocess.run(command, check=True, capture_output=True)
     return target
