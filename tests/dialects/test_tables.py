@@ -82,11 +82,14 @@ def good_body(dialect: Dialect, schema: str) -> dict[str, object]:
 VARIABLE = re.compile(r"{(\w+)}")
 VALUES = {"destination": "http://127.0.0.1:9/", "queueName": "q", "messageId": "msg_1", "dlqId": "1-0"}
 BODIES: dict[str, object] = {"/v2/batch": b"[]", "/v2/queues": {"queueName": "q"}}
-# A namespace in which nothing was published has no message, dead letter or queue to tell of.
+# A namespace in which nothing was published has no message, dead letter, queue or flow control key to tell of; and to
+# pin limits takes some.
 STATUSES = {
     **{(method, "/v2/messages/{messageId}"): 404 for method in ("get", "delete")},
     **{(method, "/v2/dlq/{dlqId}"): 404 for method in ("get", "delete")},
     ("get", "/v2/queues/{queueName}"): 404,
+    ("get", "/v2/flowControl/{flowControlKey}"): 404,
+    ("post", "/v2/flowControl/{flowControlKey}/pin"): 400,
     ("post", "/v2/dlq/retry/{dlqId}"): 404,
     ("post", "/v2/dlq/retry"): 201,
     ("delete", "/v2/messages"): 202,

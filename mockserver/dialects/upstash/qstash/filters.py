@@ -25,10 +25,10 @@ _TEXTS: Mapping[str, Callable[[Message], Iterable[str | None]]] = {
     "label": lambda message: message.labels,
     "callerIp": lambda message: (CALLER_IP,),
     "callerIP": lambda message: (CALLER_IP,),
+    "flowControlKey": lambda message: (message.options.flow.key if message.options.flow is not None else None,),
     # No message has any of these here.
     "topicName": lambda message: (),
     "scheduleId": lambda message: (),
-    "flowControlKey": lambda message: (),
 }
 _NUMBERS = ("fromDate", "toDate", "count")
 

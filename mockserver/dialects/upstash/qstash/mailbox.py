@@ -15,6 +15,7 @@ from mockserver.core.bounded import Bounded
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.dialects.upstash.qstash.attempts import attempt
 from mockserver.dialects.upstash.qstash.callbacks import callback
+from mockserver.dialects.upstash.qstash.flows import Gate
 from mockserver.dialects.upstash.qstash.lines import Line
 from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
 from mockserver.dialects.upstash.qstash.signing import signing_key
@@ -23,10 +24,15 @@ from mockserver.dialects.upstash.qstash.values import (
     Cancel,
     Dead,
     Event,
+    Flow,
+    FlowStanding,
     Message,
+    PinFlow,
     Publish,
     RemoveQueue,
+    ResetFlow,
     RotateKeys,
+    SetFlow,
     SetQueue,
     Standing,
 )
@@ -39,6 +45,8 @@ _MOST_EVENTS = 10_000
 _MOST_BYTES = 64 * 1024 * 1024
 # How many identities and keys are remembered.
 _MOST_KNOWN = 20_000
+# With so many flow control keys, those that hold nothing back are forgotten.
+_MOST_GATES = 10_000
 # "If a message with the same deduplication ID was published in the last 10 minutes, the new message will be ignored."
 _REMEMBERED = 600.0
 
@@ -46,24 +54,29 @@ _REMEMBERED = 600.0
 @dataclass(slots=True, eq=False)
 class _Entry:
     """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
-    being delivered or waits in a queue. `line` is the queue whose messages wait for it."""
+    being delivered or waits in a queue. `line` is the queue whose messages wait for it. Flow control has `admitted` it
+    if its attempt may begin."""
 
     message: Message
     line: str | None = None
     retried: int = 0
     due: float | None = None
+    admitted: bool = False
 
 
 class Mailbox:
     """The messages of a namespace. Answers read it; only orders and outcomes change it."""
 
     def __init__(self) -> None:
+        # What has given way to newer messages, until it has left its gate and its queue.
+        self._dropped: list[_Entry] = []
         self._entries: Bounded[str, _Entry] = Bounded(
-            _MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body), self._leave_queue
+            _MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body), self._dropped.append
         )
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._lines: dict[str, Line] = {}
+        self._gates: dict[str, Gate] = {}
         self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, _weight_of_dead)
         self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, _weight_of_event)
         self._copies: OrderedDict[int, int] = OrderedDict()
@@ -111,6 +124,15 @@ class Mailbox:
         line = self._lines.get(name)
         return None if line is None else line.standing
 
+    def flows(self) -> list[FlowStanding]:
+        """Every flow control key, oldest first."""
+        return [gate.standing for gate in list(self._gates.values())]
+
+    def flow(self, key: str) -> FlowStanding | None:
+        """The flow control key of that name."""
+        gate = self._gates.get(key)
+        return None if gate is None else gate.standing
+
     @property
     def signing_keys(self) -> tuple[str, str]:
         """The current signing key and the next one."""
@@ -129,6 +151,13 @@ class Mailbox:
             entry = self._entries.get(heappop(self._waiting)[2])
             assert entry is not None, "what is stale has been forgotten"
             entry.due = None
+            gate = self._gate(entry.message)
+            if gate is not None and not entry.admitted:
+                if entry.message.id not in gate.waiting:
+                    gate.waiting.append(entry.message.id)
+                self._let_through(gate, times.now)
+                continue
+            entry.admitted = False
             self._note("ACTIVE", entry.message, times.now)
             tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
         return tasks
@@ -143,11 +172,15 @@ class Mailbox:
         if entry is None or entry.due is not None:
             return
         message, retried = entry.message, entry.retried
+        gate = self._gate(message)
+        if gate is not None:
+            gate.leave(message.id)
+            self._let_through(gate, now)
         if message.callback is not None:
             self._add(callback(message, message.callback, outcome, retried, now), entry.line, now)
         if is_delivered(outcome):
             self._note("DELIVERED", message, now)
-            self._remove(entry)
+            self._remove(entry, now)
             return
         self._note("ERROR", message, now, outcome)
         if may_repeat(message, outcome, retried):
@@ -161,7 +194,7 @@ class Mailbox:
         if message.failure_callback is not None:
             report = callback(message, message.failure_callback, outcome, retried, now, dead)
             self._add(report, entry.line, now)
-        self._remove(entry)
+        self._remove(entry, now)
 
     # --- what changes --------------------------------------------------------------------------------------------
 
@@ -175,7 +208,11 @@ class Mailbox:
     def _add(self, message: Message, line: str | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `line` of its source."""
         entry = _Entry(message, message.queue or line)
+        if message.options.flow is not None:
+            self._made_gate(message.options.flow).configure(message.options.flow)
         self._entries.add(message.id, entry)
+        while self._dropped:
+            self._leave(self._dropped.pop(), now)
         self._note("CREATED", message, now, next_delivery=message.due)
         if message.queue is not None:
             queue = self._line(message.queue, now)
@@ -186,12 +223,16 @@ class Mailbox:
                 self._lines[line].join(message.source)
             self._schedule(entry, message.due)
 
-    def _remove(self, entry: _Entry) -> None:
+    def _remove(self, entry: _Entry, now: float) -> None:
         self._entries.remove(entry.message.id)
-        self._leave_queue(entry)
+        self._leave(entry, now)
 
-    def _leave_queue(self, entry: _Entry) -> None:
-        """Let what is removed leave its queue, so that the next message there may have its turn."""
+    def _leave(self, entry: _Entry, now: float) -> None:
+        """Let what is removed leave its gate and its queue, so that the next message there may have its turn."""
+        gate = self._gate(entry.message)
+        if gate is not None:
+            gate.leave(entry.message.id)
+            self._let_through(gate, now)
         queue = self._lines.get(entry.line) if entry.line is not None else None
         if queue is not None:
             queue.leave(entry.message.source or entry.message.id)
@@ -202,6 +243,56 @@ class Mailbox:
             entry = self._entries.get(id)
             assert entry is not None, "what is removed leaves its queue"
             self._schedule(entry, entry.message.due)
+
+    def _gate(self, message: Message) -> Gate | None:
+        """What holds back the attempts of a message with flow control."""
+        flow = message.options.flow
+        return None if flow is None else self._made_gate(flow)
+
+    def _made_gate(self, flow: Flow) -> Gate:
+        gate = self._gates.get(flow.key)
+        if gate is None:
+            if len(self._gates) >= _MOST_GATES:
+                self._gates = {key: each for key, each in self._gates.items() if not each.is_idle}
+            gate = self._gates[flow.key] = Gate(flow)
+        return gate
+
+    def _let_through(self, gate: Gate, now: float) -> None:
+        """Begin the attempts that flow control permits now; what waits for the next period is due again then."""
+        while (id := gate.begin(now)) is not None:
+            entry = self._entries.get(id)
+            assert entry is not None, "what is removed leaves its gate"
+            entry.admitted = True
+            self._schedule(entry, now)
+        due = gate.opens()
+        if due is not None:
+            first = self._entries.get(gate.waiting[0])
+            assert first is not None, "what is removed leaves its gate"
+            self._schedule(first, due)
+
+    def _set_flow(self, order: SetFlow, now: float) -> None:
+        gate = self._made_gate(Flow(order.key))
+        gate.paused = gate.paused if order.paused is None else order.paused
+        gate.pinned -= order.unpinned
+        self._let_through(gate, now)
+
+    def _pin_flow(self, order: PinFlow, now: float) -> None:
+        gate = self._made_gate(order.flow)
+        gate.pinned -= order.pinned
+        kept = gate.flow
+        rated = order.flow if "rate" in order.pinned else kept
+        parallelism = order.flow.parallelism if "parallelism" in order.pinned else kept.parallelism
+        gate.flow = Flow(order.flow.key, parallelism, rated.rate, rated.period)
+        gate.pinned |= order.pinned
+        # "Pinning a configuration resets the current state (rate count and period) of the flow-control key."
+        gate.reset_rate(now)
+        self._let_through(gate, now)
+
+    def _reset_flow(self, order: ResetFlow, now: float) -> None:
+        gate = self._gates.get(order.key)
+        if gate is not None:
+            gate.reset_rate(now)
+            self._let_through(gate, now)
 
     def _schedule(self, entry: _Entry, due: float) -> None:
         self._count += 1
@@ -232,7 +323,7 @@ class Mailbox:
             if entry is not None:
                 self._note("CANCEL_REQUESTED", entry.message, now)
                 self._note("CANCELED", entry.message, now)
-                self._remove(entry)
+                self._remove(entry, now)
 
     def _unbury(self, order: Bury, now: float) -> None:
         for id in order.ids:
@@ -274,6 +365,9 @@ _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
     Cancel: Mailbox._cancel,
     Bury: Mailbox._unbury,
     SetQueue: Mailbox._set_queue,
+    SetFlow: Mailbox._set_flow,
+    PinFlow: Mailbox._pin_flow,
+    ResetFlow: Mailbox._reset_flow,
     RemoveQueue: Mailbox._remove_queue,
     RotateKeys: Mailbox._rotate,
 }

@@ -30,8 +30,8 @@ def _operation(
     return Operation(name, method, tuple(paths.split()), schemas, answer=answer, summary=summary, statuses=statuses)
 
 
-_publishing, _listing, _dead, _queue = (
-    partial(_operation, module) for module in ("publishing", "listing", "dead_letters", "queues")
+_publishing, _listing, _dead, _queue, _flow = (
+    partial(_operation, module) for module in ("publishing", "listing", "dead_letters", "queues", "flow_control")
 )
 
 OPERATIONS = (
@@ -58,6 +58,13 @@ OPERATIONS = (
     _queue("resume_queue", "POST", "/v2/queues/{queueName}/resume", "Resume a queue"),
     _queue("get_queue", "GET", "/v2/queues/{queueName}", "One queue", "Queue"),
     _queue("remove_queue", "DELETE", "/v2/queues/{queueName}", "Delete a queue"),
+    _flow("list_flows", "GET", "/v2/flowControl", "The flow control keys", "FlowControls"),
+    _flow("pause_flow", "POST", "/v2/flowControl/{flowControlKey}/pause", "Pause a flow control key"),
+    _flow("resume_flow", "POST", "/v2/flowControl/{flowControlKey}/resume", "Resume a flow control key"),
+    _flow("pin_flow", "POST", "/v2/flowControl/{flowControlKey}/pin", "Pin limits of a flow control key"),
+    _flow("unpin_flow", "POST", "/v2/flowControl/{flowControlKey}/unpin", "Unpin limits of a flow control key"),
+    _flow("reset_flow", "POST", "/v2/flowControl/{flowControlKey}/resetRate", "End the period of a flow control key"),
+    _flow("get_flow", "GET", "/v2/flowControl/{flowControlKey}", "One flow control key", "FlowControl"),
     _listing("get_keys", "GET", "/v2/keys", "The signing keys", "SigningKeys"),
     _listing("rotate_keys", "POST", "/v2/keys/rotate", "Replace the signing keys", "SigningKeys"),
 )  # fmt: skip

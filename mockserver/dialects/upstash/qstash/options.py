@@ -6,13 +6,23 @@
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.core.calls import Call
 from mockserver.dialects.upstash.qstash.durations import duration
 from mockserver.dialects.upstash.qstash.expressions import check_expression
-from mockserver.dialects.upstash.qstash.values import LONGEST_TIMEOUT, Callback, Fields, Options, canonical, decoded
+from mockserver.dialects.upstash.qstash.flows import read_flow
+from mockserver.dialects.upstash.qstash.values import (
+    LONGEST_TIMEOUT,
+    Callback,
+    Fields,
+    Flow,
+    Options,
+    canonical,
+    decoded,
+)
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MOST_RETRIES = 1_000
@@ -133,8 +143,20 @@ def _options(fields: Mapping[str, str], prefix: str, usual: Options) -> Options:
     forwarded = _forwarded(fields, f"{prefix}{_FORWARD}")
     named = {name.lower() for name, _ in forwarded}
     headers: Fields = (*(each for each in usual.headers if each[0].lower() not in named), *forwarded)
+    given["flow"] = _flow(fields, prefix)
     set_here = {field: value for field, value in given.items() if value is not None}
     return usual._replace(headers=headers, **set_here)
+
+
+def _flow(fields: Mapping[str, str], prefix: str) -> Flow | None:
+    """The limits of a flow control key, which two headers state together."""
+    key, value = f"{prefix}flow-control-key", f"{prefix}flow-control-value"
+    named = fields.get(key, "").strip()
+    flow: Flow | None = _read(fields, value, partial(read_flow, named))
+    if bool(named) != (flow is not None):
+        given, missing = (key, value) if named else (value, key)
+        raise HeaderError(f"{canonical(given)} header needs {canonical(missing)}")
+    return flow
 
 
 def _forwarded(fields: Mapping[str, str], prefix: str) -> Fields:

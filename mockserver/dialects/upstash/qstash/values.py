@@ -14,6 +14,27 @@ LONGEST_TIMEOUT = 7_200.0
 USUAL_RETRIES = 3
 
 
+class Flow(NamedTuple):
+    """The limits of a flow control key: attempts at a time, and in a period of so many seconds. None is no limit."""
+
+    key: str
+    parallelism: int | None = None
+    rate: int | None = None
+    period: float = 1.0
+
+
+class FlowStanding(NamedTuple):
+    """A flow control key as its owner sees it; `pinned` are the names of the limits that messages do not change."""
+
+    flow: Flow
+    waiting: int
+    active: int
+    used: int
+    began: float
+    paused: bool
+    pinned: frozenset[str]
+
+
 class Options(NamedTuple):
     """How a request is delivered: `headers` go with it, times are in seconds, `retry_delay` is an expression."""
 
@@ -23,6 +44,7 @@ class Options(NamedTuple):
     retry_delay: str | None = None
     timeout: float = LONGEST_TIMEOUT
     delay: float = 0.0
+    flow: Flow | None = None
 
 
 class Callback(NamedTuple):
@@ -122,6 +144,27 @@ class RemoveQueue(NamedTuple):
     """Remove a queue and the messages that wait in it."""
 
     name: str
+
+
+class SetFlow(NamedTuple):
+    """Change a flow control key where a value is given; limits that are `unpinned` follow its messages again."""
+
+    key: str
+    paused: bool | None = None
+    unpinned: frozenset[str] = frozenset()
+
+
+class PinFlow(NamedTuple):
+    """Give a flow control key these limits, of which those that are `pinned` follow its messages no longer."""
+
+    flow: Flow
+    pinned: frozenset[str]
+
+
+class ResetFlow(NamedTuple):
+    """End the current period of a flow control key."""
+
+    key: str
 
 
 class RotateKeys(NamedTuple):

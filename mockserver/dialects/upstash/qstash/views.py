@@ -1,5 +1,6 @@
 """Messages, dead letters, log entries and queues as QStash's JSON shows them; times are in milliseconds."""
 
+import math
 from base64 import b64encode
 from typing import Any
 
@@ -9,6 +10,8 @@ from mockserver.dialects.upstash.qstash.values import (
     Callback,
     Dead,
     Event,
+    Flow,
+    FlowStanding,
     Message,
     Standing,
     decoded,
@@ -29,6 +32,7 @@ def message_view(message: Message) -> dict[str, Any]:
         "createdAt": _milliseconds(message.created),
         **_callbacks(message, "Header"),
         **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
+        **_flow(message.options.flow),
         "callerIP": CALLER_IP,
         **_labels(message),
         **_given(api=message.api),
@@ -66,6 +70,7 @@ def event_view(event: Event) -> dict[str, Any]:
         "maxRetries": message.options.retries,
         # Again the first name is of the docs, the second of the SDK.
         **_given(retryDelayExpression=message.options.retry_delay, retryDelayExpr=message.options.retry_delay),
+        **_flow(message.options.flow),
         **_labels(message),
     }
 
@@ -80,6 +85,35 @@ def queue_view(queue: Standing) -> dict[str, Any]:
         "lag": queue.lag,
         "paused": queue.paused,
     }
+
+
+def flow_view(standing: FlowStanding) -> dict[str, Any]:
+    """A flow control key. Periods are in seconds, and so is the beginning of one."""
+    flow = standing.flow
+    return {
+        "flowControlKey": flow.key,
+        "waitListSize": standing.waiting,
+        "parallelismMax": flow.parallelism or 0,
+        "parallelismCount": standing.active,
+        "rateMax": flow.rate or 0,
+        "rateCount": standing.used,
+        "ratePeriod": math.ceil(flow.period),
+        "ratePeriodStart": int(standing.began),
+        "isPaused": standing.paused,
+        "isPinnedParallelism": "parallelism" in standing.pinned,
+        "isPinnedRate": "rate" in standing.pinned,
+    }
+
+
+def _flow(flow: Flow | None) -> dict[str, Any]:
+    """The limits that a message states. A rate has the name of today, and that of older clients."""
+    if flow is None:
+        return {}
+    parallelism = {} if flow.parallelism is None else {"parallelism": flow.parallelism}
+    rate = (
+        {} if flow.rate is None else {"rate": flow.rate, "ratePerSecond": flow.rate, "period": math.ceil(flow.period)}
+    )
+    return {"flowControlKey": flow.key, **parallelism, **rate}
 
 
 def _failure(outcome: Outcome) -> dict[str, Any]:
