@@ -19,6 +19,15 @@ _OTHERS = (
 )
 
 
+# Why a TLS handshake fails with a server that answers it in plain text.
+_PLAIN_ANSWERS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE")
+
+
+def tls_refused(error: ssl.SSLError) -> str:
+    """What is wrong, and the way out, if a TLS handshake failed because the server speaks plain HTTP; else empty."""
+    return "the server there speaks no TLS; use http:// in its URL" if error.reason in _PLAIN_ANSWERS else ""
+
+
 def complaint_about(data: bytes) -> str:
     """What is wrong with data that is no HTTP/1.1 request."""
     return next((f"{_INVALID} {why}" for beginning, why in _OTHERS if data.startswith(beginning)), _INVALID)

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 import h11
 
 from mockserver.core.outbox import Outcome, Task
+from mockserver.serving.misdirected import tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
 _MOST = 1_048_576
@@ -121,6 +122,8 @@ def _target(url: str) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"{error.verify_message}. Trust the certificate: SSL_CERT_FILE=<its file, or that of its authority>"
+    if isinstance(error, ssl.SSLError) and (advice := tls_refused(error)):
+        return advice
     return getattr(error, "strerror", None) or str(error) or type(error).__name__
 
 

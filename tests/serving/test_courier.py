@@ -277,6 +277,13 @@ def test_an_application_that_speaks_no_http_has_failed(handle: Handle) -> None:
     assert "illegal status line" in delivered.error
 
 
+def test_an_application_without_tls_is_told_from_one_that_is_not_trusted(handle: Handle) -> None:
+    with application() as app:
+        post(handle, f"/v2/publish/{app.url.replace('http:', 'https:')}/", b"hi", upstash_retries="0")
+        (delivered,) = handle.wait_for_deliveries(1)
+    assert delivered.error.endswith(": the server there speaks no TLS; use http:// in its URL")
+
+
 def test_an_application_with_a_certificate_is_trusted_as_the_environment_says(
     handle: Handle, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

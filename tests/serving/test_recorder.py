@@ -351,6 +351,7 @@ def test_a_vendor_that_does_not_answer_makes_a_502_that_says_why_and_is_not_reco
             "friendli": untrusted.url,
             "upstash": quiet,
             "yandex": "http://vendor.invalid:8080",
+            "ovms": vendor.url.replace("http:", "https:"),
         }
         with recorder(tape, upstreams, silence=0.5) as url:
             answers = {name: exchange(url, "POST", QUESTIONS[name][0], QUESTIONS[name][1]) for name in QUESTIONS}
@@ -363,12 +364,19 @@ def test_a_vendor_that_does_not_answer_makes_a_502_that_says_why_and_is_not_reco
     assert told["friendli"]["message"].startswith(f"{untrusted.url} did not answer: TLS: self")
     assert told["upstash"]["message"] == f"{quiet} did not answer: silent for 0.5 s. Nothing was recorded."
     assert told["yandex"]["message"].startswith("http://vendor.invalid:8080 did not answer: its name is not found: ")
-    assert told["ovms"] == {
+    plain = f"{vendor.url.replace('http:', 'https:')} did not answer: the server there speaks no TLS; use http://"
+    assert told["ovms"]["message"].startswith(plain)
+    assert lines_of(tape) == []
+
+
+def test_a_vendor_without_a_host_of_its_own_needs_an_upstream(tmp_path: Path) -> None:
+    with recorder(tmp_path / "tape.jsonl", {}) as url:
+        answer = exchange(url, "POST", QUESTIONS["ovms"][0], QUESTIONS["ovms"][1])
+    assert json.loads(answer.body)["error"] == {
         "message": "OpenVINO Model Server has no host of its own: say where yours is, as in "
         "--upstream ovms=http://HOST:PORT",
         "type": "mockserver_no_upstream",
     }
-    assert lines_of(tape) == []
 
 
 def test_a_vendor_is_trusted_by_the_authority_that_the_environment_names(

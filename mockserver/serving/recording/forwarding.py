@@ -10,6 +10,7 @@ import httpx
 
 from mockserver.core.calls import Call
 from mockserver.core.timeline import RawHeaders
+from mockserver.serving.misdirected import tls_refused
 from mockserver.serving.recording.targets import Target
 from mockserver.serving.recording.upstreams import Upstream
 
@@ -71,7 +72,7 @@ def reason(error: httpx.TransportError, silence: float) -> str:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
-            return f"TLS: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
+            return tls_refused(cause) or f"TLS: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
     for cause in causes:
         if isinstance(cause, OSError) and cause.strerror:
             return f"its name is not found: {cause.strerror}" if isinstance(cause, socket.gaierror) else cause.strerror
