@@ -5,7 +5,7 @@ period has passed (for rate limit) or the number of active calls drops below the
 """
 
 import re
-from collections import deque
+from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from mockserver.dialects.upstash.qstash.durations import DAY, duration
@@ -58,7 +58,7 @@ class Gate:
 
     flow: Flow
     active: set[str] = field(default_factory=set)
-    waiting: deque[str] = field(default_factory=deque)
+    waiting: OrderedDict[str, None] = field(default_factory=OrderedDict)
     used: int = 0
     began: float = 0.0
     paused: bool = False
@@ -80,8 +80,9 @@ class Gate:
         if not self.waiting or self.paused or full or (flow.rate is not None and self.used >= flow.rate):
             return None
         self.used += 1
-        self.active.add(self.waiting[0])
-        return self.waiting.popleft()
+        message, _ = self.waiting.popitem(last=False)
+        self.active.add(message)
+        return message
 
     def opens(self) -> float | None:
         """When the period ends that holds back what waits; None if something else does, or nothing waits."""
@@ -92,8 +93,7 @@ class Gate:
     def leave(self, message: str) -> None:
         """Take note that an attempt has ended, or that a message is removed."""
         self.active.discard(message)
-        if message in self.waiting:
-            self.waiting.remove(message)
+        self.waiting.pop(message, None)
 
     def reset_rate(self, now: float) -> None:
         """End the current period."""

@@ -153,8 +153,7 @@ class Mailbox:
             entry.due = None
             gate = self._gate(entry.message)
             if gate is not None and not entry.admitted:
-                if entry.message.id not in gate.waiting:
-                    gate.waiting.append(entry.message.id)
+                gate.waiting.setdefault(entry.message.id)
                 self._let_through(gate, times.now)
                 continue
             entry.admitted = False
@@ -266,9 +265,10 @@ class Mailbox:
             self._schedule(entry, now)
         due = gate.opens()
         if due is not None:
-            first = self._entries.get(gate.waiting[0])
+            first = self._entries.get(next(iter(gate.waiting)))
             assert first is not None, "what is removed leaves its gate"
-            self._schedule(first, due)
+            if first.due != due:
+                self._schedule(first, due)
 
     def _set_flow(self, order: SetFlow, now: float) -> None:
         gate = self._made_gate(Flow(order.key))
