@@ -748,6 +748,26 @@ def test_a_stream_has_the_recorded_headers(model: str) -> None:
     assert (only["x-request-id"] is not None) == (model == D1)
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        '{"model": %s, "messages": [{"role": "user", "content": "Hi"}]}',
+        '{"messages": [{"role": "user", "content": "the \\"model\\": \\"gpt://f/x\\""}], "model" :\n%s}',
+        '{"metadata": {"model": "gpt://f/other"}, "model": %s, "messages": [{"role": "user", "content": "Hi"}]}',
+        '{"model": "gpt://f/other", "model": %s, "messages": [{"role": "user", "content": "Hi"}]}',
+        '{"\\u006dodel": %s, "messages": [{"role": "user", "content": "Hi"}]}',
+    ],
+)
+@pytest.mark.parametrize("escaped", [False, True])
+@MODELS
+def test_the_engines_headers_follow_the_model_however_the_body_is_written(
+    model: str, escaped: bool, written: str
+) -> None:
+    name = json.dumps(model).replace("/", r"\/") if escaped else json.dumps(model)
+    answer = ask("yandex", (written % name).encode())
+    assert (answer.status, "x-request-id" in answer.headers) == (200, model == D1)
+
+
 def test_a_refusal_has_the_headers_of_every_answer() -> None:
     answer = chat(D1, temperature=9)
     assert answer.headers["content-type"] == "application/json"
