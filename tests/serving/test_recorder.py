@@ -477,6 +477,40 @@ def test_each_event_is_as_late_as_its_last_piece_and_is_replayed_so(tmp_path: Pa
         assert [event["due"] for event in replaying.last.events] == pytest.approx([0.005, 0.02, 0.02, 0.02])
 
 
+ANNOUNCED = {
+    "chat": [
+        b'{"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}',
+        b'{"choices": [{"index": 0, "delta": {"content": "It"}}]}',
+        b'{"choices": [{"index": 0, "delta": {}, "finish_reason": "length"}]}',
+    ],
+    "reasoning": [
+        b'{"choices": [{"index": 0, "delta": {"role": "assistant", "content": null}}]}',
+        b'{"choices": [{"index": 0, "delta": {"reasoning": "Hm"}}]}',
+        b"[DONE]",
+    ],
+    "call": [
+        b'{"choices": [{"index": 0, "delta": {"role": "assistant", "content": null}}]}',
+        b'{"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"name": "f"}}]}}]}',
+        b"[DONE]",
+    ],
+    "response": [
+        b'{"type": "response.created", "response": {"output": []}}',
+        b'{"type": "response.output_text.delta", "delta": "It"}',
+        b'{"type": "response.completed", "response": {"output": []}}',
+    ],
+}
+
+
+@pytest.mark.parametrize("events", ANNOUNCED.values(), ids=ANNOUNCED)
+def test_the_first_token_is_the_first_event_that_says_something(tmp_path: Path, events: list[bytes]) -> None:
+    pieces = [(delay, b"data: " + event + b"\n\n") for delay, event in zip((0.125, 0.5, 0.25), events, strict=True)]
+    taped(Vendor(pieces), tmp_path / "tape.jsonl")
+    [line] = lines_of(tmp_path / "tape.jsonl")
+    announced, first, last = (event["sent"] for event in line["answer"]["events"])
+    assert announced < first
+    assert line["timing"] == {"ttft": first, "gaps": [last - first]}
+
+
 def test_a_plain_answer_is_as_late_as_its_end(tmp_path: Path) -> None:
     tape = tmp_path / "tape.jsonl"
     pieces = [(0.125, b'{"a"'), (0.5, b": 1}")]

@@ -44,6 +44,14 @@ def speech_of(events: Iterable[Event]) -> Speech | None:
     )
 
 
+def speaks(event: Event) -> bool:
+    """Whether an event of a stream has a part of what the model says, and does not only announce it."""
+    if is_typed([event]):
+        return str(event.value.get("type")).endswith(".delta")
+    speech = speech_of([event])
+    return speech is not None and bool(speech.text or speech.reasoning or speech.calls)
+
+
 def _first_choices(value: Mapping[str, Any]) -> list[dict[str, Any]]:
     choices = value.get("choices")
     listed = choices if isinstance(choices, list) else []

@@ -15,7 +15,9 @@ from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import masked
 from mockserver.control.journal.transcripts import exact_transcript_of
 from mockserver.control.plan import Plan
+from mockserver.control.recordings.events import events_of
 from mockserver.control.recordings.packing import Unpacker
+from mockserver.control.recordings.speeches import speaks
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.control.visits import visit_of
@@ -116,14 +118,12 @@ def exchange_of(take: Take, number: int, settings: Settings) -> Exchange:
 
 
 def journal_line(take: Take, number: int, settings: Settings) -> bytes:
-    """A take as a line of a journal, with all its events, where it came from, and the gaps between its events."""
+    """A take as a line of a journal, with all its events, where it came from, and its timing."""
     exchange = exchange_of(take, number, settings)
     whole = exact_transcript_of(exchange, most_events=None)
-    instants = [*exchange.record.event_instants()]
-    gaps = [later - earlier for earlier, later in pairwise(instants)]
     model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
     named = {"model": model} if isinstance(model, str) else {}
-    line = _by_vendor(whole) | named | {"upstream": take.target.url, "timing": {"ttft": take.first, "gaps": gaps}}
+    line = _by_vendor(whole) | named | {"upstream": take.target.url, "timing": _timing(take, exchange)}
     return orjson.dumps(line)
 
 
@@ -132,6 +132,21 @@ def archive_entry(take: Take, number: int, settings: Settings) -> bytes:
     entry = har_entry(exchange_of(take, number, settings))
     request = entry["request"] | {"url": take.target.url}
     return orjson.dumps(entry | {"request": request, "_mockserver": _by_vendor(entry["_mockserver"])})
+
+
+def _timing(take: Take, exchange: Exchange) -> dict[str, Any]:
+    """When the first token came, and the gaps between the events from there on.
+
+    A stream may begin with events that only announce an answer, such as `response.created`.
+    """
+    instants, announced = [*exchange.record.event_instants()], 0
+    if is_stream(take.content_type):
+        events = events_in(b"".join(take.pieces))
+        announced = next(
+            (place for place, event in enumerate(events) if any(map(speaks, events_of(event, streamed=True)))), 0
+        )
+    gaps = [later - earlier for earlier, later in pairwise(instants[announced:])]
+    return {"ttft": instants[announced] if announced else take.first, "gaps": gaps}
 
 
 def _by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
