@@ -8,6 +8,7 @@ from typing import Any
 from mockserver.core.generation import Prompt
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase, phrase
+from mockserver.generation.corrections import corrected, refusals, settled
 from mockserver.generation.filling import accepting, filled, with_wanted_items
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.sections import next_step, without_headings
@@ -45,6 +46,7 @@ _LITERALS: Mapping[type, str] = {bool: "boolean", int: "integer", float: "number
 
 def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An instance of a schema, in the language of the prompt, filled with what the prompt names."""
+    prompt = settled(prompt)
     about = brief(prompt.topic)
     text = write_instance(with_wanted_items(schema, prompt.topic), key, about.language, about.subject)
     return _then_blanks(_holding(text, schema, prompt, key))
@@ -52,6 +54,7 @@ def write_schema(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | 
 
 def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """The same with every property that the schema names, as far as they are compatible."""
+    prompt = settled(prompt)
     about = brief(prompt.topic)
     text = write_instance(with_wanted_items(schema, prompt.topic), key, about.language, about.subject, complete=True)
     return _then_blanks(_holding(text, schema, prompt, key))
@@ -59,7 +62,7 @@ def write_complete(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase 
 
 def write_object(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
     """An object that the prompt describes by a schema, an example or its keys; else one of our own."""
-    return _written(prompt, key, _described(prompt) or _USUAL)
+    return _written(settled(prompt), key, _described(prompt) or _USUAL)
 
 
 def write_array(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None]:
@@ -89,15 +92,13 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
     start, end = topic.find("{"), topic.rfind("}")
     if 0 <= start < end:
         topic = f"{topic[:start]} {topic[end + 1 :]}".rstrip()
-    if (
-        len(text) > _LONGEST_FILLED
-        or not text.startswith("{")
-        or (topic.endswith(("?", "？")) and not brief(topic).facts)
-    ):
+    if len(text) > _LONGEST_FILLED or not text.startswith("{"):
         return text
-    instance = json.loads(text)
-    about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
-    held = filled(instance, schema, topic, about, guessing=False)
+    instance = held = json.loads(text)
+    if not _asks_the_unknown(topic):
+        about = terms(schema["title"]) if isinstance(schema.get("title"), str) else frozenset[str]()
+        held = filled(instance, schema, topic, about, guessing=False)
+    held = corrected(held, refusals(prompt.messages), accepting(schema))
     return text if held == instance else json.dumps(held, ensure_ascii=False, separators=(",", ":"))
 
 

@@ -42,6 +42,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
 from mockserver.generation.arguments import object_schema, write_arguments, write_input
 from mockserver.generation.clauses import clauses_about
+from mockserver.generation.corrections import corrected, refusals, settled
 from mockserver.generation.filling import accepting, is_told
 from mockserver.generation.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
@@ -135,13 +136,14 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     # Results of tools that are not offered belong to another agent, which has handed over to this one.
     found = results(prompt.messages)
     answered = {message.answers for message in found} & {tool.name for tool in request.tools}
+    refused = _last_refused(found) & answered
     if choice.mode == "auto" and answered:
-        tools = [tool for tool in tools if _takes_final_answer(tool)]
+        tools = [tool for tool in tools if _takes_final_answer(tool) or tool.name in refused]
     if not tools or choice.mode == "none":
         return ()
-    if answered:
-        tools = [tool for tool in tools if tool.name not in answered] or tools[-1:]
-    prompt = prompt._replace(topic=asked(prompt)) if found else prompt
+    if answered and choice.mode == "required":
+        tools = [tool for tool in tools if tool.name in refused or tool.name not in answered] or tools[-1:]
+    prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
     if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:_STRETCH]):
         tools = [tool for tool in tools if _takes_final_answer(tool)]
     called = _relevant(tools, prompt.topic)
@@ -156,8 +158,34 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
         for tool, clauses in zip(called, _clauses_about(called, prompt.topic), strict=True)
         for call in _final_answer(tool, found) or _calls(tool, prompt, key, clauses)
     ]
+    if refused:
+        calls = _corrected(calls, tools, found, refused, must=choice.mode == "required")
     kept = calls[: 1 if single else _MOST_CALLS]
     return tuple(map(_compact, kept) if choice.compact else kept)
+
+
+def _last_refused(found: Sequence[Message]) -> set[str]:
+    """The tools whose last call was refused."""
+    last = {message.answers: message for message in found if message.answers is not None}
+    return {name for name, message in last.items() if refusals([message], name)}
+
+
+def _corrected(
+    calls: Sequence[ToolCall], tools: Sequence[Tool], found: Sequence[Message], refused: set[str], *, must: bool
+) -> list[ToolCall]:
+    """The calls as the refusals of those before ask for; one that stays as it was is left out unless it `must` be."""
+    kept = []
+    for call in calls:
+        better = call
+        if call.name in refused and call.kind == "function":
+            parameters = next(tool.parameters for tool in tools if tool.name == call.name)
+            arguments = json.loads(call.arguments)
+            changed = corrected(arguments, refusals(found, call.name), accepting(object_schema(parameters)))
+            if changed != arguments:
+                better = _call(call, json.dumps(changed, ensure_ascii=False))
+        if must or better != call or call.name not in refused:
+            kept.append(better)
+    return kept
 
 
 def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
@@ -303,7 +331,7 @@ def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]
     return [_call(tool, text) for text in write_arguments(tool, prompt, own, about, clauses)]
 
 
-def _call(tool: Tool, text: str) -> ToolCall:
+def _call(tool: Tool | ToolCall, text: str) -> ToolCall:
     ids = tokens.encode(text)
     return ToolCall(tool.name, ids, tokens.texts(ids), tool.kind)
 
