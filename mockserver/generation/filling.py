@@ -161,7 +161,7 @@ def accepting(schema: Schema) -> Callable[[object], bool]:
 def _filled(
     base: Mapping[str, Any], shape: _Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
 ) -> dict[str, Any]:
-    instance = _counted(base, shape, filling.topic, accepts)
+    instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
     for name, own, vague in shape.clear_first:
         for offer in _offers(name, own, filling) if filling.guessing or not vague else ():
@@ -238,12 +238,15 @@ def _is_number(own: Schema) -> bool:
     return type_of(own) in _NUMERIC and "enum" not in own
 
 
-def _counted(base: Mapping[str, Any], shape: _Shape, topic: str, accepts: Callable[[object], bool]) -> dict[str, Any]:
-    """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two."""
+def _counted(
+    base: Mapping[str, Any], shape: _Shape, filling: _Filling, accepts: Callable[[object], bool]
+) -> dict[str, Any]:
+    """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two;
+    or a single one, with `guessing`."""
     wanted = shape.numeric
-    if len(wanted) < 2:
+    if len(wanted) < (1 if filling.guessing else 2):
         return dict(base)
-    found = [_number(text) for text in numbers(topic) if len(text) <= _LONGEST_NUMBER]
+    found = [_number(text) for text in numbers(filling.topic) if len(text) <= _LONGEST_NUMBER]
     counted = {**base, **dict(zip(wanted, found, strict=False))}
     return counted if len(found) == len(wanted) and accepts(counted) else dict(base)
 

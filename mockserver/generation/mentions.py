@@ -86,6 +86,7 @@ _BETWEEN = re.compile(
 _IN = re.compile(
     r"(?:\b(?:in|at|near|to|from|for|of|в|во|из|для|aus|nach|à|de|en|em|da|a|para|su|per|з|із)\s+)$", re.IGNORECASE
 )
+_BY = re.compile(r"(?:\b(?:by|from|von|de|di|por|от)\s+)$", re.IGNORECASE)
 _FROM = re.compile(r"(?:\b(?:from|из|от|von|aus|de|desde|da|dal|з|із)\s+)$", re.IGNORECASE)
 _TO = re.compile(r"(?:\b(?:to|в|до|nach|zu|à|vers|a|hasta|para|до)\s+)$", re.IGNORECASE)
 _AFTER_FOR = re.compile(
@@ -160,6 +161,7 @@ def texts_for(parameter: str, topic: str, about: frozenset[str] = frozenset(), d
     What it means depends on its name, or else on its description; if neither is clear, there are no texts.
     """
     stretch = topic[:_STRETCH]
+    yield from statements.named_value(parameter.strip(), stretch)
     for _, read in _meant(parameter) or _meant(description[:_DESCRIPTION]):
         yield from read(stretch, about)
 
@@ -207,7 +209,10 @@ def _unit(match: re.Match[str], topic: str) -> str:
 
 @lru_cache(maxsize=64)
 def _numbers(stretch: str) -> tuple[re.Match[str], ...]:
-    return tuple(_NUMBER.finditer(stretch))
+    """The numbers but those of houses."""
+    spans = statements.addresses(stretch)
+    found = _NUMBER.finditer(stretch)
+    return tuple(match for match in found if not any(start <= match.start() < end for start, end in spans))
 
 
 def _digits(match: re.Match[str]) -> str:
@@ -307,8 +312,11 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("date day when start end since checkin checkout дата"), statements.days),
     (_meaning("time hour at when start end alarm время"), statements.times),
     (_meaning("color colour цвет"), statements.colors),
+    (_meaning("repo repository"), statements.repositories),
     (_meaning("from source base"), statements.unit(1)),
     (_meaning("to target into destination"), statements.unit(2)),
+    (_meaning("from source origin"), statements.end_of_way(1)),
+    (_meaning("to target destination"), statements.end_of_way(2)),
     (_meaning("path file filename filepath directory dir folder script src dest"), statements.paths),
     (_meaning("expression formula equation calculation выражение"), _matches(_FORMULA)),
     (_meaning("id code number reference order ticket key sku account invoice tracking"), _codes),
@@ -320,6 +328,10 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         _quoted,
     ),
     (_meaning("message text body content note"), statements.sayings),
+    (_meaning("message text title task todo reminder note content subject name"), statements.reminders),
+    (_meaning("title name subject"), statements.titles),
+    (_meaning("text phrase sentence input word content message"), statements.translated),
+    (_meaning("artist author writer creator composer director band"), _led_by(_BY)),
     (_meaning("title task todo item summary subject note reminder event"), statements.items),
     (_meaning("text document passage article content input sentence paragraph message"), statements.after_colon),
     (_meaning("name product item title"), statements.priced),
@@ -332,7 +344,8 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
         _meaning(
             "city cities town towns location locations place places country countries region area destination capital "
             "where name names person people user customer company companies symbol ticker product artist author team "
-            "recipient participants attendees members guests timezone zone город города страна место"
+            "recipient participants attendees members guests timezone zone song track album movie film "
+            "book город города страна место"
         ),
         _named,
     ),

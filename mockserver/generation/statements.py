@@ -83,6 +83,24 @@ _ITEM = re.compile(
     re.IGNORECASE,
 )
 
+_REMINDED = re.compile(
+    r"\bremind (?:me|us) (?:to|about|of) ([^\n]{2,120}?)(?= (?:at|on|in|by|before|after"
+    r"|tomorrow|today|tonight|every|next)\b"
+    r"|[.,;!?]|\s*$)",
+    re.IGNORECASE,
+)
+_TITLED = re.compile(
+    rf"\b(?:titled|entitled|with (?:the )?title) {_UNQUOTED}([^\n]{{2,120}}?)"
+    r"(?= (?:in|on|with|for|at|and|to)\b|[.,;!?]|\s*$)",
+    re.IGNORECASE,
+)
+_TRANSLATED = re.compile(
+    rf"\btranslate (?:the (?:text|phrase|sentence|word|following)s? )?{_UNQUOTED}([^\n]{{1,200}}?) (?:in)?to [A-Z]",
+    re.I,
+)
+_FROM_TO = re.compile(r"\bfrom (?:the |my )?([\w-]+)(?: account)? to (?:the |my )?([\w-]+)", re.IGNORECASE)
+_REPOSITORY = re.compile(r"(?<![\w/.:-])[\w.-]+/[\w.-]*\w(?![\w/])")
+
 _Finder = Callable[[str, frozenset[str]], Iterator[str]]
 
 # Words for what is so, and for what is not, by words of a property's name.
@@ -204,6 +222,49 @@ def sayings(topic: str, about: frozenset[str]) -> Iterator[str]:
 def items(topic: str, about: frozenset[str]) -> Iterator[str]:
     """What a task, an event or the like is: "Create a task: Fix the login, high priority"."""
     return (match[1].strip() for match in _ITEM.finditer(topic))
+
+
+def reminders(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """What someone wants to be reminded of: "Remind me to buy milk at 6 pm"."""
+    return (match[1] for match in _REMINDED.finditer(topic))
+
+
+def titles(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Titles without quotation marks: "a note titled Shopping"."""
+    return (match[1] for match in _TITLED.finditer(topic))
+
+
+def translated(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """What is to be translated: "Translate good morning to Spanish"."""
+    return (match[1] for match in _TRANSLATED.finditer(topic))
+
+
+def end_of_way(place: int) -> _Finder:
+    """Reads where something comes from (1), or where it goes (2), by a word: "from checking to savings"."""
+    return lambda topic, about: (match[place] for match in _FROM_TO.finditer(topic))
+
+
+def repositories(topic: str, about: frozenset[str]) -> Iterator[str]:
+    """Repositories with their owners: "acme/web"."""
+    return (match[0] for match in _REPOSITORY.finditer(topic))
+
+
+def named_value(name: str, topic: str) -> Iterator[str]:
+    """What follows the name of a property: "with the subject Hello and the body See you"."""
+    if (
+        len(name) < 3
+        or not name.isidentifier()
+        or name.lower().replace("_", " ") not in topic.lower().replace("_", " ")
+    ):
+        return iter(())
+    spelled = name.replace("_", "[_ ]")
+    found = re.finditer(
+        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_UNQUOTED}([^\n]{{1,120}}?)"
+        r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
+        topic,
+        re.IGNORECASE,
+    )
+    return (match[1] for match in found)
 
 
 def after_colon(topic: str, about: frozenset[str]) -> Iterator[str]:

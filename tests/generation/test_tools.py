@@ -430,6 +430,38 @@ def test_a_verb_that_many_tools_share_calls_none(prompt: str) -> None:
             {"text": "hello", "language": "French"},
         ),
         (form("create_user", "name"), "Create a user Bob", {"name": "Bob"}),
+        (
+            form("email", "to", "subject", "body"),
+            "Email bob@example.com with the subject Hello and the body See you at 5pm",
+            {"to": "bob@example.com", "subject": "Hello", "body": "See you at 5pm"},
+        ),
+        (form("set_reminder", "text", "time"), "Remind me to buy milk at 6 pm", {"text": "buy milk", "time": "6 pm"}),
+        (
+            form("move_money", "from_account", "to_account"),
+            "Move $50 of money from checking to savings",
+            {"from_account": "checking", "to_account": "savings"},
+        ),
+        (
+            form("play_song", "song", "artist"),
+            "Play Bohemian Rhapsody by Queen",
+            {"song": "Bohemian Rhapsody", "artist": "Queen"},
+        ),
+        (
+            form("create_issue", "title", "repo"),
+            "Create an issue titled Login broken in repo acme/web",
+            {"title": "Login broken", "repo": "acme/web"},
+        ),
+        (form("translate", "text"), "Translate good morning to Spanish", {"text": "good morning"}),
+        (
+            Tool("set_temperature", "", properties("temperature", temperature={"type": "number"})),
+            "Set the temperature to 21 degrees",
+            {"temperature": 21},
+        ),
+        (
+            Tool("order_pizza", "", properties("quantity", "address", quantity={"type": "integer"}, address=TEXT)),
+            "Order 2 large pizzas to 5 Main Street, Boston",
+            {"quantity": 2, "address": "5 Main Street, Boston"},
+        ),
         (SUMS, "What is (2 + 3) * 4?", {"expression": "(2 + 3) * 4"}),
         (MAIL, 'Mail "Hi Bob" to bob@example.com', {"to": "bob@example.com", "subject": "Hi Bob"}),
         (
