@@ -149,8 +149,8 @@ def parts_of(criteria: Criteria) -> Iterator[Criteria]:
 def distance(criteria: Criteria, facts: Facts) -> int:
     """In how many places a request fails its criteria."""
     count = 0
-    for criterion in criteria.criteria:
-        count += not _decided(criterion, facts)
+    for field, matcher, path in criteria.criteria:
+        count += not matcher.holds(facts.values(field, path))
     for each in criteria.all:
         count += distance(each, facts)
     if criteria.any:

@@ -294,7 +294,8 @@ def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
 
 def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:
     try:
-        return distance(stub.criteria, facts) + (distance(step.criteria, facts) if step is not None else 0)
+        further = 0 if step is None or step.criteria is ANYTHING else distance(step.criteria, facts)
+        return distance(stub.criteria, facts) + further
     except Exception:
         return 1
 
