@@ -58,25 +58,22 @@ class RegexError(ValueError):
 
 
 class Regex:
-    """A compiled regular expression."""
+    """A compiled regular expression; whatever it matches has one of the `literals`, with `caseless` in any case."""
 
     __slots__ = ("_caseless", "_given_up", "_literals", "_search")
 
-    def __init__(self, text: str, literals: Sequence[str] = ()) -> None:
-        # Slow to import, and rarely needed.
-        import regex
-
-        from mockserver.core.regex_literals import ignores_case
+    def __init__(self, text: str, literals: Sequence[str] = (), *, caseless: bool = False) -> None:
+        import regex  # slow to import, and rarely needed
 
         try:
             self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
         except (regex.error, RecursionError, OverflowError) as error:
             raise RegexError(str(error)) from None
         self._given_up: dict[bytes, float] = {}
-        self._caseless = ignores_case(text)
+        self._caseless = caseless
         # Beyond ASCII, letters of different cases may not correspond one to one.
-        usable = not self._caseless or all(map(str.isascii, literals))
-        self._literals = tuple(each.lower() if self._caseless else each for each in literals) if usable else ()
+        usable = not caseless or all(map(str.isascii, literals))
+        self._literals = tuple(each.lower() if caseless else each for each in literals) if usable else ()
 
     def search(self, text: str) -> bool | None:
         """Whether the expression matches anywhere in a text; None if the search was given up."""
@@ -114,8 +111,6 @@ class Regex:
 @lru_cache(maxsize=1024)
 def read_regex(text: str) -> Regex:
     """Compile a regular expression. Raises RegexError."""
-    from mockserver.core.regex_literals import literals_of  # rarely needed
-
     pieces = list((_PIECE_OF_VERBOSE if _VERBOSE.match(text) else _PIECE).finditer(text))
     escaped = "".join(map(_escaped, pieces))
     try:
@@ -128,7 +123,10 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
-    return Regex(escaped, literals_of(text, pieces))
+    # Imported with the first pattern.
+    from mockserver.core.regex_literals import ignores_case, literals_of
+
+    return Regex(escaped, literals_of(text, pieces), caseless=ignores_case(text))
 
 
 def _complaint(text: str) -> str:

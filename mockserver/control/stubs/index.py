@@ -11,14 +11,10 @@ from typing import Protocol, TypeVar
 from mockserver.core.criteria import Criteria, Facts
 from mockserver.core.json_paths import Path
 from mockserver.core.json_values import identity
-from mockserver.core.matchers import Between, Contains, Equals, Exists, OneOf
 
 # Fewer stubs are tried sooner than looked up.
 _FEW = 16
 _SCALARS = (str, int, float)
-# Trying these matchers has no effect, so that one of them may be tried before the others. Searches for regular
-# expressions use up a request's time budget, and functions may raise exceptions.
-_PURE = (Equals, OneOf, Contains, Between, Exists)
 
 Place = tuple[str, Path]
 
@@ -71,9 +67,14 @@ class Index:
 
 def _required(criteria: Criteria) -> Mapping[Place, frozenset[Hashable]]:
     """The keys of the values of which a field must have one, by the field's place."""
+    # Few servers have so many stubs as to need it.
+    from mockserver.core.matchers import Between, Contains, Equals, Exists, OneOf
+
     found: dict[Place, frozenset[Hashable]] = {}
     for criterion in criteria.criteria:
-        if type(criterion.matcher) not in _PURE:
+        # Trying these has no effect, so that one may be tried before the others. Searches for regular expressions use
+        # up a request's time budget, and functions may raise exceptions.
+        if type(criterion.matcher) not in (Equals, OneOf, Contains, Between, Exists):
             break
         values = criterion.matcher.equal_to
         if values and all(isinstance(value, _SCALARS) for value in values):
