@@ -6,6 +6,7 @@ Tokyo". A clause that speaks of no subject continues the one before it.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from mockserver.generation.mentions import between_names
@@ -16,7 +17,7 @@ _STRETCH = 1200
 _BREAKS = (
     re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+"),
     re.compile(
-        r"[,;，]?\s+(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|ve|sonra|и|затем|а|та|і|потім)\s+|和|と|및|그리고",
+        r"(?:[,;，]|(?<!\s))\s++(?:and|then|und|dann|et|puis|y|luego|e|poi|depois|ve|sonra|и|затем|а|та|і|потім)\s+|和|と|및|그리고",
         re.IGNORECASE,
     ),
     re.compile(r"[,，、]\s*"),
@@ -51,10 +52,16 @@ def _clauses(
         return
     start = span[0]
     for found in _BREAKS[level].finditer(text, *span):
-        if not any(first < found.end() and found.start() < last for first, last in unbroken):
+        if not _breaks(unbroken, *found.span()):
             yield from _clauses(text, (start, found.start()), subjects, unbroken, level + 1)
             start = found.end()
     yield from _clauses(text, (start, span[1]), subjects, unbroken, level + 1)
+
+
+def _breaks(unbroken: Sequence[Span], start: int, end: int) -> bool:
+    """Whether a part of the text overlaps one of the spans, which are in order and do not overlap each other."""
+    place = bisect_left(unbroken, (end, 0)) - 1
+    return place >= 0 and unbroken[place][1] > start
 
 
 def _spoken_of(clause: str, subjects: Sequence[frozenset[str]]) -> list[int]:

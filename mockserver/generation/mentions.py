@@ -16,6 +16,8 @@ from mockserver.generation.terms import is_concept, stem, terms, words_in
 
 _STRETCH = 1200
 _DESCRIPTION = 80
+# How many characters before a name are looked at for a preposition.
+_LEAD = 24
 _CAPITAL = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĖĘĚĞĢĪĮİĶĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁІЇЄҐ]"
 _NAME = re.compile(
     r"(?<![^\W_])(?:(?:Fort|Ft|Mount|Mt|Saint|St|Ste)\.?[ ])?"
@@ -127,10 +129,10 @@ def _names(stretch: str, language: str, about: frozenset[str]) -> tuple[Name, ..
 
 
 def between_names(topic: str) -> list[tuple[int, int]]:
-    """The spans of the names in a prompt, and of what is between the names of a list."""
+    """The spans of the names in a prompt, and of what is between the names of a list, in order."""
     found = names(topic)
     gaps = [(one.end, other.start) for one, other in pairwise(found) if _joins(topic, one, other)]
-    return [*((name.start, name.end) for name in found), *gaps]
+    return sorted([*((name.start, name.end) for name in found), *gaps])
 
 
 def listed(topic: str, found: Sequence[Name]) -> tuple[str, ...]:
@@ -256,7 +258,8 @@ def _named(topic: str, about: frozenset[str]) -> Iterator[str]:
 
 def _led_by(lead: re.Pattern[str]) -> "_Read":
     def read(topic: str, about: frozenset[str]) -> Iterator[str]:
-        return (name.text for name in names(topic, about) if lead.search(topic[: name.start]))
+        found = names(topic, about)
+        return (name.text for name in found if lead.search(topic[max(name.start - _LEAD, 0) : name.start]))
 
     return read
 
