@@ -1,6 +1,7 @@
 """Which tools are called, how often, and with what."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -666,3 +667,12 @@ def test_tools_that_are_not_called_change_nothing_of_what_is_said() -> None:
     without = chat("Tell me about the harbours of the north", tools=())
     offered = chat("Tell me about the harbours of the north")
     assert generate(without, 42).choices == generate(offered, 42).choices
+
+
+@pytest.mark.parametrize("filler", [" ", "\n", "Aa. ", "12 Main St, ", "a, ", "1 ", "and "])
+def test_a_prompt_full_of_blanks_or_names_is_read_in_some_milliseconds(filler: str) -> None:
+    prompt = f"What is the weather and the time in Oslo? {(filler * 1200)[:1150]}?"
+    generate(chat("What is the weather in Oslo?"), 42)
+    began = time.process_time()
+    generate(chat(prompt), 42)
+    assert time.process_time() - began < 0.2
