@@ -30,6 +30,10 @@ _ORDER = (
     r"(?:answer|reply|respond|give|return|output|say|use|be|keep|ответь|отвечай|назови|дай)\w*\b"
     r"[^.!?\n]{0,60}[.!]?\s{0,3})"
 )
+# The same in front of the question.
+_ORDER_BEFORE = re.compile(
+    r"\A\s{0,3}(?:please )?(?:answer|reply|respond|ответь\w*)\b[^:.?!\n]{0,60}:\s{1,3}", re.IGNORECASE
+)
 _CAPITAL = re.compile(
     rf"\A\s{{0,3}}{_POLITE}(?:what(?:['’]s| is)|which city is|name|tell me)\s+(?:the\s+)?(?:name of the\s+)?capital"
     rf"(?:\s+city)?\s+of\s+(?P<article>the\s+)?(?P<country>[^?.!\n,]{{2,40}}|U\.[SK]\.){_END}(?P<order>{_ORDER}{{0,2}})\Z",
@@ -82,11 +86,13 @@ class Fact(NamedTuple):
 def known(text: str) -> Fact | None:
     """The answer to a text that is a question and nothing else, if it is known; the only sentence is the answer itself
     if that is what the text asks for."""
+    lead = _ORDER_BEFORE.match(text)
+    before = lead[0] if lead is not None else ""
     for pattern, read in _QUESTIONS:
-        found = pattern.match(text)
+        found = pattern.match(text.removeprefix(before))
         fact = None if found is None else read(found)
         if found is not None and fact is not None:
-            return Fact(fact.answer, (fact.answer,)) if _ALONE.search(found["order"]) else fact
+            return Fact(fact.answer, (fact.answer,)) if _ALONE.search(before + found["order"]) else fact
     return None
 
 

@@ -75,6 +75,9 @@ _LABELS = frozenset((
     "problem", "text", "title", "document", "задача", "задание", "вопрос", "тема", "текст", "frage", "aufgabe", "thema",
     "sujet", "tema", "pregunta", "domanda", "soru", "konu",
 ))  # fmt: skip
+# Verbs that begin an order how to answer, as in `Answer in one sentence: ...`, which may have so many words.
+_ANSWERING = frozenset(("answer", "respond", "reply", "ответь", "ответьте", "antworte", "réponds", "responde"))
+_LONGEST_LABEL = 8
 _GENERIC = {
     "en": "this topic", "ru": "этот вопрос", "de": "dieses Thema", "fr": "ce sujet", "es": "este tema",
     "it": "questo argomento", "pt": "este tema", "tr": "bu konu", "uk": "це питання", "zh": "这个话题",
@@ -324,12 +327,15 @@ def _subject(text: str, language: str, wording: _Wording) -> str:
 
 
 def _without_label(sentence: str) -> str:
-    """A sentence without a label such as `Task:` at its beginning; empty if it is only a label."""
+    """A sentence without a label such as `Task:` or `Answer briefly:` at its beginning; empty if it is only a label."""
     label, colon, rest = sentence.partition(":")
     words = label.split()
-    if not colon or not 1 <= len(words) <= 2 or words[-1].strip("#*").lower() not in _LABELS:
+    if not colon or not words or len(words) > _LONGEST_LABEL:
         return sentence
-    return rest.strip()
+    if len(words) <= 2 and words[-1].strip("#*").lower() in _LABELS:
+        return rest.strip()
+    verb = words[1] if words[0].lower() == "please" and len(words) > 1 else words[0]
+    return rest.strip() or sentence if verb.lower() in _ANSWERING else sentence
 
 
 def _named(sentence: str) -> str:

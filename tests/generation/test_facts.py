@@ -9,6 +9,7 @@ from mockserver.generation.facts import known
     "question, answer",
     [
         ("What is the capital of France?", "Paris"),
+        ("Answer briefly: What is the capital of Norway?", "Oslo"),
         ("what's the capital city of the UK", "London"),
         ("Hello! Tell me, what is the capital of Türkiye?", "Ankara"),
         ("What is the capital of the U.S.?", "Washington, D.C."),
@@ -38,6 +39,7 @@ def test_the_answer_stands_in_every_sentence_that_gives_it(question: str, answer
     "question, answer",
     [
         ("What is the capital of France? Answer in one word.", "Paris"),
+        ("Answer with one word: what is the capital of Norway?", "Oslo"),
         ("What is 2 + 2? Reply with only the number.", "4"),
         ("Какая столица Италии? Ответь одним словом.", "Рим"),
     ],

@@ -31,6 +31,8 @@ from mockserver.generation.subject import _FORMS, brief
         ("12345", "en", "12345"),
         ("Current Task: Write a haiku about the sea", "en", "the sea"),
         ("Question: What is the capital of France?", "en", "the capital of France"),
+        ("Please answer concisely: what is photosynthesis?", "en", "photosynthesis"),
+        ("Reply in one sentence: how do bridges work?", "en", "bridges work"),
         ("**Topic:** volcanoes", "en", "volcanoes"),
         ("Task:\nExplain tides", "en", "tides"),
         ("Тема: вулканы", "ru", "вулканы"),
