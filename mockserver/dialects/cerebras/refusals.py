@@ -11,7 +11,6 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.dialects.cerebras.errors import single_faults
 from mockserver.dialects.cerebras.fields import Body
-from mockserver.dialects.wordings import pydantic_words
 
 _ROLES = ("system", "developer", "user", "assistant", "tool")
 
@@ -69,5 +68,8 @@ def _words(violation: Violation) -> str:
             violation = violation._replace(expected=first)
         case "const", _:
             violation = violation._replace(rule="enum")
+    # Few requests are refused.
+    from mockserver.dialects.wordings import pydantic_words
+
     words = pydantic_words(violation)
     return words[1] if words else violation.message
