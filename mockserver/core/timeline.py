@@ -33,12 +33,13 @@ class Wrapped(Sequence[bytes]):
     Single frames are made when one is looked at; `joined` makes many of them into one piece, at a fraction of the cost.
     """
 
-    __slots__ = ("_after", "_before", "_ends", "_made", "_texts")
+    __slots__ = ("_after", "_before", "_changed", "_ends", "_made", "_texts")
 
     def __init__(self, before: bytes, texts: Sequence[bytes], after: bytes) -> None:
         self._before, self._texts, self._after = before, texts, after
         self._made: list[bytes] | None = None
         self._ends: list[int] | None = None
+        self._changed: tuple[Callable[[bytes], bytes], list[bytes]] | None = None
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -58,6 +59,13 @@ class Wrapped(Sequence[bytes]):
             before, after = self._before, self._after
             self._made = [before + text + after for text in self._texts]
         return self._made
+
+    def changed(self, change: Callable[[bytes], bytes]) -> list[bytes]:
+        """Each frame as a function changes it. The latest result is kept: several streams may have the same frames."""
+        if self._changed is None or self._changed[0] is not change:
+            before, after = self._before, self._after
+            self._changed = change, [change(before + text + after) for text in self._texts]
+        return self._changed[1]
 
     def ends(self) -> Sequence[int]:
         """The offsets, in bytes, at which the frames begin in all of them joined, and at which the last one ends."""

@@ -1,13 +1,13 @@
 """Answers over our own connections: the player writes to the transport, bypassing ASGI."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.calls import Headers
-from mockserver.core.timeline import Closer, Ending, RawHeaders
+from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
 from mockserver.serving.player import Performance, Then
 from mockserver.serving.reception import Incoming
 from mockserver.serving.wire import WireProtocol
@@ -49,7 +49,7 @@ class Answer:
         *("app", "disconnected", "headers", "keep_alive", "method", "more_body", "path", "query"),
         *("response_complete", "too_large"),
         *("_bodiless", "_chunked", "_closed_by", "_awaits_continue", "_gone", "_head", "_old", "_parts", "_protocol"),
-        *("_resume", "_send", "_size", "_taken"),
+        *("_interrupted", "_resume", "_send", "_size", "_taken"),
     )
 
     def __init__(
@@ -76,6 +76,7 @@ class Answer:
         # The transport's write while the fast path applies: only chunks follow, and the client reads.
         self._send: Callable[[bytes], object] | None = None
         self._resume: Then | None = None
+        self._interrupted: Then | None = None
         self._gone: Callable[[Closer], None] | None = None
         self._closed_by: Closer = "client"
         self._taken = False
@@ -155,7 +156,7 @@ class Answer:
         if self._bodiless:
             data = b""
         elif self._chunked:
-            data = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+            data = _chunk(data) if data else b""
             if last:
                 data += _LAST_CHUNK
         if self._head:
@@ -172,8 +173,15 @@ class Answer:
         """The same for a part in the middle: almost all of a timed stream."""
         if self._send is None:
             return self.write(data, last=False)
-        self._send(b"%x\r\n%b\r\n" % (len(data), data))
+        self._send(_chunk(data))
         return self._send is not None
+
+    def steady(self, frames: Wrapped, interrupted: Then) -> tuple[Sequence[bytes], Callable[[bytes], object]] | None:
+        """The frames as chunks, for the transport, as long as the client reads."""
+        if self._send is None:
+            return None
+        self._interrupted = interrupted
+        return frames.changed(_chunk), self._send
 
     def go_on(self) -> None:
         """Use the fast path from now on if only chunks follow and the client reads."""
@@ -184,6 +192,8 @@ class Answer:
     def pause(self) -> None:
         """Leave the fast path, since the client has stopped reading."""
         self._send = None
+        if self._interrupted is not None:
+            self._interrupted()
 
     def blocked(self, resume: Then) -> bool:
         """Whether the client reads too slowly; `resume` is called when it reads again."""
@@ -250,6 +260,10 @@ class Answer:
         if not self.keep_alive:
             self._protocol.transport.close()
         self._protocol.on_response_complete()
+
+
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def _has_length(headers: RawHeaders) -> bool:

@@ -24,6 +24,8 @@ _HASTE = 1 / 64
 # How many frames of a long answer are written before other connections get their turn; one of log-probabilities, which
 # takes long to make, counts as several of so many bytes.
 _TURN = 256
+# For so many frames what they are on the wire is computed at once.
+_MOST_STEADY = 512
 _FRAME = 256
 
 # A callback without arguments.
@@ -46,6 +48,11 @@ class Sink(Protocol):
     def write_more(self, data: bytes) -> bool:
         """The same for a part that is not empty and not the final one."""
         return self.write(data, last=False)
+
+    def steady(self, frames: Wrapped, interrupted: Then) -> "tuple[Sequence[bytes], Callable[[bytes], object]] | None":
+        """These frames as they are sent, and the transport's own write, to be used until `interrupted` is called; None
+        if there is more to a write than that."""
+        return None
 
     def blocked(self, resume: Then) -> bool:
         """Whether the client takes no more for now; if so, `resume` is called once it does."""
@@ -142,12 +149,10 @@ class Performance:
         streams take turns, so that each time nothing of a stream is left in the CPU's cache: what is needed of it lies
         in the variables here, close together.
         """
-        run = self._run
-        assert run is not None, "a frame is left"
-        if type(run.data) is Wrapped:
-            run = self._run = Run([*run.data], run.due, run.tokens)
-        data, due, tokens = run
-        arrived, joined, write, record = self._arrived, self._longest > 0, self._sink.write_more, self._record
+        assert self._run is not None, "a frame is left"
+        due, tokens = self._run.due, self._run.tokens
+        data, write = self._steady(self._run)
+        arrived, joined, record = self._arrived, self._longest > 0, self._record
         note = record.instants.append
         position, last = self._position, self._count - 1
         at = due[position]
@@ -160,7 +165,6 @@ class Performance:
                     continue
                 until = elapsed if elapsed - at <= _GRAIN or not joined else _hastened(at, elapsed)
                 if position == last or due[position + 1] <= until:
-                    self._position = position
                     alarm.wake = self._wake
                     yield self._wake(arrived + elapsed)
                     return
@@ -169,10 +173,10 @@ class Performance:
                 else:
                     record.wrote(1, tokens[position], elapsed)
                 frame = data[position]
-                position += 1
+                self._position = position = position + 1
                 at = due[position]
-                if not write(frame):
-                    self._position = position
+                # The transport's own write returns nothing.
+                if write(frame) is False:
                     alarm.wake = self._wake
                     yield arrived + at if self._is_taken() else None
                     return
@@ -180,6 +184,19 @@ class Performance:
         except Exception:
             self._fail()
             yield None
+
+    def _steady(self, run: Run) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+        """What is to be written for each frame of a run, and how."""
+        data = run.data
+        if type(data) is not Wrapped:
+            return data, self._sink.write_more
+        steady = self._sink.steady(data, self._interrupt) if len(data) <= _MOST_STEADY else None
+        return steady or ([*data], self._sink.write_more)
+
+    def _interrupt(self) -> None:
+        """See to everything at the next wake-up: the client has stopped reading."""
+        if self._alarm is not None:
+            self._alarm.wake = self._wake
 
     def _play(self, elapsed: float) -> float | None:
         """The same as `_wake`, but in seconds since the request arrived."""

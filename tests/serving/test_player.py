@@ -1,13 +1,13 @@
 """The player against a virtual clock: what leaves, when, and in how many writes."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline
+from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline, Wrapped
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.clock import LoopClock, ShiftedClock
 from mockserver.serving.player import Performance, Sink, Then
@@ -254,3 +254,57 @@ def test_a_timeline_that_fails_in_the_middle_ends_the_answer_and_is_logged(caplo
         played_virtually(Timeline(200, (), Lazy(runs), streamed=True), client)
     assert client.writes == []
     assert "in the middle of an answer" in caplog.text
+
+
+class Line(Sink):
+    """A transport that is written to directly, until the client stops reading after the third such write."""
+
+    longest_write = 16_384
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[float, bytes]] = []
+        self.reads = True
+        self.resume: Then = lambda: None
+
+    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
+        """Not of interest here."""
+
+    def write(self, data: bytes, *, last: bool) -> bool:
+        self.heard.append((round(asyncio.get_running_loop().time(), 6), data))
+        return self.reads
+
+    def steady(self, frames: Wrapped, interrupted: Then) -> tuple[Sequence[bytes], Callable[[bytes], object]]:
+        def send(data: bytes) -> None:
+            self.write(data, last=False)
+            if len(self.heard) == 4:
+                self.reads = False
+                interrupted()
+
+        return frames.changed(bytes.upper), send
+
+    def blocked(self, resume: Then) -> bool:
+        self.resume = resume
+        return not self.reads
+
+    def read_again(self) -> None:
+        self.reads = True
+        self.resume()
+
+
+def test_a_steady_stream_is_written_directly_and_notices_a_client_that_stops_reading() -> None:
+    line, record = Line(), Record()
+    due = tuple(round(0.1 * number, 1) for number in range(1, 9))
+    run = Run(Wrapped(b"<", [b"%c" % (97 + number) for number in range(8)], b">"), due, (1, 0, 1, 1, 1, 1, 1, 1))
+
+    async def serve() -> None:
+        loop = asyncio.get_running_loop()
+        loop.call_at(0.55, line.read_again)
+        Performance(Timeline(200, (), (run,), streamed=True), line, ShiftedClock(LoopClock(loop)), 0.0, record).play()
+        await asyncio.sleep(1)
+
+    run_virtually(serve())
+    # Direct writes are upper case: not the first and the last, nor the one that finds that the client does not read.
+    said = [b"<a>", b"<B>", b"<C>", b"<D>", b"<e>", b"<F>", b"<G>", b"<h>"]
+    assert line.heard == list(zip(due, said, strict=True))
+    assert [round(at, 6) for at in record.event_instants()] == list(due)
+    assert outcome(record)[:3] == ("server", 8, 7)
