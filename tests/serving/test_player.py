@@ -286,6 +286,12 @@ class Line(Sink):
         self.resume = resume
         return not self.reads
 
+    def break_off(self, ending: Ending, ended: Then) -> None:
+        raise NotImplementedError
+
+    def abort(self) -> None:
+        raise NotImplementedError
+
     def read_again(self) -> None:
         self.reads = True
         self.resume()
