@@ -223,7 +223,7 @@ class Answer:
         """End the answer with the connection, which the client closed unless the server did so first."""
         self.disconnected = True
         self._send = None
-        gone, self._gone, self._resume = self._gone, None, None
+        gone, self._gone, self._resume, self._interrupted = self._gone, None, None, None
         self._parts.clear()
         if gone is not None:
             gone(self._closed_by)
@@ -256,7 +256,8 @@ class Answer:
 
     def _complete(self) -> None:
         self.response_complete = True
-        self._gone = None
+        # Answer and performance refer to each other: without that cycle they are freed without garbage collection.
+        self._gone = self._interrupted = None
         if not self.keep_alive:
             self._protocol.transport.close()
         self._protocol.on_response_complete()
