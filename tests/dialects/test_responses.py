@@ -168,6 +168,11 @@ def test_no_request_at_all_is_the_servers_own_fault(
 
 
 @EVERY
+def test_an_empty_name_of_a_model_is_refused(place: Place) -> None:
+    assert 400 <= place.ask(model="", input="Hi").status < 500
+
+
+@EVERY
 def test_a_conversation_of_items_costs_what_the_same_chat_costs(place: Place) -> None:
     path = {"yandex": "/v1/chat/completions", "friendli": "/serverless/v1/chat/completions"}.get(
         place.dialect, "/v3/chat/completions"

@@ -47,7 +47,8 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     for field in ("model", "input") if "prompt" not in body else ():
         if field not in body:
             return fault(field, "is required")
-    uri = checked_uri(body.get("model") or _agent(body, call), site)
+    model = body.get("model") or (_agent(body, call) if body.get("prompt") else "")
+    uri = checked_uri(model, site)
     if isinstance(uri, Rejection):
         return uri
     messages = messages_of(body.get("input", ""), body.get("instructions"))
