@@ -10,7 +10,7 @@ That counts as not met, both for a criterion and for its `not`.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from mockserver.core.decisions import Decision, contrary, disjunction
+from mockserver.core.decisions import Decision, conjunction, contrary, disjunction
 from mockserver.core.json_paths import Path
 from mockserver.core.naming import shortened, unknown
 from mockserver.core.regexes import PATIENCE
@@ -116,11 +116,10 @@ def decided(criteria: Criteria, facts: Facts) -> Decision:
         if decision is False:
             return False
         known = known and decision
-    for decision in _compound_decisions(criteria, facts) if criteria.all or criteria.any or criteria.none else ():
-        if decision is False:
-            return False
-        known = known and decision
-    return known
+    if not (criteria.all or criteria.any or criteria.none):
+        return known
+    compound = conjunction(_compound_decisions(criteria, facts))
+    return False if compound is False else known and compound
 
 
 def differences(criteria: Criteria, facts: Facts) -> tuple[Difference, ...]:
