@@ -17,7 +17,9 @@ from mockserver.core.naming import close_matches
 # The prefix of the server's own API.
 ADMIN = "/_mockserver"
 
+# How many paths are cached, and how many characters they may have.
 _MOST_CACHED = 1024
+_LONGEST_CACHED = 1_000
 _VARIABLE = re.compile(r"{\w+}")
 
 
@@ -107,7 +109,7 @@ class Router:
         landing = self._landings.get(key)
         if landing is None:
             landing = self._find(method, path, host)
-            if landing is not None:
+            if landing is not None and len(path) <= _LONGEST_CACHED:
                 if len(self._landings) >= _MOST_CACHED:
                     self._landings.clear()
                 self._landings[key] = landing
@@ -130,9 +132,11 @@ class Router:
         """Served paths that resemble this one, which is not served; failing that, the roots of the dialects."""
         near = self._near.get(path)
         if near is None:
-            if len(self._near) >= _MOST_CACHED:
-                self._near.clear()
-            near = self._near[path] = self._search(path)
+            near = self._search(path)
+            if len(path) <= _LONGEST_CACHED:
+                if len(self._near) >= _MOST_CACHED:
+                    self._near.clear()
+                self._near[path] = near
         return near
 
     def elsewhere(self, landing: Landing, path: str) -> list[str]:
