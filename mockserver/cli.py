@@ -18,7 +18,7 @@ from mockserver.commands.making import MAKING
 from mockserver.commands.recording import RECORDING
 from mockserver.commands.serving import SERVING
 from mockserver.commands.settled import add_settings
-from mockserver.control.options import OPTIONS
+from mockserver.control.configuration.options import OPTIONS
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown
 from mockserver.core.version import __version__
@@ -84,8 +84,8 @@ def _take_any_text(output: TextIO | None) -> None:
 
 
 def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The arguments, and those after `--` that `run` executes, which are not parsed."""
-    if arguments[:1] != ["run"] or "--" not in arguments:
+    """The arguments, and those after `--` that are executed as a command of its own, which are not parsed."""
+    if arguments[:1] not in (["run"], ["record"]) or "--" not in arguments:
         return arguments, ()
     end = arguments.index("--")
     return arguments[:end], arguments[end + 1 :]
@@ -94,9 +94,16 @@ def _parted(arguments: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _complaint_of(word: str, command: Command) -> str:
     """The complaint about an argument that a command does not take."""
     if not word.startswith("--"):
-        return f"{word!r} is an unexpected argument; see mockserver {command.name} --help"
+        flag = _meant(word) if command.takes_settings else None
+        way_out = f"did you mean {flag} {word}?" if flag else f"see mockserver {command.name} --help"
+        return f"{word!r} is an unexpected argument; {way_out}"
     settings = ("--config", *(option.flag for option in OPTIONS)) if command.takes_settings else ()
     return unknown("option", word.partition("=")[0], (*command.own_flags, *settings))
+
+
+def _meant(word: str) -> str | None:
+    """The option whose value a word without an option looks like."""
+    return "--config" if word.endswith(".toml") else "--port" if word.isdecimal() else None
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

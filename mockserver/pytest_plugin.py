@@ -9,7 +9,7 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,6 +33,12 @@ _MARKER = (
     "verify.resilience"
 )
 _LONGEST_SLUG = 40
+_PACKAGE = "mockserver"
+# What these modules raise themselves is addressed to tests.
+_FOR_TESTS = (
+    *("mockserver.core.naming", "mockserver.control.namespaces", "mockserver.testing.environment"),
+    *("mockserver.testing.handle", "mockserver.testing.verifying"),
+)
 
 _HANDLE = pytest.StashKey["Handle"]()
 _STRICTLY = pytest.StashKey[bool]()
@@ -133,7 +139,7 @@ def mockserver(
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
     """The test's own namespace of the session's server, to which the clients' environment variables point."""
-    from mockserver.control.options import from_texts
+    from mockserver.control.configuration.options import from_texts
     from mockserver.control.settings import ConfigError
     from mockserver.control.verify.declarations import DECLARED
     from mockserver.testing.links import LinkError
@@ -184,6 +190,8 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to a failing test's report what has happened, and to every report the verdict."""
+    if call.excinfo is not None and not item.config.getoption("fulltrace"):
+        _end_at_the_caller(call.excinfo)
     report = yield
     handle = item.stash.get(_HANDLE, None)
     if handle is None or report.when == "teardown":
@@ -299,6 +307,22 @@ def _explained(item: pytest.Item, handle: "Handle") -> str:
         return "\n".join([*handle.story(), again])
     except Exception as error:
         return f"The journal cannot be read: {type(error).__name__}: {error}\n{again}"
+
+
+def _end_at_the_caller(failure: pytest.ExceptionInfo[BaseException]) -> None:
+    """Let the traceback of a mistake that our own message explains end where the user's code has called ours."""
+    entries: list[TracebackType] = []
+    entry: TracebackType | None = failure.tb
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    modules = [str(entry.tb_frame.f_globals.get("__name__")) for entry in entries]
+    # We may have called the standard library in between, above all to ask the server's thread.
+    others = {_PACKAGE, *sys.stdlib_module_names}
+    theirs = [entry for entry, module in zip(entries, modules, strict=True) if module.partition(".")[0] not in others]
+    is_explained = type(failure.value).__module__.partition(".")[0] == _PACKAGE or modules[-1] in _FOR_TESTS
+    if theirs and is_explained:
+        theirs[-1].tb_next = None
 
 
 def _judged(handle: "Handle") -> dict[str, Any]:

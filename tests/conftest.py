@@ -1,4 +1,4 @@
-"""What all tests share: servers on loopback, and the switch that writes golden files anew."""
+"""Fixtures and options for all tests: servers on loopback, and `--update-golden`, which writes golden files anew."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[MockServer]:
     """A server with latency off and seed 42."""
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as running:
+    with MockServer() as running:
         yield running
 
 

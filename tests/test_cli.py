@@ -1,4 +1,4 @@
-"""The command line, as a person meets it."""
+"""The command line: output, exit codes and messages."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from mockserver import MockServer
 from mockserver.cli import COMMANDS, main
 from mockserver.commands.command import Command
 from mockserver.commands.settled import GROUPS
-from mockserver.control.options import BY_NAME, OPTIONS
+from mockserver.control.configuration.options import BY_NAME, OPTIONS
 from mockserver.control.settings import Settings
 from mockserver.latency.presets import presets
 from mockserver.serving.server import Loop
@@ -158,6 +159,14 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
         (["serve", "--latncy=off"], "unknown option '--latncy'. Did you mean '--latency'?"),
         (["verdict", "x.jsonl", "--handle-it", "retry"], "unknown option '--handle-it'. Did you mean '--handles'?"),
         (["check", "a.toml", "b.toml"], "'b.toml' is an unexpected argument; see mockserver check --help"),
+        (["serve", "mock.toml"], "'mock.toml' is an unexpected argument; did you mean --config mock.toml?"),
+        (["dev", "9000"], "'9000' is an unexpected argument; did you mean --port 9000?"),
+        (["check", "a.toml", "9000"], "'9000' is an unexpected argument; see mockserver check --help"),
+        (["serve", "--stubs", "pyproject.toml"], "stubs: pyproject.toml is a file; name the folder that it is in"),
+        (["serve", "--host", "127.0.0.1:9000"], "option host: '127.0.0.1:9000' is not an address alone"),
+        (["serve", "--host", "http://0.0.0.0"], "option host: 'http://0.0.0.0' is not an address alone"),
+        (["serve", "--host", "[::1]:9000"], "option host: '[::1]:9000' is not an address alone"),
+        (["serve", "--auth", " ,"], "option auth: ' ,' names no key; write any, off, or the accepted keys"),
         (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
         (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),
@@ -352,7 +361,9 @@ def test_in_json_every_line_is_an_object() -> None:
         process.send_signal(signal.SIGTERM)
         rest, errors = process.communicate(timeout=10)
     assert (greeting["faults"], greeting["workers"], rest) == ([greeting["faults"][0]], 1, "")
-    assert [json.loads(line)["dialect"] for line in errors.splitlines()] == ["ovms"]
+    [line] = map(json.loads, errors.splitlines())
+    assert line["dialect"] == "ovms"
+    assert datetime.fromisoformat(greeting["time"]) < datetime.fromisoformat(line["time"])
 
 
 # A server whose standard output ends it while the greeting is being written.

@@ -1,4 +1,4 @@
-"""The README and the pages are held to the code: examples run, links lead somewhere, and all that is has its line."""
+"""The README and the pages agree with the code: examples run, links have targets, and everything is listed."""
 
 import gc
 import io
@@ -20,9 +20,9 @@ import mockserver
 from mockserver import MockServer
 from mockserver.cli import _parser, main
 from mockserver.commands.settled import settings_of
-from mockserver.control.config import from_toml
-from mockserver.control.names import check_names
-from mockserver.control.options import OPTIONS, from_environment, from_texts, settle, strange_variables
+from mockserver.control.configuration.config import from_toml
+from mockserver.control.configuration.names import check_names
+from mockserver.control.configuration.options import OPTIONS, from_environment, from_texts, settle, strange_variables
 from mockserver.control.routing import operations_of
 from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names

@@ -1,4 +1,4 @@
-"""The container image: what its Dockerfile says, and its steps performed in a bare root, where no engine is at hand."""
+"""The container image: its Dockerfile, and the result of its steps, performed without a container engine."""
 
 import json
 import os
@@ -15,7 +15,7 @@ import yaml
 
 from mockserver import __version__
 from mockserver.cli import main
-from mockserver.control.options import OPTIONS
+from mockserver.control.configuration.options import OPTIONS
 from mockserver.core.installed import load_dialects
 from tests.support import bare_root
 from tests.support.building import Image, build

@@ -1,4 +1,4 @@
-"""The house rules: a module imports only from layers below its own, and nothing below serving touches the world."""
+"""The layers: a module imports only from layers below its own, and those below serving perform no input or output."""
 
 import ast
 import sys

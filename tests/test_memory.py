@@ -1,4 +1,4 @@
-"""What is remembered is bounded in bytes too: long texts come and go."""
+"""Caches and journals are bounded in bytes too, so that long texts are not kept."""
 
 import gc
 import tracemalloc

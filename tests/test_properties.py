@@ -1,4 +1,4 @@
-"""Hostile requests: whatever the body, no dialect breaks down, and every answer keeps to the contract."""
+"""Hostile requests: no body makes a dialect fail, and every answer conforms to the contract."""
 
 import json
 from typing import Any

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from mockserver import MockServer
-from mockserver.control.options import LIVE, OPTIONS, OWN
+from mockserver.control.configuration.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.core.criteria import FIELDS
 from mockserver.core.dialects import Dialect

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import get_args
 
 from mockserver.commands.command import Command
-from mockserver.control.options import OPTIONS, Option
+from mockserver.control.configuration.options import OPTIONS, Option
 from mockserver.control.verify.declarations import Handling, Outcome
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS

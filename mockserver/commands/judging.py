@@ -34,7 +34,7 @@ DECLARED = (
 def _verdict(options: argparse.Namespace) -> int:
     import json
 
-    from mockserver.testing.judging import verdict_on
+    from mockserver.commands.verdicts import verdict_on
 
     declared = declared_by("verdict", options)
     token = options.admin_token or os.environ.get("MOCKSERVER_ADMIN_TOKEN")
@@ -62,12 +62,12 @@ def declared_in(options: argparse.Namespace) -> dict[str, Any]:
 def _drift(options: argparse.Namespace) -> int:
     import json
 
+    from mockserver.commands.inputs import bytes_of
     from mockserver.control.recordings.drift import Compared
     from mockserver.control.recordings.recorded import Lost
     from mockserver.control.recordings.reports import report_of, table_of
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.inputs import bytes_of
-    from mockserver.serving.recording_files import complaints, drift_from
+    from mockserver.serving.files.recordings import complaints, drift_from
 
     # Stubs, quotas and faults are not part of a vendor's API.
     settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=())
@@ -96,7 +96,7 @@ def _health(options: argparse.Namespace) -> int:
     from mockserver.serving.health_check import ask
 
     settings = settings_of(options)
-    url = (options.url or url_at(settings.host, settings.port, secure=settings.tls_cert is not None)).rstrip("/")
+    url = (options.url or url_at(settings.host, settings.port, secure=settings.is_secure)).rstrip("/")
     well, state = ask(url, ready=options.ready)
     print(f"{url}: {state}", file=sys.stdout if well else sys.stderr)
     return 0 if well else 1

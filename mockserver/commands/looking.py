@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from mockserver.commands.command import Command, argument
 from mockserver.commands.settled import checked_names, settings_of
-from mockserver.control.options import settle
+from mockserver.control.configuration.options import settle
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import counted, unknown
-from mockserver.serving.config_files import read_config
-from mockserver.serving.trace_files import TraceFiles
+from mockserver.serving.files.config import read_config
+from mockserver.serving.files.traces import TraceFiles
 
 if TYPE_CHECKING:
     from mockserver.core.timeline import Timeline
@@ -32,7 +32,7 @@ def _routes(options: argparse.Namespace) -> int:
 def _check(options: argparse.Namespace) -> int:
     from mockserver.control.routing import operations_of
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.stub_files import stubs_at
+    from mockserver.serving.files.stubs import stubs_at
 
     if options.config.is_dir() or options.config.suffix == ".json":
         stubs = stubs_at(options.config, operations_of(load_dialects()))
@@ -46,13 +46,13 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> int:
+    from mockserver.commands.inputs import bytes_of
     from mockserver.control.deciding.decision import decide, respond
     from mockserver.control.namespaces import Namespace
     from mockserver.control.plan import hear
     from mockserver.control.routing import Landing
     from mockserver.core.calls import Call, Headers
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.inputs import bytes_of
 
     settings = replace(settings_of(options), auth="off")
     stubs = checked_names(settings)
@@ -114,8 +114,8 @@ def _presets(options: argparse.Namespace) -> int:
 def _schema(options: argparse.Namespace) -> int:
     import json
 
+    from mockserver.commands.file_schemas import FILES
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.file_schemas import FILES
 
     if options.file not in FILES:
         raise ConfigError(f"schema: {unknown('kind of file', options.file, FILES)}")

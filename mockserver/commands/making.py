@@ -13,9 +13,9 @@ from mockserver.core.naming import counted
 
 
 def _stubs(options: argparse.Namespace) -> int:
+    from mockserver.commands.inputs import bytes_of
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.inputs import bytes_of
-    from mockserver.serving.recording_files import complaints, stem_of, stubs_from, text_of, write_stubs
+    from mockserver.serving.files.recordings import complaints, stem_of, stubs_from, text_of, write_stubs
 
     # Existing stubs must not influence how a request is read.
     settings = replace(settings_of(options), stubs=None, stub=())
@@ -38,8 +38,8 @@ def _stubs(options: argparse.Namespace) -> int:
 
 
 def _certs(options: argparse.Namespace) -> int:
+    from mockserver.commands.certificates import ensure_certificates, names_of
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.certificates import ensure_certificates, names_of
 
     vendors = [host for dialect in load_dialects().values() for host in dialect.hosts]
     bundle, new = ensure_certificates(options.out, [*vendors, *options.host])

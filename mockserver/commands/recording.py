@@ -1,16 +1,29 @@
 """The command that records: record."""
 
 import argparse
+import os
 import signal
+import socket
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from mockserver.commands.command import Command, announce, argument
+from mockserver.commands.command import Command, announce, argument, complain
 from mockserver.commands.serving import begin_to_log
 from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.core.dialects import Dialect
+
+if TYPE_CHECKING:
+    from mockserver.serving.recording.recorder import Recorder
+    from mockserver.serving.recording.replays import Replays
+    from mockserver.serving.recording.tapes import Tape
+    from mockserver.serving.recording.upstreams import Upstreams
+
+# The defaults beside a command, which has the terminal.
+_BESIDE: Mapping[str, Any] = {"port": 0, "log_level": "warning"}
 
 
 def _record(options: argparse.Namespace) -> int:
@@ -18,10 +31,20 @@ def _record(options: argparse.Namespace) -> int:
 
     if find_spec("httpx") is None:
         raise ConfigError("record: forwarding requests needs the library httpx: pip install 'llm-mockserver[record]'")
+    if options.words:
+        import shlex
+
+        example = shlex.join(options.words)
+        raise ConfigError(
+            f"record: give a command after two dashes: mockserver record --out {options.out} -- {example}"
+        )
     # Settings of simulated answers do not apply.
-    settings = replace(settings_of(options), stubs=None, stub=(), quota=(), fault=(), workers=1)
+    usual = _BESIDE if options.behind else {}
+    settings = replace(settings_of(options, usual=usual), stubs=None, stub=(), quota=(), fault=(), workers=1)
     checked_names(settings)
     begin_to_log(settings)
+    if options.behind:
+        return _record_beside(settings, options)
     before = signal.signal(signal.SIGTERM, _interrupt)
     try:
         return _record_until_interrupted(settings, options)
@@ -30,34 +53,84 @@ def _record(options: argparse.Namespace) -> int:
 
 
 def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -> int:
-    from mockserver.core.installed import load_dialects
-    from mockserver.serving.addresses import url_of
-    from mockserver.serving.recording.forwarding import vendor_client
     from mockserver.serving.recording.messages import farewell, greeting
+    from mockserver.serving.server import bind, serve
+
+    studio = _studio(settings, options)
+    try:
+        listener = bind(settings)
+        url = _url(settings, listener)
+        _tell(settings, greeting(url, studio.tape.path, studio.dialects, studio.upstreams), url)
+        serve(studio.recorder, listener)
+    except KeyboardInterrupt:
+        # The usual end.
+        pass
+    finally:
+        studio.tape.close()
+    _tell(settings, farewell(studio.tape.path, studio.tape.taken, studio.recorder.replayed), url)
+    return 0
+
+
+def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
+    """Record while a command runs, to which standard output belongs, and return its exit code."""
+    from mockserver.commands.running import exit_code
+    from mockserver.serving.recording.messages import farewell
+    from mockserver.serving.server import bind, serving
+    from mockserver.testing.environment import recorder_environment
+
+    studio = _studio(settings, options)
+    try:
+        listener = bind(settings)
+        variables = recorder_environment(_url(settings, listener), settings.dialect)
+        with serving(studio.recorder, listener):
+            code = exit_code(options.behind, {**os.environ, **variables}, complain)
+    finally:
+        studio.tape.close()
+    complain(farewell(studio.tape.path, studio.tape.taken, studio.recorder.replayed))
+    return code
+
+
+class _Studio(NamedTuple):
+    """A recorder, with the file that it writes and the upstreams to which it forwards."""
+
+    recorder: "Recorder"
+    tape: "Tape"
+    dialects: Mapping[str, Dialect]
+    upstreams: "Upstreams"
+
+
+def _studio(settings: Settings, options: argparse.Namespace) -> _Studio:
+    """A recorder as the options want it. Raises ConfigError."""
+    from mockserver.core.installed import load_dialects
+    from mockserver.serving.recording.forwarding import vendor_client
     from mockserver.serving.recording.recorder import Recorder
     from mockserver.serving.recording.tapes import Tape
     from mockserver.serving.recording.upstreams import read_upstreams
-    from mockserver.serving.server import bind, serve
 
     dialects = load_dialects()
     upstreams = read_upstreams(options.upstream, dialects)
     upstreams.check_loops(settings.port)
     if settings.dialect is not None:
         upstreams.check(dialects[settings.dialect])
+    replays = _replays(options) if options.only_new else None
     client = vendor_client(upstreams.given.values(), options.timeout)
     tape = Tape(options.out, settings, force=options.force)
-    try:
-        listener = bind(settings)
-        url = url_of(listener, secure=settings.tls_cert is not None)
-        _tell(settings, greeting(url, tape.path, dialects, upstreams), url)
-        serve(Recorder(settings, dialects, upstreams, tape, client), listener)
-    except KeyboardInterrupt:
-        # The usual end.
-        pass
-    finally:
-        tape.close()
-    _tell(settings, farewell(tape.path, tape.taken), url)
-    return 0
+    return _Studio(Recorder(settings, dialects, upstreams, tape, client, replays=replays), tape, dialects, upstreams)
+
+
+def _replays(options: argparse.Namespace) -> "Replays":
+    """What is recorded already."""
+    from mockserver.serving.recording.replays import replays_in
+
+    if options.force:
+        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
+    return replays_in(options.out)
+
+
+def _url(settings: Settings, listener: socket.socket) -> str:
+    from mockserver.serving.addresses import url_of
+
+    return url_of(listener, secure=settings.is_secure)
 
 
 def _tell(settings: Settings, words: str, url: str) -> None:
@@ -110,13 +183,22 @@ RECORDING = (
                 metavar="SECONDS",
                 help="how long a vendor may be silent (default: 600)",
             ),
+            argument(
+                "--only-new",
+                action="store_true",
+                help="forward only requests that the recording has no answer to, and answer the others from it",
+            ),
             argument("--force", action="store_true", help="begin an existing recording anew"),
+            argument("words", nargs="*", metavar="-- COMMAND", help="record only while this command runs"),
         ),
         takes_settings=True,
         matter=("host", "port", "dialect", "cors", "max_body", "tls_cert", "tls_key", "log_level", "log_format"),
         about="Listens at the same routes as mockserver serve, forwards each request to its vendor with the key it "
         "carries, and passes the answer to the client as it arrives. No other command uses the network. Make stubs of "
         "the recording with mockserver stubs, or compare it with the dialects with mockserver drift. Keys and cookies "
-        "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE).",
+        "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE). "
+        "With a command after two dashes, it listens on a free port while that runs, and clients in it find it through "
+        "environment variables (CEREBRAS_BASE_URL, QSTASH_URL, MOCKSERVER_URL; with --dialect also OPENAI_BASE_URL). "
+        "The exit code is then the command's.",
     ),
 )

@@ -7,18 +7,23 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from mockserver.commands.command import Command, announce, argument, complain, flush_outputs
 from mockserver.commands.judging import DECLARED, declared_by, declared_in
 from mockserver.commands.settled import config_path, settings_of
-from mockserver.control.options import strange_variables
+from mockserver.control.configuration.options import strange_variables
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.serving.sources import Sources
+from mockserver.serving.files.sources import Sources
+
+if TYPE_CHECKING:
+    import socket
+
+    from mockserver.serving.app import App
 
 
 def _dev(options: argparse.Namespace) -> int:
-    from mockserver.serving.frontend import examples_for, open_page, page_url
+    from mockserver.commands.frontend import examples_for, open_page, page_url
 
     def beside(url: str) -> None:
         announce(f"\n{examples_for(Path.cwd(), url)}\n\nIn a browser: {page_url(url)}")
@@ -38,21 +43,22 @@ def _serve(options: argparse.Namespace, beside: Callable[[str], None] = lambda u
 
 
 def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str], None]) -> int:
+    # The parser of the arguments is a web of cycles, which have survived one collection at most.
+    gc.collect(1)
     # Objects made now are permanent: looking for garbage among them would take a tenth of the start, and delay answers.
     gc.disable()
+    from mockserver.commands.greeting import Greeting
     from mockserver.serving.addresses import url_of
     from mockserver.serving.app import create_app
-    from mockserver.serving.greeting import Greeting
     from mockserver.serving.reload import Reader
     from mockserver.serving.server import bind, serve
-    from mockserver.serving.workers import listeners_for, serve_by_workers
 
     sources = Sources()
     settings = settings_of(options, sources)
     begin_to_log(settings)
     app = create_app(settings, Reader(lambda anew: settings_of(options, anew), sources))
-    listeners = [bind(settings)] if settings.workers == 1 else listeners_for(app, settings.workers)
-    url = url_of(listeners[0], secure=settings.tls_cert is not None)
+    listeners = [bind(settings)] if settings.workers == 1 else _sockets_of_workers(app)
+    url = url_of(listeners[0], secure=settings.is_secure)
     greeting = Greeting(
         url, settings, list(app.simulator.dialects), config_path(options), len(app.simulator.setup.stubs)
     )
@@ -63,9 +69,17 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     gc.set_threshold(20_000, 50, 100)
     gc.enable()
     if len(listeners) > 1:
+        from mockserver.serving.workers import serve_by_workers
+
         return serve_by_workers(app, listeners)
     serve(app, listeners[0])
     return 0
+
+
+def _sockets_of_workers(app: "App") -> "list[socket.socket]":
+    from mockserver.serving.workers import listeners_for  # one process needs none of it
+
+    return listeners_for(app, app.settings.workers)
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -74,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
 
         example = shlex.join(options.words) or "npm test"
         raise ConfigError(f"run: give the command after two dashes: mockserver run --seed 7 -- {example}")
-    from mockserver.testing.running import USUAL, run_beside
+    from mockserver.commands.running import USUAL, run_beside
 
     declared = declared_by("run", options) if options.report or declared_in(options) else None
     settings = settings_of(options, usual=USUAL)

@@ -7,12 +7,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.control.names import check_all
-from mockserver.control.options import BY_NAME, OPTIONS, from_environment, from_texts
+from mockserver.control.configuration.names import check_all
+from mockserver.control.configuration.options import BY_NAME, OPTIONS, from_environment, from_texts
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.book import Stub
-from mockserver.serving.config_files import settings_by
-from mockserver.serving.sources import Sources
+from mockserver.serving.files.config import settings_by
+from mockserver.serving.files.sources import Sources
 
 # The settings in groups, for help.
 GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -29,7 +29,7 @@ _SETTINGS = "Each can also be set by an environment variable, such as MOCKSERVER
 _OTHERS = f"{_SETTINGS} All other settings of mockserver serve are accepted too."
 
 
-def add_settings(parser: argparse.ArgumentParser, matter: Container[str] = ()) -> None:
+def add_settings(parser: argparse.ArgumentParser, matter: Container[str]) -> None:
     """Let a command take all settings as options; its help lists those that `matter`, or all."""
     settings = parser.add_argument_group("settings", _OTHERS if matter else _SETTINGS)
     settings.add_argument("--config", type=Path, metavar="FILE", help="a TOML file with settings")
@@ -70,7 +70,7 @@ def config_path(options: argparse.Namespace) -> Path | None:
 def checked_names(settings: Settings) -> tuple[Stub, ...]:
     """Check the names in settings; return the stubs of the settings."""
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.stub_files import standing_stubs
+    from mockserver.serving.files.stubs import standing_stubs
 
     dialects = load_dialects()
     check_all(settings, dialects)

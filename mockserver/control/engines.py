@@ -60,6 +60,15 @@ class EngineState(NamedTuple):
     prompts: CachedPrompts | None = None
 
 
+class Occupied(NamedTuple):
+    """How many requests the engine of a model serves, and how many wait for it."""
+
+    dialect: str
+    model: str
+    busy: int
+    waiting: int
+
+
 class _Known(NamedTuple):
     engine: Engine
     prompts: PromptCache
@@ -99,10 +108,9 @@ class Engines:
         self._known.move_to_end(key)
         return known
 
-    def describe(self, now: float) -> list[dict[str, object]]:
-        """For each engine, how many requests it serves and how many wait."""
-        rows = ((key, known.engine.busy(now)) for key, known in self._known.items())
-        return [{"dialect": name, "model": model, "busy": b, "waiting": w} for (name, model), (b, w) in rows]
+    def occupied(self, now: float) -> list[Occupied]:
+        """How occupied each engine is at an instant."""
+        return [Occupied(*key, *known.engine.busy(now)) for key, known in self._known.items()]
 
     def reset(self) -> None:
         """Empty every engine."""

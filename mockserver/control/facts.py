@@ -9,11 +9,10 @@ import orjson
 from mockserver.control.plan import Heard
 from mockserver.core.calls import Call
 from mockserver.core.failures import Rejection
-from mockserver.core.generation import Message, Prompt
+from mockserver.core.generation import INSTRUCTING, Message, Prompt
+from mockserver.core.headers import by_name
 from mockserver.core.json_paths import Path, values_at
 from mockserver.core.json_values import nests_absurdly
-
-_SYSTEM = ("system", "developer")
 
 
 class RequestFacts:
@@ -70,10 +69,7 @@ class RequestFacts:
     @cached_property
     def headers(self) -> Mapping[str, str]:
         """The headers by name in lower case; of several with the same name the first counts."""
-        found: dict[str, str] = {}
-        for name, value in self.call.headers.raw:
-            found.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
-        return found
+        return by_name(self.call.headers.raw)
 
     @cached_property
     def body(self) -> Any:
@@ -173,7 +169,7 @@ def _last_message(facts: RequestFacts, path: Path) -> Sequence[object]:
 
 
 def _system(facts: RequestFacts, path: Path) -> Sequence[object]:
-    return [message.text for message in facts.messages if message.role in _SYSTEM]
+    return [message.text for message in facts.messages if message.role in INSTRUCTING]
 
 
 def _tools(facts: RequestFacts, path: Path) -> Sequence[object]:

@@ -13,8 +13,9 @@ from urllib.parse import parse_qsl
 
 from mockserver.control.deliveries import Deliveries
 from mockserver.control.engines import Engines
-from mockserver.control.faults import FaultDesk
+from mockserver.control.faults.desk import FaultDesk
 from mockserver.control.journal.exchanges import Budget, Journal
+from mockserver.control.ledgers import Ledgers
 from mockserver.control.quotas.desk import QuotaDesk
 from mockserver.control.retries import Retries
 from mockserver.control.stubs.book import StubBook
@@ -52,6 +53,7 @@ class Namespace:
     stubs: StubBook = field(default_factory=StubBook)
     retries: Retries = field(default_factory=Retries)
     deliveries: Deliveries = field(default_factory=Deliveries)
+    ledgers: Ledgers = field(default_factory=Ledgers)
     shift: float = 0.0
     own: Mapping[str, Any] = field(default_factory=dict)
 
@@ -71,6 +73,7 @@ class Namespace:
         self.quotas.reset()
         self.stubs.reset()
         self.deliveries.reset()
+        self.ledgers.reset()
         # Answers that are still being sent stay with the journal in which they began.
         self.retries = Retries()
 

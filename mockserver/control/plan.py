@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import orjson
 
-from mockserver.control import memory
+from mockserver.control import caches
 from mockserver.control.engines import EngineState, Slot
 from mockserver.control.prompt_cache import Reuse
 from mockserver.control.routing import Landing
@@ -24,6 +24,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import derive, hex_digits
@@ -31,10 +32,10 @@ from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
+from mockserver.generation.prompts.subject import brief
 from mockserver.generation.refusals import word_refusals
-from mockserver.generation.subject import brief
+from mockserver.generation.sampling import is_plain
 from mockserver.generation.unseen import with_prediction_recounted
-from mockserver.generation.voice import is_plain
 from mockserver.latency.assemble import assemble
 from mockserver.latency.pace import delayed, instant, pace, recorded
 
@@ -129,7 +130,7 @@ class Question(NamedTuple):
 Heard = Question | Plan
 
 # Recent questions, by all that distinguishes calls but their time.
-_heard: memory.Memory[tuple[object, ...], Question] = memory.Memory("heard")
+_heard: caches.Cache[tuple[object, ...], Question] = caches.Cache("heard")
 
 
 def hear(
@@ -139,16 +140,18 @@ def hear(
     salt: int = 0,
     standings: tuple[Standing, ...] = (),
     outbox: Outbox | None = None,
+    ledger: Ledger | None = None,
 ) -> Heard:
     """The question that a call asks; or at once the plan of a refusal, or of an answer without a model.
 
     `salt` makes the ids of equal calls differ; `standings` are the caller's quotas; answers without a model may read
-    the `outbox`. Raises WishError if one of our own headers cannot be obeyed.
+    the `outbox` and the `ledger`, and so may requests that depend on earlier answers.
+    Raises WishError if one of our own headers cannot be obeyed.
     """
-    if outbox is not None:
+    if outbox is not None or ledger is not None:
         visit = visit_of(call, landing, settings, salt, standings)
-        return _hear(visit._replace(site=visit.site._replace(outbox=outbox)))
-    if len(call.body) > memory.LONGEST_CALL:
+        return _hear(visit._replace(site=visit.site._replace(outbox=outbox, ledger=ledger)))
+    if len(call.body) > caches.LONGEST_CALL:
         return _hear(visit_of(call, landing, settings, salt, standings))
     key = (id(landing), call.method, call.query, call.headers.raw, call.body)
     known = _heard.find(key)
@@ -219,7 +222,7 @@ def _generation(question: Question, speech: Speech | None) -> Generation:
     request, seed = question.request, question.visit.site.seed
     if speech is not None:
         return speak(request, speech, seed)
-    return memory.generated(request, seed) if question.kept else generate(request, seed)
+    return caches.generated(request, seed) if question.kept else generate(request, seed)
 
 
 def _with_reuse(generation: Generation, reuse: Reuse, speech: Speech | None) -> Generation:

@@ -1,4 +1,4 @@
-"""Settings as values: everything that can be configured of a server. How they are read is up to `options`."""
+"""Settings as values: everything that can be configured of a server. `configuration` reads them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +13,8 @@ from mockserver.latency.traces import NO_TRACES, Traces
 
 class ConfigError(Exception):
     """A setting that makes no sense; the message names its place and what would have been valid."""
+
+    __module__ = "mockserver"  # where users import it from
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class RouteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be configured of a server; `options` explains each to its users.
+    """Everything that can be configured of a server; `configuration/options.py` explains each to its users.
 
     - `speed` divides the times of every latency, wherever it is set.
     - `prompt_cache`: engines cache prompts, as the vendor's do.
@@ -85,3 +87,8 @@ class Settings:
     deliver: str = "local"
     traces: Traces = NO_TRACES
     pinned: frozenset[str] = frozenset()
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the server speaks HTTPS."""
+        return self.tls_cert is not None

@@ -25,6 +25,8 @@ GIVEN_UP = f"the regular expression took too long (a request's searches have {PA
 class CriteriaError(ValueError):
     """Criteria that make no sense; the message names the field and what would have been valid."""
 
+    __module__ = "mockserver"  # where users import it from
+
 
 class Field(NamedTuple):
     """A field of a request: the type of its values, and what it is."""

@@ -120,7 +120,7 @@ def _contains(value: object, place: str, type: type) -> Matcher:
 def _regex(value: object, place: str, type: type) -> Matcher:
     text = _text(value, place, type)
     try:
-        return Regex(text, read_regex(text).search)
+        return Regex(text, read_regex(text))
     except RegexError as error:
         raise CriteriaError(f"{place}: {text!r} is not a valid regular expression: {error}") from None
 

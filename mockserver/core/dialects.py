@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest
+from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import QuotaPolicy, Standing
 from mockserver.core.timeline import Pace, RawHeaders, Reply
@@ -43,6 +44,8 @@ class Site(NamedTuple):
     - `standings`: how the caller's quotas stand, none if quotas are off.
     - `outbox`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and for
       operations that ask a model.
+    - `ledger`: what the dialect remembers of its answers in the namespace; None if it remembers nothing, and for
+      requests to a model that need nothing of it.
     """
 
     edition: Edition
@@ -54,6 +57,7 @@ class Site(NamedTuple):
     variables: Mapping[str, str] = MappingProxyType({})
     standings: tuple[Standing, ...] = ()
     outbox: Outbox | None = None
+    ledger: Ledger | None = None
 
     def model(self, name: str) -> Model | None:
         """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed."""
@@ -114,6 +118,7 @@ class Operation(NamedTuple):
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     - `statuses`: those of its answers that are no refusals.
+    - `recalls`: the body of every request to a model that depends on earlier answers has one of these texts.
     """
 
     name: str
@@ -131,6 +136,11 @@ class Operation(NamedTuple):
     served: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     stream_error: "Callable[[Broken], bytes] | None" = None
     statuses: tuple[int, ...] = (200,)
+    recalls: tuple[bytes, ...] = ()
+
+    def looks_back(self, call: Call) -> bool:
+        """Whether the answer to a call may depend on earlier ones: it asks no model, or recalls an answer."""
+        return self.answer is not None or any(text in call.body for text in self.recalls)
 
     def serves(self, path: str, edition: Edition) -> bool:
         """Whether an edition serves a path of this operation, rather than refuse every request there."""
@@ -244,6 +254,7 @@ class Dialect(NamedTuple):
       a model, if models differ.
     - `prompt_caching`: how the vendor's engines cache prompts, None if they do not.
     - `outbox`: makes an empty outbox, if answers may order requests that the dialect makes later by itself.
+    - `ledger`: makes an empty ledger, if operations tell of earlier answers, or of how many there were.
     - `unpacked`: reads the JSON object of a body that is not plain JSON, if the vendor accepts such bodies.
     - `bare`: paths that it shares with other dialects and serves when a request names neither a dialect nor a host; if
       several dialects claim one, the first by name gets it.
@@ -270,6 +281,7 @@ class Dialect(NamedTuple):
     preset_of: Callable[[str], str] | None = None
     prompt_caching: PromptCaching | None = None
     outbox: Callable[[], Outbox] | None = None
+    ledger: Callable[[], Ledger] | None = None
     unpacked: Callable[[Call], dict[str, Any] | Rejection] | None = None
     bare: tuple[str, ...] = ()
     security: Mapping[str, Mapping[str, str]] = BEARER

@@ -17,6 +17,10 @@ class Message(NamedTuple):
     calls: tuple[str, ...] = ()
 
 
+# The roles of messages that instruct the model.
+INSTRUCTING = ("system", "developer")
+
+
 class Prompt(NamedTuple):
     """One prompt.
 
@@ -31,6 +35,11 @@ class Prompt(NamedTuple):
     chat: bool = False
     ids: tuple[int, ...] = ()
     messages: tuple[Message, ...] = ()
+
+    @property
+    def instructions(self) -> list[str]:
+        """The texts of the messages that instruct the model, oldest first."""
+        return [message.text for message in self.messages if message.role in INSTRUCTING]
 
 
 class Limits(NamedTuple):

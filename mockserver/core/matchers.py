@@ -11,6 +11,7 @@ from typing import Any
 from mockserver.core.decisions import Decision, conjunction, contrary
 from mockserver.core.json_values import among, same
 from mockserver.core.naming import shortened
+from mockserver.core.regexes import Regex as Expression
 
 # A tuple, because making a union of types takes as long as a search.
 _CONTAINERS = (str, list, tuple)
@@ -84,10 +85,10 @@ class Contains(Matcher):
 
 @dataclass(frozen=True, slots=True)
 class Regex(Matcher):
-    """A text in which a regular expression finds a match, as `search` decides: None if it was given up."""
+    """A text in which a regular expression finds a match; None if the search was given up."""
 
     pattern: str
-    search: Callable[[str], Decision] = field(compare=False, repr=False)
+    expression: Expression = field(compare=False, repr=False)
 
     @property
     def wanted(self) -> str:
@@ -97,7 +98,7 @@ class Regex(Matcher):
     def holds(self, values: Sequence[object]) -> Decision:
         """Whether the expression finds a match in any of the values. No search follows one that was given up."""
         for value in values:
-            found = self.search(value) if isinstance(value, str) else False
+            found = self.expression.search(value) if isinstance(value, str) else False
             if found is not False:
                 return found
         return False

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
+from typing import Any
 
 # How similar two names must be to count as near, 1 being equal: `rst` is near `reset`, `server` is not near `seed`.
 _NEAR = 0.7
@@ -19,6 +20,18 @@ def unknown(what: str, name: object, known: Iterable[object]) -> str:
     names = [str(each) for each in known]
     near = _nearest(str(name), names)
     return f"unknown {what} {name!r}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
+
+
+def attribute_of(owner: object, name: str) -> Any:
+    """What `__getattr__` does for classes that tests use: an AttributeError with the nearest names, and all of them.
+
+    Python suggests names only for errors that nobody catches, and a runner of tests catches them all.
+    """
+    if name.startswith("_") or hasattr(type(owner), name):
+        # A property that has raised an AttributeError of its own raises it again.
+        return object.__getattribute__(owner, name)
+    known = sorted(each for each in dir(type(owner)) if not each.startswith("_"))
+    raise AttributeError(f"{type(owner).__name__}: {unknown('attribute', name, known)}", name=name, obj=owner)
 
 
 def close_matches(name: str, names: Sequence[str], count: int, likeness: float) -> list[str]:

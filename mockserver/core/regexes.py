@@ -8,7 +8,7 @@ because it expands repetitions such as `a{1000}`, the expanded length is bounded
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -60,15 +60,17 @@ class RegexError(ValueError):
 class Regex:
     """A compiled regular expression; whatever it matches has one of the `literals`, with `caseless` in any case."""
 
-    __slots__ = ("_caseless", "_given_up", "_literals", "_search")
+    __slots__ = ("_caseless", "_given_up", "_literals", "_search", "group_names")
 
     def __init__(self, text: str, literals: Sequence[str] = (), *, caseless: bool = False) -> None:
         import regex  # slow to import, and rarely needed
 
         try:
-            self._search = regex.compile(text, regex.VERSION0, cache_pattern=False).search
+            compiled = regex.compile(text, regex.VERSION0, cache_pattern=False)
         except (regex.error, RecursionError, OverflowError) as error:
             raise RegexError(str(error)) from None
+        self._search = compiled.search
+        self.group_names = tuple(compiled.groupindex)
         self._given_up: dict[bytes, float] = {}
         self._caseless = caseless
         # Beyond ASCII, letters of different cases may not correspond one to one.
@@ -89,6 +91,15 @@ class Regex:
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
         _budget.left = _REST
         return None
+
+    def groups(self, text: str) -> Mapping[str, str]:
+        """What the named groups have found in a text, by their names; nothing if the search was given up."""
+        try:
+            found = self._search(text, timeout=_budget.left)
+        except (TimeoutError, MemoryError):
+            return {}
+        groups = {} if found is None else found.groupdict()
+        return {name: part for name, part in groups.items() if part is not None}
 
     def _has_literal(self, text: str) -> bool:
         """Whether a text contains one of the literals; true as well if that is not known."""

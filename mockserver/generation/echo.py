@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
 from mockserver.generation import tokens
-from mockserver.generation.logprobs import asked_positions
+from mockserver.generation.positions import asked_positions
 
 
 class Echo(NamedTuple):

@@ -29,17 +29,17 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
 from mockserver.generation.echo import echo_of
-from mockserver.generation.json_orders import ordered_json
-from mockserver.generation.logprobs import asked_positions, positions, scale
+from mockserver.generation.orders import ordered_form
+from mockserver.generation.positions import asked_positions
+from mockserver.generation.prompts.subject import brief
 from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.subject import brief
 from mockserver.generation.telling import LIKELIEST, WEIGHTS, Source, tell
 from mockserver.generation.unseen import thinking, unseen
 
 if TYPE_CHECKING:
-    from mockserver.generation.tools import CutCalls
+    from mockserver.generation.tools.calls import CutCalls
 
 # The maximum length of a choice in tokens, whether or not the request has a limit.
 _LONGEST = 131_072
@@ -120,7 +120,7 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     `names` stand for the constraint and for the prompt's text.
     """
     if request.constraint is None:
-        request = request._replace(constraint=ordered_json(prompt))
+        request = request._replace(constraint=ordered_form(prompt))
     searched, free = request.best_of > 1, freedom(request.sampling)
     content = _content(request, prompt, names, seed)
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
@@ -184,7 +184,7 @@ def _answer_draft(
 def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
     """The tool calls of an answer, cut at the limit; None for an answer in words."""
     # Few requests offer tools: without this import the server starts sooner.
-    from mockserver.generation.tools import cut_calls, decide
+    from mockserver.generation.tools.calls import cut_calls, decide
 
     calls = decide(request, prompt, derive(source.content, "calls", own))
     return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy) if calls else None
@@ -193,7 +193,7 @@ def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int,
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
     """The texts of `count` tokens of reasoning about a prompt."""
     # Few models show their reasoning: without this import the server starts sooner.
-    from mockserver.generation.thoughts import think
+    from mockserver.generation.prose.thoughts import think
 
     return think(prompt, count, derive(own, "thoughts"))
 
@@ -209,6 +209,9 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
     """The `n` likeliest candidates, best first; all of them unless the request has a `best_of`."""
     if request.best_of == 1:
         return drafts
+    # Few requests want the best of several: without this import the server starts sooner.
+    from mockserver.generation.logprobs import positions, scale
+
     language = brief(prompt.topic).language
     scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
     scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]

@@ -13,14 +13,13 @@ from itertools import accumulate
 from math import exp, floor, log
 from typing import NamedTuple
 
-from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
+from mockserver.core.generation import Position, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus, tokens
-from mockserver.generation.bans import NEVER, Bans, bans
+from mockserver.generation.prose.bans import NEVER, Bans, bans
+from mockserver.generation.prose.voice import UNEXPECTED
 from mockserver.generation.sampling import freedom, straying
-from mockserver.generation.subject import brief
 from mockserver.generation.tokens import token_bytes
-from mockserver.generation.voice import UNEXPECTED
 
 RANKS = 21
 _SHAPES = 64
@@ -61,23 +60,6 @@ def positions(
         else:
             rows.append(Position(shape[rank], top, rank))
     return tuple(rows)
-
-
-def asked_positions(
-    request: GenerationRequest,
-    prompt: Prompt,
-    ids: Sequence[int],
-    texts: Sequence[str],
-    key: int,
-    sampling: Sampling,
-    *,
-    found: bool = False,
-) -> Sequence[Position]:
-    """The positions of tokens that follow a prompt; empty if the request asks for no log-probabilities."""
-    alternatives = request.output.logprobs
-    if alternatives is None:
-        return ()
-    return positions(ids, texts, alternatives, key, scale(sampling, brief(prompt.topic).language, found=found))
 
 
 def scale(sampling: Sampling, language: str, *, found: bool = False) -> Scale:

@@ -19,7 +19,7 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.echo import echo_of
-from mockserver.generation.logprobs import asked_positions
+from mockserver.generation.positions import asked_positions
 from mockserver.generation.unseen import foreseen
 
 

@@ -6,8 +6,8 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
 from mockserver.generation.corpus import phrase
-from mockserver.generation.logprobs import asked_positions
-from mockserver.generation.subject import brief
+from mockserver.generation.positions import asked_positions
+from mockserver.generation.prompts.subject import brief
 
 
 def word_refusals(generation: Generation) -> Generation:

@@ -37,6 +37,20 @@ def straying(sampling: Sampling) -> float:
     return min(heat + exclusion, 1.0) * _kept(sampling)
 
 
+def is_plain(sampling: Sampling) -> bool:
+    """Whether stories stay as they are, since no sampling parameter changes their words."""
+    return not (
+        sampling.logit_bias
+        or sampling.bad_words
+        or sampling.bad_tokens
+        or sampling.no_repeat_ngram > 1
+        or sampling.frequency_penalty
+        or sampling.presence_penalty
+        or sampling.repetition_penalty != 1
+        or straying(sampling)
+    )
+
+
 def _kept(sampling: Sampling) -> float:
     """The share of the alternatives that `top_p`, `min_p` and `top_k` leave, from 0.0 to 1.0."""
     if sampling.top_p >= 1 and sampling.min_p <= 0 and not 0 < sampling.top_k < _ALL_TOKENS:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mockserver.core.generation import Constraint, Prompt
 from mockserver.core.haste import take_time
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.prose import write_prose
+from mockserver.generation.prose.texts import write_prose
 
 if TYPE_CHECKING:
     from mockserver.generation.forms import Writer

@@ -12,10 +12,9 @@ from typing import NamedTuple
 from mockserver.core.generation import Constraint, Prompt, Sampling
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.prose import draw_prose
-from mockserver.generation.sampling import Blend
+from mockserver.generation.prose.texts import draw_prose
+from mockserver.generation.sampling import Blend, is_plain
 from mockserver.generation.story import beginning, remembered_beginning
-from mockserver.generation.voice import is_plain, revoiced
 
 Told = tuple[list[int], list[str], bool]
 
@@ -67,6 +66,9 @@ def tell(
         phrases = draw_prose(prompt, _draws(key, likeliest, free))
         if plain:
             return phrases
+        # Few requests control the words: without this import the server starts sooner.
+        from mockserver.generation.prose.voice import revoiced
+
         return revoiced(phrases, prompt, sampling, _draws(derive(key, "voice"), derive(likeliest, "voice"), free))
 
     return remembered_beginning(

@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mockserver.control.configuration.options import checked, from_names
 from mockserver.control.namespaces import namespace_of
-from mockserver.control.options import checked, from_names
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
@@ -31,11 +31,11 @@ from mockserver.serving.asgi import (
     refuse_websocket,
     say,
 )
-from mockserver.serving.direct_answers import Answer
+from mockserver.serving.files.traces import TraceFiles
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import Reader, Watcher
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.trace_files import TraceFiles
+from mockserver.serving.sockets.direct_answers import Answer
 
 _ADMIN = "mockserver.serving.admin.api"
 # The number of bits for counting the calls of a process.

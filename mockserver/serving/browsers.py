@@ -2,13 +2,15 @@
 
 from mockserver.core.calls import Headers
 from mockserver.core.timeline import Timeline
-from mockserver.serving.addresses import ADMIN
-
-_LIVE_PAGE = (b"location", f"{ADMIN}/ui/".encode())
+from mockserver.serving.addresses import live_page_from
 
 
-def to_live_page(method: str, path: str, headers: Headers) -> Timeline | None:
-    """A redirect to the live page if a browser requests the root; else None."""
+def to_live_page(method: str, path: str, headers: Headers, requested: str) -> Timeline | None:
+    """A redirect to the live page if a browser requests the root; else None.
+
+    The `path` is the requested one without the namespace.
+    """
     if path != "/" or method not in ("GET", "HEAD") or "text/html" not in (headers.get("accept") or ""):
         return None
-    return Timeline(307, (_LIVE_PAGE, (b"cache-control", b"no-store")), ())
+    location = (b"location", live_page_from(requested).encode())
+    return Timeline(307, (location, (b"cache-control", b"no-store")), ())

@@ -22,6 +22,8 @@ from itertools import count
 from typing import Protocol
 from weakref import WeakKeyDictionary, finalize, proxy
 
+from mockserver.serving.monotonic import Monotonic
+
 # What an alarm calls, with the present instant of its clock. It returns when to ring again, or None not to.
 Wake = Callable[[float], float | None]
 
@@ -203,7 +205,7 @@ class TimerClock:
         loop.add_reader(timer, self._ring)
         finalize(loop, os.close, timer)
 
-    now = staticmethod(time.monotonic)
+    now = staticmethod(Monotonic.now)
 
     def alarm(self, wake: Wake, owner: ShiftedClock) -> Alarm:
         """An alarm that calls `wake`, on the loop."""
@@ -230,7 +232,7 @@ class TimerClock:
     def _ring(self) -> None:
         # Alarms that are called set themselves again: the timer is armed once, after all of them.
         self.armed = float("-inf")
-        waiting, now = self.waiting, time.monotonic
+        waiting, now = self.waiting, Monotonic.now
         due, woken = now(), 0
         try:
             while waiting and waiting[0][0] <= due and woken < _MOST_AT_ONCE:
@@ -256,7 +258,7 @@ class TimerClock:
                 # Reading stops the timer from ringing; the value does not matter.
                 with contextlib.suppress(BlockingIOError):
                     os.read(self._timer, 8)
-            elif waiting[0][0] > time.monotonic():
+            elif waiting[0][0] > now():
                 self.arm(max(waiting[0][0], due + min(_REST + woken * _MORE_REST, _LONGEST_REST)))
             # Otherwise the timer keeps ringing, and the loop comes back here after its other work.
 

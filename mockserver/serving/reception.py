@@ -25,7 +25,7 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.core.outbox import Task
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.serving.addresses import ADMIN
+from mockserver.serving.addresses import ADMIN, own_place
 from mockserver.serving.browsers import to_live_page
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
@@ -92,13 +92,14 @@ class Staged(NamedTuple):
             return Performance(self.aside, sink, visitor.clock, visitor.instant, Record())
         assert exchange is not None, "every other answer belongs to an exchange"
         visitor.metrics.begun()
+        noted = visitor.namespace.ledgers.begin(exchange)
         return Performance(
             _opened(_timeline(exchange), visitor),
             sink,
             visitor.clock,
             visitor.instant,
             exchange.record,
-            partial(_ended, exchange, visitor, self.ticket, visitor.namespace.retries),
+            partial(_ended, exchange, visitor, self.ticket, visitor.namespace.retries, noted),
             joined=visitor.setup.settings.writes == "joined",
         )
 
@@ -137,7 +138,9 @@ class Reception:
             return self._denied(visitor, Denial(400, "bad_namespace", BAD_NAME))
         landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
-            led = None if setup.settings.strict else to_live_page(incoming.method, path, incoming.headers)
+            led = (
+                None if setup.settings.strict else to_live_page(incoming.method, path, incoming.headers, incoming.path)
+            )
             return self._denied(visitor, self._no_route(visitor)) if led is None else Staged(visitor, aside=led)
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
@@ -222,11 +225,11 @@ class Reception:
         salt = next(self._calls) if settings.ids == "unique" else 0
         quotas = visitor.namespace.quotas
         standings = standings_of(call, landing, settings, quotas, visitor.instant) if settings.quota else ()
-        if landing.dialect.outbox is None or landing.operation is None or landing.operation.answer is None:
+        operation, space, dialect = landing.operation, visitor.namespace, landing.dialect
+        if operation is None or not operation.looks_back(call):
             return partial(hear, call, landing, settings, salt, standings)
-        return partial(
-            hear, call, landing, settings, salt, standings, visitor.namespace.deliveries.outbox(landing.dialect)
-        )
+        outbox = None if operation.answer is None else space.deliveries.outbox(dialect)
+        return partial(hear, call, landing, settings, salt, standings, outbox, space.ledgers.of(dialect))
 
     def _failed(
         self, visitor: _Visitor, landing: Landing, error: Exception, decision: Decision | None = None
@@ -289,7 +292,7 @@ class Reception:
         message = (
             f"Nothing is served at {visitor.incoming.method} {visitor.path}. Put a dialect's name in front "
             f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes, "
-            f"or the live page: {ADMIN}/ui/."
+            f"or the live page: {ADMIN}/ui/.{own_place(visitor.path)}"
         )
         return Denial(404, "no_route", message, tuple(visitor.setup.router.nearest(visitor.path)))
 
@@ -337,8 +340,14 @@ def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
         namespace.quotas.leave(ticket)
 
 
-def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries: Retries) -> None:
-    """Settle an exchange that has ended: quotas, slots, metrics, journal and log."""
+def _ended(
+    exchange: Exchange,
+    visitor: _Visitor,
+    ticket: Ticket | None,
+    retries: Retries,
+    noted: Callable[[], None] | None,
+) -> None:
+    """Settle an exchange that has ended: quotas, slots, metrics, the dialect's own ledger, journal and log."""
     namespace, plan = visitor.namespace, exchange.plan
     _leave(namespace, ticket)
     if plan is not None and exchange.record.closed_by == "client":
@@ -346,5 +355,7 @@ def _ended(exchange: Exchange, visitor: _Visitor, ticket: Ticket | None, retries
             plan.slot.leave()
         retries.note_left(plan)
     visitor.metrics.ended(exchange)
+    if noted is not None:
+        noted()
     namespace.journal.notify(exchange)
     log_access(exchange)

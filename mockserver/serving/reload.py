@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.serving.files.sources import Sources
+from mockserver.serving.files.stubs import standing_stubs
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.sources import Sources
-from mockserver.serving.stub_files import standing_stubs
 
 log = logging.getLogger("mockserver")
 

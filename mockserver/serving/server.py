@@ -7,7 +7,7 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -22,11 +22,12 @@ from mockserver.faults.rules import Fault
 from mockserver.serving.addresses import url_of
 from mockserver.serving.app import create_app
 from mockserver.serving.asgi import Receive, Send
-from mockserver.serving.connection import DirectProtocol
-from mockserver.serving.crowd import admitting_all
-from mockserver.serving.door import BACKLOG, Door, listening_socket
 from mockserver.serving.misdirected import Handshake
+from mockserver.serving.monotonic import Monotonic
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.sockets.connection import DirectProtocol
+from mockserver.serving.sockets.crowd import admitting_all
+from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
 
 Loop = Literal["auto", "asyncio", "uvloop"]
 Result = TypeVar("Result")
@@ -222,6 +223,20 @@ def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> 
     server.run(sockets=[listener])
 
 
+@contextlib.contextmanager
+def serving(app: Served, listener: socket.socket) -> Iterator[None]:
+    """Serve in a thread for the duration of a `with` block; answers in progress at its end are broken off."""
+    server = uvicorn_server(app)
+    server.grace = _SHORT_GRACE
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="mockserver", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join(_DEADLINE)
+
+
 def _lift_limit_of_files() -> None:
     """Raise the limit of open files as far as the system allows: the default is often 1,024 or 256.
 
@@ -253,7 +268,7 @@ class ServerThread:
         self._server.grace = _SHORT_GRACE
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
-        self.url = url_of(self._listener, secure=self.settings.tls_cert is not None)
+        self.url = url_of(self._listener, secure=self.settings.is_secure)
 
     @property
     def simulator(self) -> Simulator:
@@ -269,7 +284,10 @@ class ServerThread:
         """Start serving. The socket is listening already: a client that connects earlier waits in its queue."""
         if self._loop is not None or self._listener.fileno() < 0:
             raise RuntimeError("A server can be started only once; make another MockServer().")
-        self._loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
+        self._loop = loop = (self._server.config.get_loop_factory() or asyncio.new_event_loop)()
+        if isinstance(loop, asyncio.BaseEventLoop):
+            # A test may freeze the time of its process; uvloop's is not affected.
+            loop.time = Monotonic.now  # type: ignore[method-assign]
         self._thread.start()
 
     def stop(self) -> None:

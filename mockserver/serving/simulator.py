@@ -7,17 +7,18 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
-from mockserver.control.names import check_all
+from mockserver.control.configuration.names import check_all
+from mockserver.control.configuration.options import FIXED
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
-from mockserver.control.options import FIXED
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
+from mockserver.serving.files.sources import Sources
+from mockserver.serving.files.stubs import standing_stubs
 from mockserver.serving.metrics import Metrics
-from mockserver.serving.sources import Sources
-from mockserver.serving.stub_files import standing_stubs
+from mockserver.serving.monotonic import Monotonic
 
 
 class Setup(NamedTuple):
@@ -114,4 +115,4 @@ class Simulator:
     def _set_up(self, settings: Settings) -> Setup:
         """The setup of settings, without stubs."""
         check_all(settings, self.dialects)
-        return Setup(settings, Router(self.dialects, settings), time.monotonic())
+        return Setup(settings, Router(self.dialects, settings), Monotonic.now())

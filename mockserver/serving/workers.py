@@ -18,9 +18,9 @@ from typing import NoReturn
 
 from mockserver.control.settings import ConfigError
 from mockserver.serving.app import App
-from mockserver.serving.door import BACKLOG, listening_socket
 from mockserver.serving.logs import log
 from mockserver.serving.server import bound_socket, serve
+from mockserver.serving.sockets.door import BACKLOG, listening_socket
 
 # A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.
 _EARLY = 1.0

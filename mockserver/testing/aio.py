@@ -5,7 +5,7 @@ from typing import Protocol
 
 from anyio import to_thread
 
-from mockserver.control.delivered import Delivered
+from mockserver.control.deliveries import Delivered
 from mockserver.control.journal.views import View
 
 _TIMEOUT = 5.0

@@ -48,6 +48,17 @@ def environment(place: Destination) -> dict[str, str]:
     return variables
 
 
+def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]:
+    """The variables that direct clients to a recorder, which needs the caller's own keys; those of the openai client
+    only if it is known whose API it is to be forwarded to."""
+    variables: dict[str, str] = {}
+    for name, known in _dialects().items():
+        variables |= dict.fromkeys(known.clients.urls, f"{url}/{name}{known.clients.native}")
+    if dialect is not None:
+        variables |= dict.fromkeys(_OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
+    return {**sparing_loopback(), **variables, "MOCKSERVER_URL": url}
+
+
 def sparing_loopback() -> dict[str, str]:
     """The variables that exclude loopback from proxying, in addition to what they already exclude."""
     return {name: ",".join(filter(None, (os.environ.get(name), _LOOPBACK))) for name in _NO_PROXY}

@@ -6,15 +6,16 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from mockserver.control.delivered import Delivered
+from mockserver.control.deliveries import Delivered
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
+from mockserver.control.verify.arguments import read_seconds, read_whole
 from mockserver.control.verify.declarations import declared_by
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.control.verify.subjects import everyone
 from mockserver.control.verify.verdict import Verdict
-from mockserver.control.verify.wanted import read_seconds, read_whole
+from mockserver.core.naming import attribute_of
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
@@ -270,6 +271,9 @@ class Handle:
             return past
         self._link.wait(_SETTLING)
         return self._link.past()
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of
 
     def __repr__(self) -> str:
         return f"<mockserver {self.url}>"

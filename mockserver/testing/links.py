@@ -22,13 +22,13 @@ from urllib.request import (
     build_opener,
 )
 
-from mockserver.control.delivered import Delivered, shown
+from mockserver.control.configuration.namespace_settings import read_namespace_settings
+from mockserver.control.deliveries import Delivered, shown
 from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
-from mockserver.control.namespace_settings import read_namespace_settings
-from mockserver.control.routing import operations_of
+from mockserver.control.routing import ADMIN, operations_of
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
-_ADMIN = "/_mockserver"
 # Among so many of the latest exchanges one is looked for first.
 _LATEST = 20
 
@@ -272,7 +271,7 @@ class RemoteLink:
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:
-        prefix = f"{_ADMIN}/ns/{quote(self.namespace, safe='')}" if self.namespace else _ADMIN
+        prefix = f"{ADMIN}/ns/{quote(self.namespace, safe='')}" if self.namespace else ADMIN
         headers = {"content-type": "application/json"}
         if self._token:
             headers["authorization"] = f"Bearer {self._token}"

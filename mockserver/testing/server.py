@@ -8,11 +8,11 @@ from typing import Any, Self
 
 from uvicorn.server import ServerState
 
-from mockserver.control.options import from_names, settle
+from mockserver.control.configuration.options import from_names, settle
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.serving.config_files import settings_by
+from mockserver.serving.files.config import settings_by
+from mockserver.serving.files.traces import TraceFiles
 from mockserver.serving.server import Loop, ServerThread
-from mockserver.serving.trace_files import TraceFiles
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import LocalLink, RemoteLink
 

@@ -4,10 +4,11 @@ The first method that defines an answer puts the stub into force; further calls 
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mockserver.control.stubs.values import StubError
 from mockserver.control.verify.subjects import PLACES, asked_for
+from mockserver.core.naming import attribute_of
 from mockserver.testing.links import Link
 from mockserver.testing.notation import match_table, reply_value, step_value
 
@@ -105,6 +106,12 @@ class Stubbing:
         if not isinstance(headers, Mapping):
             raise StubError(f"headers: {headers!r} is not a table of headers such as {{'x-trace': 'abc'}}")
         return self._put(headers=dict(headers))
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of
+
+    def __repr__(self) -> str:
+        return f"<stub {self.name!r} for requests{asked_for(self._match)}>"
 
     def _put(self, **words: Any) -> Self:
         self._table |= words

@@ -1,14 +1,11 @@
 """`server.verify`: checks of exchanges, which raise AssertionError with what was expected, found, and nearest."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mockserver.control.journal.lines import journal_lines
 from mockserver.control.verify import expectations
-from mockserver.control.verify.declarations import Handling, Outcome, declared_by
-from mockserver.control.verify.subjects import Match, Subject
-from mockserver.control.verify.verdict import Verdict, judge
-from mockserver.control.verify.wanted import (
+from mockserver.control.verify.arguments import (
     Bounds,
     read_amount,
     read_bounds,
@@ -17,6 +14,10 @@ from mockserver.control.verify.wanted import (
     read_seconds,
     read_whole,
 )
+from mockserver.control.verify.declarations import Handling, Outcome, declared_by
+from mockserver.control.verify.subjects import Match, Subject
+from mockserver.control.verify.verdict import Verdict, judge
+from mockserver.core.naming import attribute_of
 from mockserver.testing.links import Link
 from mockserver.testing.notation import match_table, matcher_value
 
@@ -34,6 +35,9 @@ class Verify:
         self._link = link
         self._declared = declared
         self._subject = subject or Subject(link.past, link.sift)
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of
 
     def calls(
         self, count: int | None = None, *, at_least: int | None = None, at_most: int | None = None, **match: Any

@@ -1,4 +1,4 @@
-"""FriendliAI's own SDK, led to the server; its own retries would repeat a failing call for an hour."""
+"""FriendliAI's own SDK pointed at the server, with few retries: by default it repeats a failing call for an hour."""
 
 from friendli.core.utils import BackoffStrategy, RetryConfig
 from friendli.friendli import SyncFriendli

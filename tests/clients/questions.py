@@ -1,4 +1,4 @@
-"""What every client here is asked, and the headers by which a request says which edition or fault it wants."""
+"""Prompts and checks for all clients, and the headers that choose an edition or a fault."""
 
 from typing import Any, Protocol
 

@@ -1,4 +1,4 @@
-"""What each client makes of each fault: every pair is tried, and the page that says it is held to that.
+"""How each client reacts to each fault: every pair is tried, and compared with the page that lists the results.
 
 `--update-golden` writes the page anew.
 """

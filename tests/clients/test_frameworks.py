@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.serving.frontend import EXAMPLES, Example
+from mockserver.commands.frontend import EXAMPLES, Example
 from tests.support.pages import ADDRESS, Block, blocks
 
 from .environments import node, with_frameworks, with_packages

@@ -1,4 +1,4 @@
-"""The vendors' clients and a recorder: what each sees through it, and once more from the stubs of its recording."""
+"""The vendors' clients with a recorder: each gets the same answers through it, and again from its stubs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path

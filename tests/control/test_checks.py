@@ -1,4 +1,4 @@
-"""Checks in words: what passes, and what each says that does not."""
+"""Checks in text form: which requests pass, and the problem that is reported for others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,10 +8,10 @@ import pytest
 from mockserver.control.journal.exchanges import Forgotten
 from mockserver.control.journal.lines import journal_lines, line
 from mockserver.control.journal.views import View
+from mockserver.control.verify.arguments import CheckError
 from mockserver.control.verify.checks import CHECKS, Evidence, run_checks
 from mockserver.control.verify.expectations import contract
 from mockserver.control.verify.subjects import Sifted
-from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria import CriteriaError
 from tests.support.journals import exchange
 
@@ -97,7 +97,7 @@ FAILING: list[tuple[dict[str, Any], str]] = [
     ({"schema": {"required": ["messages"]}, "match": {"model": "m"}}, '  #1 at $: "messages" is a required property'),
     ({"contract": True}, "Expected all requests to conform to the vendor's contract, but 1 does not:\n  #5"),
     ({"cancelled": 2}, "Expected the client to cancel 2 answers, found 1."),
-    ({"all_used": True}, "Expected every stub to be used, but:\n  limit ({}): used 1 of 2 times"),
+    ({"all_used": True}, "Expected every stub to be used, but:\n  limit, for requests: used 1 of 2 times"),
     ({"all_matched": True}, "      stub 'weather':\n          model: expected 'x', found 'm'"),
     ({"resilience": {}}, "non_retryable_retried: a request refused with 400 was sent again, unchanged, once"),
 ]

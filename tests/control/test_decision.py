@@ -1,4 +1,4 @@
-"""What is recalled: the plan of an equal call, where deciding anew could make no difference. And what takes long."""
+"""Decisions: when the plan of an equal call is reused, and which answers take long."""
 
 import json
 from collections.abc import Callable

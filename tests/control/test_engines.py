@@ -1,4 +1,4 @@
-"""Engines that are busy: who waits, who is refused, and what the answer says of it, without a socket."""
+"""Busy engines: which requests wait or are refused, and what their answers state about it."""
 
 import json
 from typing import Any
@@ -100,4 +100,4 @@ def test_the_journal_tells_what_the_load_decided() -> None:
     plan = asked(namespace, 0.5, ONE_SLOT)
     timing = summary_of(namespace.journal.open("", "/x", plan.visit.call, plan))["timing"]
     assert (timing["position"], round(timing["waited"], 6)) == (1, 0.5)
-    assert namespace.engines.describe(0.5) == [{"dialect": "cerebras", "model": "llama3.1-8b", "busy": 1, "waiting": 1}]
+    assert namespace.engines.occupied(0.5) == [("cerebras", "llama3.1-8b", 1, 1)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.faults import FaultDesk
+from mockserver.control.faults.desk import FaultDesk
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import Question, hear
 from mockserver.control.routing import Router

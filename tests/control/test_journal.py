@@ -1,4 +1,4 @@
-"""What a namespace remembers of its exchanges, and how it tells of them."""
+"""The journal of a namespace: what it keeps of exchanges, and their summaries, transcripts and archives."""
 
 import gc
 import json
@@ -107,6 +107,18 @@ def test_a_journal_counts_what_it_has_forgotten_and_knows_what_of_it_is_still_op
         ended.record.closed_by = "server"
         journal.notify(ended)
     assert journal.is_idle
+
+
+def test_a_denial_is_told_with_its_body_and_the_paths_nearest_to_the_request() -> None:
+    denial = Denial(404, "no_route", "Nothing is served", ("/v1/models",))
+    one = Journal().open("", "/v1/model", Call("GET", "/v1/model", Headers()), denial=denial)
+    error = {"message": "Nothing is served", "type": "mockserver_no_route", "nearest": ["/v1/models"]}
+    assert transcript_of(one)["answer"] == {
+        "status": 404,
+        "headers": {"content-type": "application/json"},
+        "finished": True,
+        "body": {"error": error},
+    }
 
 
 def test_an_exchange_is_found_by_its_number_however_many_there_are() -> None:

@@ -1,13 +1,13 @@
-"""Settings: where they come from, which wins, and what a mistake is told."""
+"""Settings: their sources, which of these takes precedence, and the errors for invalid ones."""
 
 import pytest
 
-from mockserver.control.config import from_toml
-from mockserver.control.names import check_names
-from mockserver.control.options import OPTIONS, checked, from_environment, from_texts, settle
+from mockserver.control.configuration.config import from_toml
+from mockserver.control.configuration.names import check_names
+from mockserver.control.configuration.options import OPTIONS, checked, from_environment, from_texts, settle
+from mockserver.control.configuration.toml_places import line_of
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, RouteSettings, Settings
-from mockserver.control.toml_places import line_of
 from mockserver.core.installed import load_dialects
 from mockserver.faults.notation import read_faults
 
@@ -134,6 +134,31 @@ def test_a_speed_that_cannot_be_meant_is_told_what_would_be(said: object) -> Non
 def test_texts_in_settings_made_in_python_are_read() -> None:
     made = checked(Settings(auth="one, two", fault="crlf, bom"))  # type: ignore[arg-type]
     assert (made.auth, [fault.kind for fault in made.fault]) == (("one", "two"), ["crlf", "bom"])
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("mock.toml", "mock.toml: Expected '=' after a key in a key/value pair (at line 1, column 5)"),
+        ("mock.yaml", "(at line 1, column 5); config files are written in TOML"),
+    ],
+)
+def test_a_config_in_another_format_is_told_that_it_must_be_toml(name: str, complaint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        from_toml("seed: 1", name)
+    assert str(raised.value).endswith(complaint)
+
+
+@pytest.mark.parametrize(("said", "keys"), [("a", ("a",)), ("a, b ,", ("a", "b")), ("any", "any"), ("off", "off")])
+def test_keys_are_separated_by_commas_and_none_is_empty(said: str, keys: object) -> None:
+    assert from_texts({"auth": said}, "option") == {"auth": keys}
+
+
+@pytest.mark.parametrize(
+    ("said", "host"), [("[::1]", "::1"), ("::", "::"), ("localhost", "localhost"), ("2001:db8::1", "2001:db8::1")]
+)
+def test_an_address_of_ipv6_may_have_the_brackets_of_urls(said: str, host: str) -> None:
+    assert from_texts({"host": said}, "option") == {"host": host}
 
 
 def test_what_the_command_line_says_no_route_of_a_file_undoes() -> None:

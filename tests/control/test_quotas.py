@@ -1,4 +1,4 @@
-"""Quotas: buckets that refill as time goes by, gauges of what runs, and the rules that say whose they are."""
+"""Quotas: buckets that are refilled over time, limits of concurrency, and which rule applies to a request."""
 
 import json
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.control.config import from_toml
-from mockserver.control.names import check_tiers
-from mockserver.control.options import checked, from_environment, from_texts, settle
+from mockserver.control.configuration.config import from_toml
+from mockserver.control.configuration.names import check_tiers
+from mockserver.control.configuration.options import checked, from_environment, from_texts, settle
 from mockserver.control.quotas.desk import Admitted, Asker, Charge, QuotaDesk, charge_of
 from mockserver.control.quotas.rules import Quota, QuotaError, allowance_of, read_quotas
 from mockserver.control.settings import ConfigError, Settings

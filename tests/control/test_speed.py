@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from mockserver.control.configuration.namespace_settings import read_namespace_settings
+from mockserver.control.configuration.options import settle
 from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal.transcripts import summary_of
-from mockserver.control.namespace_settings import read_namespace_settings
 from mockserver.control.namespaces import Namespace
-from mockserver.control.options import settle
 from mockserver.control.plan import Plan, Question, hear
 from mockserver.control.routing import Router
 from mockserver.control.settings import RouteSettings, Settings

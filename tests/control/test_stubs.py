@@ -1,4 +1,4 @@
-"""Stubs: how their tables are read, which of them answers a request, and what is told when none does."""
+"""Stubs: how tables are read, which stub answers a request, and the explanation if none does."""
 
 import gzip
 from collections.abc import Callable
@@ -10,9 +10,9 @@ import msgpack
 import orjson
 import pytest
 
-from mockserver.control.config import from_toml
+from mockserver.control.configuration.config import from_toml
+from mockserver.control.configuration.options import from_texts, settle
 from mockserver.control.namespaces import Namespace
-from mockserver.control.options import from_texts, settle
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Prepared, Raw
 from mockserver.control.stubs.notation import read_stub, read_stubs
@@ -475,6 +475,8 @@ def test_a_template_is_filled_from_the_request(template: str, filled: str) -> No
         ("{{ body.a..b }}", "is not a path"),
         ("{{ __import__('os') }}", "unknown field"),
         ("{{}}", "unknown field ''"),
+        ("{{ groups }}", "unknown field 'groups'"),
+        ("{{ groups.a b }}", "unknown field 'groups.a b'"),
     ],
 )
 def test_a_template_that_cannot_be_filled_is_refused_when_it_is_read(template: str, complaint: str) -> None:
@@ -493,6 +495,65 @@ def test_templates_reach_every_text_of_a_reply() -> None:
     answer = cerebras(space({"reply": reply}), 'a "b"')
     assert answer.json()["choices"][0]["text"] == f'{{"you": "a \\"b\\"", "model": ["{MODEL}"]}}'
     assert answer.headers["x-m"] == MODEL
+
+
+CITY = {"regex": r"in (?P<city>[A-Z]\w+)(?: for (?P<days>\d+) days)?"}
+TOWN = {"text": "{{ groups.town }}", "template": True}
+
+
+def test_groups_of_a_regex_are_filled_into_templates_wherever_they_matched() -> None:
+    here = space(
+        {
+            "match": {"prompt": CITY, "any": [{"model": "x"}, {"headers": {"x-team": {"regex": "(?P<team>.+)"}}}]},
+            "reply": {"text": "{{ groups.team }}: {{ groups.city | upper }}{{ groups.days }}.", "template": True},
+        }
+    )
+    assert text(here, "Rain in Oslo for 3 days?", headers={"x-team": "a"}) == "a: OSLO3."
+    assert text(here, "Rain in Rome?", headers={"x-team": "b"}) == "b: ROME."
+
+
+def test_each_step_of_a_script_has_the_groups_of_the_stub_and_its_own() -> None:
+    steps = [
+        {"text": "{{ groups.city }}", "template": True},
+        {
+            "match": {"prompt": {"regex": "(?P<word>Rain|Snow) in (?P<city>.)"}},
+            "reply": {"json": ["{{ groups.word }}", "{{ groups.city }}"], "template": True},
+        },
+    ]
+    here = space({"match": {"prompt": CITY}, "script": steps})
+    assert [text(here, "Rain in Oslo") for _ in range(2)] == ["Oslo", '["Rain", "Oslo"]']
+
+
+def test_every_value_of_a_field_is_searched_for_groups() -> None:
+    match = {"body": {"$.tags[*]": {"regex": "^city:(?P<city>.+)", "not": {"regex": "(?P<other>x)"}}}}
+    here = space({"match": match, "reply": {"text": "{{ groups.city }}", "template": True}})
+    assert text(here, tags=["a", 1, "city:Oslo"]) == "Oslo"
+
+
+@pytest.mark.parametrize(
+    "table, complaint",
+    [
+        ({"reply": TOWN}, "stub.reply: {{groups.town}}: no regex of the match has a group (?P<town>...)"),
+        (
+            {"match": {"prompt": CITY}, "replies": ["a", TOWN]},
+            "stub.replies[1]: {{groups.town}}: no regex of the match has a group (?P<town>...); the match has "
+            "city, days",
+        ),
+        (
+            {"match": {"not": {"prompt": {"regex": "(?P<town>a)"}}}, "script": [TOWN]},
+            "stub.script[0]: {{groups.town}}: no regex of the match has a group (?P<town>...)",
+        ),
+    ],
+)
+def test_a_group_that_no_regex_has_is_refused(table: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(StubError) as caught:
+        read_stub(table)
+    assert str(caught.value) == complaint
+
+
+def test_a_header_has_no_match_and_thus_no_groups() -> None:
+    with pytest.raises(StubError, match=r"no regex of the match has a group \(\?P<town>\.\.\.\)"):
+        read_wish('{ text = "{{ groups.town }}", template = true }')
 
 
 def test_a_template_that_makes_no_header_is_a_handler_error() -> None:
@@ -563,6 +624,12 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         ({"script": [{"match": {"modl": 1}}]}, "stub.script[0].match: unknown field 'modl'"),
         ({"script": [{"match": {}, "replies": []}]}, "stub.script[0]: unknown key 'replies'"),
         ({"match": {"prompt": 1}, "reply": "a"}, "stub.match.prompt: 1 is not a string"),
+        (
+            {"reply": {"id": "a", "choices": []}},
+            "stub.reply: unknown key 'id'. Known: text, chunks, json, refusal, tool_calls, reasoning, finish_reason, "
+            "usage, body, body_base64, file, status, content_type, event_times, error, faults, latency, seed, headers, "
+            "template. A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is",
+        ),
         ({"replies": ["a", 5]}, 'stub.replies[1]: 5 is not valid; write "It rains." or { text = '),
         (
             {"reply": {"text": "a", "json": 1}},

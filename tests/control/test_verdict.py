@@ -1,4 +1,4 @@
-"""The verdict, where the journal alone decides: whose attempt a request is, and how much it takes to accuse anyone."""
+"""The verdict from a journal alone: which requests are attempts of one call, and how much evidence a finding needs."""
 
 import random
 from typing import Any

@@ -1,4 +1,4 @@
-"""Criteria: what a request has to be, in words, in values, and in explanations."""
+"""Criteria: how they are read, which requests meet them, and how differences are explained."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""JSON values: which of them are the same one, and which number one says."""
+"""JSON values: which are equal, and their keys in sets and dictionaries."""
 
 from fractions import Fraction
 from typing import Any

@@ -1,9 +1,9 @@
-"""What is said of names that nothing has."""
+"""Messages about unknown names."""
 
 import pytest
 
-from mockserver.control.options import OPTIONS
-from mockserver.core.naming import unknown
+from mockserver.control.configuration.options import OPTIONS
+from mockserver.core.naming import attribute_of, unknown
 
 OPTION_NAMES = [option.name for option in OPTIONS]
 HEADERS = [f"x-mockserver-{name}" for name in ("seed", "latency", "fault", "edition", "reply", "namespace")]
@@ -29,3 +29,29 @@ def test_the_nearest_name_is_suggested_where_one_is_near(name: object, known: li
     said = unknown("name", name, known)
     suggested = f" Did you mean {near!r}?" if near is not None else ""
     assert said == f"unknown name {name!r}.{suggested} Known: {', '.join(known)}"
+
+
+class Shop:
+    """A class that names its attributes in errors."""
+
+    opens = 9
+    __getattr__ = attribute_of
+
+    @property
+    def broken(self) -> int:
+        """A property with a mistake of its own."""
+        return self.opens.hour  # type: ignore[attr-defined, no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("open", "Shop: unknown attribute 'open'. Did you mean 'opens'? Known: broken, opens"),
+        ("broken", "'int' object has no attribute 'hour'"),
+        ("__wrapped__", "'Shop' object has no attribute '__wrapped__'"),
+    ],
+)
+def test_an_unknown_attribute_names_the_known_ones_and_a_broken_one_its_own_mistake(name: str, message: str) -> None:
+    with pytest.raises(AttributeError) as failure:
+        getattr(Shop(), name)
+    assert str(failure.value) == message

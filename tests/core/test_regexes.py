@@ -1,4 +1,4 @@
-"""Users' regular expressions: they mean what they mean to Python's `re`, and their searches end."""
+"""Users' regular expressions: they match what Python's `re` matches, and every search ends."""
 
 import re
 import subprocess
@@ -181,3 +181,15 @@ def test_whoever_has_no_patterns_does_not_wait_for_the_package() -> None:
     program = "import sys, mockserver.serving.app; print('regex' in sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == "False\n"
+
+
+def test_groups_are_those_that_took_part_in_the_match() -> None:
+    compiled = read_regex(r"(?P<word>\w+)(?P<sign>!)?(?P<end>\.)?")
+    assert compiled.group_names == ("word", "sign", "end")
+    assert compiled.groups("Hello. Bye!") == {"word": "Hello", "end": "."}
+    assert compiled.groups("...") == {}
+
+
+def test_groups_of_a_search_that_is_given_up_are_none() -> None:
+    renew_patience()
+    assert read_regex("(?P<all>(b|bb)+)$").groups("b" * 5000 + "c") == {}

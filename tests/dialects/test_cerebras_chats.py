@@ -21,6 +21,7 @@ from mockserver.dialects.cerebras.families import effort_of, family_of, shown_of
 from mockserver.dialects.cerebras.images import image_tokens
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, Answer, ask
+from tests.support.reading import choice, joined, message, parts
 
 PATH = "/v1/chat/completions"
 OSS, GLM, GEMMA, LLAMA, QWEN = "gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b", "llama-3.3-70b", "qwen-3-32b"
@@ -58,27 +59,6 @@ def chat(model: str = LLAMA, /, **fields: Any) -> Answer:
     answer = ask("cerebras", sent(model, **fields), path=PATH, method="POST", **how)
     assert answer.status == 200, answer.body
     return answer
-
-
-def choice(answer: Answer, index: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = answer.json()["choices"][index]
-    return found
-
-
-def message(answer: Answer, index: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = choice(answer, index)["message"]
-    return found
-
-
-def parts(answer: Answer, index: int = 0) -> list[dict[str, Any]]:
-    """The choices of a stream's chunks."""
-    return [
-        made for event in answer.events() if event != "[DONE]" for made in event["choices"] if made["index"] == index
-    ]
-
-
-def joined(answer: Answer, name: str, index: int = 0) -> str:
-    return "".join(part["delta"].get(name, "") for part in parts(answer, index))
 
 
 def gathered(answer: Answer, index: int = 0) -> list[dict[str, Any]]:
@@ -769,6 +749,17 @@ def test_fields_without_effect_are_accepted_in_both_editions() -> None:
         assert chat(edition=edition, **fields).json()["choices"] == chat(edition=edition).json()["choices"]
 
 
+@pytest.mark.parametrize("edition", EDITIONS)
+def test_only_a_request_that_leaves_the_tier_to_the_service_is_told_which_was_used(edition: Edition) -> None:
+    plain = chat(edition=edition, max_tokens=3).json()
+    told = chat(edition=edition, max_tokens=3, service_tier="auto").json()
+    assert {**told, "id": plain["id"]} == {**plain, "service_tier_used": "default"}
+    *chunks, last, _ = chat(edition=edition, max_tokens=3, service_tier="auto", stream=True).events()
+    assert last["service_tier_used"] == "default"
+    for chunk in (*chunks, *chat(edition=edition, max_tokens=3, service_tier="flex", stream=True).events()[:-1]):
+        assert "service_tier_used" not in chunk
+
+
 def test_the_documented_edition_ignores_what_it_does_not_know() -> None:
     history = [ASKED, {"role": "assistant", "content": "Hi", "reasoning_content": "x", "refusal": None}, ASKED]
     plain = [ASKED, {"role": "assistant", "content": "Hi"}, ASKED]
@@ -842,6 +833,7 @@ def test_a_conversation_too_long_for_the_window_is_refused_in_the_recorded_words
         "type": "invalid_request_error",
         "param": "messages",
         "code": "context_length_exceeded",
+        "id": "",
     }
 
 

@@ -19,6 +19,7 @@ from mockserver.dialects.friendli.table import FRIENDLI
 from mockserver.dialects.friendli.wishes import Wishes, wishes_of
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
+from tests.support.reading import choice
 
 SERVERLESS = "/serverless/v1/completions"
 DEDICATED = "/dedicated/v1/completions"
@@ -40,11 +41,6 @@ def current(**fields: Any) -> Answer:
 
 def asked(edition: Edition, **fields: Any) -> Answer:
     return ask("friendli", {"prompt": PROMPT, **fields}, edition=edition)
-
-
-def choice(answer: Answer, index: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = answer.json()["choices"][index]
-    return found
 
 
 def request_of(answer: Answer) -> GenerationRequest:

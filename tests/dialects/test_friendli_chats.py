@@ -13,6 +13,7 @@ from mockserver.dialects.friendli.models import MODELS, mind_of
 from mockserver.dialects.friendli.schemas import CONTRACT
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
+from tests.support.reading import gathered, message, parts
 
 CONTAINER = "/v1/chat/completions"
 SERVERLESS = "/serverless/v1/chat/completions"
@@ -44,17 +45,6 @@ def asked(first: bool, **fields: Any) -> Answer:
     return legacy(**fields) if first else today(**fields)
 
 
-def message(answer: Answer, index: int = 0) -> dict[str, Any]:
-    assert answer.status == 200
-    found: dict[str, Any] = answer.json()["choices"][index]["message"]
-    return found
-
-
-def parts(answer: Answer) -> list[dict[str, Any]]:
-    """The choices of a stream's chunks."""
-    return [part for event in answer.events() if event != "[DONE]" for part in event["choices"]]
-
-
 def said(answer: Answer, key: str = "content", index: int = 0) -> str:
     """What the deltas of a choice add up to under a key."""
     return "".join(part["delta"].get(key, "") for part in parts(answer) if part["index"] == index)
@@ -63,17 +53,6 @@ def said(answer: Answer, key: str = "content", index: int = 0) -> str:
 def made(answer: Answer) -> list[tuple[str, str]]:
     """The calls of a plain answer, by name and arguments."""
     return [(call["function"]["name"], call["function"]["arguments"]) for call in message(answer)["tool_calls"]]
-
-
-def gathered(answer: Answer) -> list[tuple[str, str]]:
-    """The calls of a stream, joined as clients join them."""
-    found: dict[int, tuple[str, str]] = {}
-    for part in parts(answer):
-        for piece in part["delta"].get("tool_calls", ()):
-            name, arguments = found.get(piece["index"], ("", ""))
-            function = piece["function"]
-            found[piece["index"]] = name + function.get("name", ""), arguments + function["arguments"]
-    return list(found.values())
 
 
 def refusal(answer: Answer) -> str:

@@ -13,6 +13,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.installed import load_dialects
 from tests.support.asking import FROZEN, Answer, ask
+from tests.support.reading import joined, parts
 
 FLASH, GLM = "zai-org/GLM-5.3-Flash", "zai-org/GLM-5.3"
 PATH = "/serverless/v1/chat/completions"
@@ -33,15 +34,6 @@ def flash(**fields: Any) -> Answer:
 
 def part(kind: str, url: str = "https://example.com/it") -> dict[str, Any]:
     return {"type": kind, kind: {"url": url}}
-
-
-def parts(answer: Answer) -> list[dict[str, Any]]:
-    """The choices of a stream's chunks."""
-    return [each for event in answer.events() if event != "[DONE]" for each in event["choices"]]
-
-
-def joined(answer: Answer, key: str) -> str:
-    return "".join(each["delta"].get(key, "") for each in parts(answer))
 
 
 def test_an_answer_has_all_that_was_recorded_in_the_recorded_order() -> None:

@@ -1,4 +1,4 @@
-"""What the dialects share, where no dialect shows it."""
+"""Functions that the dialects share, as far as tests of dialects do not cover them."""
 
 from typing import Any
 

@@ -116,13 +116,16 @@ def test_echo_puts_the_prompt_before_the_text_and_does_not_count_it(edition: Edi
 
 
 @each_edition
-def test_the_first_echoed_token_has_no_logprob(edition: Edition) -> None:
-    (choice,) = complete(edition, max_tokens=2, echo=True, logprobs=1).json()["choices"]
+@pytest.mark.parametrize("max_tokens", [0, 2])
+def test_an_echo_begins_with_the_bos_token_which_has_no_logprob(edition: Edition, max_tokens: int) -> None:
+    answer = complete(edition, max_tokens=max_tokens, echo=True, logprobs=1).json()
+    (choice,) = answer["choices"]
     rows = choice["logprobs"]
+    assert {len(row) for row in rows.values()} == {answer["usage"]["total_tokens"]}
     assert "".join(rows["tokens"]) == choice["text"]
-    assert [value is None for value in rows["token_logprobs"]] == [True] + [False] * (len(rows["tokens"]) - 1)
-    assert rows["top_logprobs"][0] == {rows["tokens"][0]: None}
-    assert rows["text_offset"][0] == 0
+    assert (rows["tokens"][0], rows["token_logprobs"][0], rows["top_logprobs"][0]) == ("", None, {"": None})
+    assert all(value < 0 for value in rows["token_logprobs"][1:])
+    assert rows["text_offset"][:3] == [0, 0, len(rows["tokens"][1].encode())]
 
 
 @each_edition

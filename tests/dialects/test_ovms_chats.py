@@ -15,6 +15,7 @@ from mockserver.dialects.ovms.families import effort, sees, thinking
 from mockserver.dialects.ovms.grouping import by_delay, by_words
 from mockserver.generation import tokens
 from tests.support.asking import FROZEN, QUIET, Answer, ask
+from tests.support.reading import choice, message
 
 PATH = "/v3/chat/completions"
 QUESTION = "Tell me about the harbour of Antalya."
@@ -51,16 +52,6 @@ def prepared(reply: object, edition: Edition = "observed", **fields: Any) -> Ans
     space.stubs.add(read_stub({"reply": reply}))
     body = {"model": "llama3", "messages": user(QUESTION), **fields}
     return ask("ovms", body, path=PATH, method="POST", edition=edition, namespace=space)
-
-
-def choice(answer: Answer, index: int = 0) -> dict[str, Any]:
-    found: dict[str, Any] = answer.json()["choices"][index]
-    return found
-
-
-def message(answer: Answer) -> dict[str, Any]:
-    found: dict[str, Any] = choice(answer)["message"]
-    return found
 
 
 def deltas(answer: Answer) -> list[dict[str, Any]]:
@@ -225,6 +216,16 @@ def test_what_the_newer_server_does_not_know_of_a_message_means_nothing() -> Non
     assert chat(messages=[odd]).json() == chat().json()
     assert chat(messages=[{"role": "user", "content": 5}]).status == 200
     assert chat("observed", []).status == 200
+
+
+@pytest.mark.parametrize(
+    "edition, model, status",
+    [("documented", "Qwen2-VL-7B", 200), ("observed", "llama3", 200), ("observed", "Qwen2-VL-7B", 400)],
+)
+def test_only_todays_vision_models_refuse_the_mark_of_an_image_in_a_text(
+    edition: Edition, model: str, status: int
+) -> None:
+    assert chat(edition, "look at <ov_genai_image_0> this", model=model).status == status
 
 
 # --- streams -----------------------------------------------------------------------------------------------------

@@ -210,23 +210,28 @@ def test_a_client_that_waits_as_long_as_its_refusal_states_is_let_in(dialect: st
 
 # --- refusals in each vendor's words -----------------------------------------------------------------------------
 
+REQUESTS_USED_UP = "too_many_requests_error", "request_quota_exceeded"
+TOKENS_USED_UP = "too_many_tokens_error", "token_quota_exceeded"
+
 
 @pytest.mark.parametrize("edition", ["documented", "observed"])
 @pytest.mark.parametrize(
-    "limit, what, code",
+    "limit, what, type_, code",
     [
-        ("requests=1/min", "Requests per minute limit exceeded - too many requests sent.", "request_quota_exceeded"),
-        ("requests=1/hour", "Requests per hour limit exceeded - too many requests sent.", "request_quota_exceeded"),
-        ("requests=1/day", "Requests per day limit exceeded - too many requests sent.", "request_quota_exceeded"),
-        ("tokens=8/min", "Tokens per minute limit exceeded - too many tokens processed.", "token_quota_exceeded"),
-        ("tokens=8/day", "Tokens per day limit exceeded - too many tokens processed.", "token_quota_exceeded"),
+        ("requests=1/min", "Requests per minute limit exceeded - too many requests sent.", *REQUESTS_USED_UP),
+        ("requests=1/hour", "Requests per hour limit exceeded - too many requests sent.", *REQUESTS_USED_UP),
+        ("requests=1/day", "Requests per day limit exceeded - too many requests sent.", *REQUESTS_USED_UP),
+        ("tokens=8/min", "Tokens per minute limit exceeded - too many tokens processed.", *TOKENS_USED_UP),
+        ("tokens=8/day", "Tokens per day limit exceeded - too many tokens processed.", *TOKENS_USED_UP),
     ],
 )
-def test_cerebras_names_the_quota_that_is_used_up(edition: Edition, limit: str, what: str, code: str) -> None:
+def test_cerebras_names_the_quota_that_is_used_up(
+    edition: Edition, limit: str, what: str, type_: str, code: str
+) -> None:
     client = Client("cerebras", limit, edition)
     assert client.ask(text()).status == 200
     said = client.ask(text())
-    error = {"message": what, "type": "too_many_requests_error", "param": "quota", "code": code}
+    error = {"message": what, "type": type_, "param": "quota", "code": code}
     assert (said.status, said.json()) == (429, {"error": error} if edition == "documented" else error)
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from mockserver.control.configuration.options import settle
 from mockserver.control.namespaces import Namespace
-from mockserver.control.options import settle
 from mockserver.control.stubs.notation import read_stub
 from mockserver.control.visits import WishError
 from mockserver.generation import tokens

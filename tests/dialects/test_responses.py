@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mockserver.control.configuration.options import settle
 from mockserver.control.namespaces import Namespace
-from mockserver.control.options import settle
 from mockserver.control.settings import Settings
 from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import Edition

@@ -239,6 +239,38 @@ def test_json_mode_gives_the_object_that_the_prompt_speaks_of(
     assert ask(dialect, body).body == answer.body
 
 
+STATED = {"city": "San Francisco", "state": "CA", "weather": "sunny", "temp": 60}
+FORMATS = {
+    "json mode": {"type": "json_object"},
+    "a schema": {
+        "type": "json_schema",
+        "json_schema": {
+            "name": "weather",
+            "schema": {
+                "type": "object",
+                "properties": {
+                    **{key: {"type": "string"} for key in ("city", "state", "weather")},
+                    "temp": {"type": "integer"},
+                },
+                "required": [*STATED],
+                "additionalProperties": False,
+            },
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("format_", FORMATS.values(), ids=FORMATS)
+def test_values_that_a_prompt_states_as_pairs_are_in_the_object(format_: dict[str, Any]) -> None:
+    pairs = ", ".join(f"{name}={value}" for name, value in STATED.items())
+    body = {
+        "model": "gpt://folder/qwen3/latest",
+        "messages": [{"role": "user", "content": f"Respond with this in json. {pairs}"}],
+        "response_format": format_,
+    }
+    assert json.loads(ask("yandex", body).json()["choices"][0]["message"]["content"]) == STATED
+
+
 def test_json_mode_can_be_made_to_write_white_space_without_end() -> None:
     body = {
         "model": "meta-llama/Meta-Llama-3-8B-Instruct",

@@ -8,6 +8,7 @@ import pytest
 
 from mockserver.core.dialects import EDITIONS, Edition
 from tests.support.asking import Answer, ask
+from tests.support.reading import choice, gathered, joined, parts
 
 D1 = "gpt://b1gfolder/yandexgpt/latest"
 D2 = "gpt://b1gfolder/qwen3-235b-a22b-fp8/latest"
@@ -41,26 +42,6 @@ def chat(model: str = D2, *, edition: Edition = "documented", fault: str = "", *
     if "functions" in fields:
         del body["tools"]
     return ask("yandex", body, headers={"x-mockserver-fault": fault}, edition=edition)
-
-
-def choice(answer: Answer) -> Any:
-    return answer.json()["choices"][0]
-
-
-def deltas(answer: Answer) -> list[Any]:
-    """The choices of a stream's chunks."""
-    return [made for event in answer.events() if event != "[DONE]" for made in event["choices"]]
-
-
-def gathered(answer: Answer, index: int = 0) -> list[tuple[str, str]]:
-    """The calls of a streamed choice as (name, arguments), joined as clients join them."""
-    calls: dict[int, tuple[str, str]] = {}
-    for made in deltas(answer):
-        for fragment in made["delta"].get("tool_calls", ()) if made["index"] == index else ():
-            name, arguments = calls.get(fragment["index"], ("", ""))
-            function = fragment["function"]
-            calls[fragment["index"]] = (name + function.get("name", ""), arguments + function.get("arguments", ""))
-    return list(calls.values())
 
 
 def plain(answer: Answer, index: int = 0) -> list[tuple[str, str]]:
@@ -150,7 +131,7 @@ def test_the_tool_choice_is_obeyed_plain_and_streamed(model: str, tool_choice: A
     answer, stream = chat(model, tool_choice=tool_choice), chat(model, tool_choice=tool_choice, stream=True)
     assert [name for name, _ in plain(answer)] == names
     assert plain(answer) == gathered(stream)
-    assert choice(answer)["finish_reason"] == deltas(stream)[-1]["finish_reason"] == ("tool_calls" if names else "stop")
+    assert choice(answer)["finish_reason"] == parts(stream)[-1]["finish_reason"] == ("tool_calls" if names else "stop")
 
 
 def test_a_custom_tool_is_called_with_free_text() -> None:
@@ -181,7 +162,7 @@ def test_a_custom_tool_with_a_pattern_is_called_with_a_text_that_matches_it() ->
 @MODELS
 def test_calls_have_no_log_probabilities(model: str) -> None:
     assert "logprobs" not in choice(chat(model, logprobs=True))
-    assert not any("logprobs" in made for made in deltas(chat(model, logprobs=True, stream=True)))
+    assert not any("logprobs" in made for made in parts(chat(model, logprobs=True, stream=True)))
     assert choice(chat(model, logprobs=True, tool_choice="none"))["logprobs"]["content"]
 
 
@@ -190,7 +171,7 @@ def test_calls_have_no_log_probabilities(model: str) -> None:
 
 @EACH_EDITION
 def test_the_first_engine_streams_its_calls_whole_in_one_chunk(edition: Edition) -> None:
-    (made,) = deltas(chat(D1, edition=edition, messages=[BOTH], stream=True))
+    (made,) = parts(chat(D1, edition=edition, messages=[BOTH], stream=True))
     whole = choice(chat(D1, edition=edition, messages=[BOTH]))["message"]["tool_calls"]
     assert made == {
         "index": 0,
@@ -212,7 +193,7 @@ def test_the_first_engine_streams_its_calls_whole_in_one_chunk(edition: Edition)
 def test_vllm_streams_a_name_and_then_the_arguments_token_by_token(
     edition: Edition, model: str, first_type: str, repeated: dict[str, str]
 ) -> None:
-    role, first, *later, last = deltas(chat(model, edition=edition, stream=True))
+    role, first, *later, last = parts(chat(model, edition=edition, stream=True))
     assert role["delta"] == {"role": "assistant"}
     (begun,) = first["delta"]["tool_calls"]
     assert begun == {
@@ -253,7 +234,7 @@ def test_a_custom_tools_call_is_streamed_as_the_chunks_of_a_function() -> None:
         fields: dict[str, Any] = {"tool_choice": {"type": "custom", "custom": {"name": "pen"}}}
         answer, stream = chat(model, **fields), chat(model, stream=True, **fields)
         assert gathered(stream) == plain(answer)
-        kinds = {fragment.get("type") for made in deltas(stream) for fragment in made["delta"].get("tool_calls", ())}
+        kinds = {fragment.get("type") for made in parts(stream) for fragment in made["delta"].get("tool_calls", ())}
         assert kinds <= {"function", None}
 
 
@@ -265,7 +246,7 @@ def test_a_limit_cuts_the_arguments_short_and_says_length(model: str) -> None:
         ((name, arguments),) = plain(answer)
         assert plain(answer) == gathered(stream)
         assert (name, whole[1].startswith(arguments)) == (whole[0], True)
-        assert choice(answer)["finish_reason"] == deltas(stream)[-1]["finish_reason"] == "length"
+        assert choice(answer)["finish_reason"] == parts(stream)[-1]["finish_reason"] == "length"
         assert answer.json()["usage"]["completion_tokens"] == limit
     assert chat(model, max_tokens=1).json()["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] == ""
 
@@ -282,10 +263,10 @@ def test_functions_are_called_in_the_older_form(model: str, edition: Edition, ca
     function = made["message"]["function_call"]
     assert list(made["message"]) == ["role", "content", "function_call"]
     assert (function["name"], json.loads(function["arguments"])) == ("get_weather", {"city": "Oslo"})
-    streamed = deltas(chat(model, stream=True, **fields))
-    parts = [made["delta"]["function_call"] for made in streamed if "function_call" in made["delta"]]
-    assert [part["name"] for part in parts if "name" in part] == ["get_weather"]
-    assert "".join(part["arguments"] for part in parts) == function["arguments"]
+    streamed = parts(chat(model, stream=True, **fields))
+    pieces = [made["delta"]["function_call"] for made in streamed if "function_call" in made["delta"]]
+    assert [piece["name"] for piece in pieces if "name" in piece] == ["get_weather"]
+    assert "".join(piece["arguments"] for piece in pieces) == function["arguments"]
     assert made["finish_reason"] == streamed[-1]["finish_reason"] == "function_call"
 
 
@@ -303,7 +284,7 @@ def test_a_result_ends_the_loop_and_the_answer_tells_it(model: str) -> None:
     made = choice(answer)
     assert made["finish_reason"] == "stop"
     assert "degrees: 7" in made["message"]["content"]
-    assert "".join(made["delta"].get("content", "") for made in deltas(stream)) == made["message"]["content"]
+    assert joined(stream, "content") == made["message"]["content"]
     assert choice(chat(model, messages=history, tool_choice="required"))["finish_reason"] == "tool_calls"
 
 
@@ -420,11 +401,11 @@ def test_a_model_that_declines_says_so_in_the_prompts_language(model: str, promp
     message = choice(answer)["message"]
     assert list(message) == ["role", "content", "refusal"]
     assert (message["content"], message["refusal"][0] in first, choice(answer)["finish_reason"]) == ("", True, "stop")
-    assert "".join(made["delta"].get("refusal", "") for made in deltas(stream)) == message["refusal"]
-    assert not any("content" in made["delta"] for made in deltas(stream))
+    assert joined(stream, "refusal") == message["refusal"]
+    assert not any("content" in made["delta"] for made in parts(stream))
     rows = choice(answer)["logprobs"]
     assert (rows["content"], "".join(row["token"] for row in rows["refusal"])) == ([], message["refusal"])
-    streamed = [row for made in deltas(stream) for row in made.get("logprobs", {}).get("refusal", ())]
+    streamed = [row for made in parts(stream) for row in made.get("logprobs", {}).get("refusal", ())]
     assert streamed == rows["refusal"]
     assert answer.json()["usage"]["completion_tokens"] == len(rows["refusal"])
 

@@ -1,4 +1,4 @@
-"""Each kind of fault on a timeline of values: what is left of it, and when it goes out."""
+"""Each kind of fault applied to a timeline: what is left of the answer, and when it is sent."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Faults in words: what can be written, and what a mistake is told."""
+"""The notation of faults: what can be written, and the errors for mistakes."""
 
 import pytest
 

@@ -7,7 +7,7 @@ import pytest
 
 from mockserver.core.generation import GenerationRequest, Message, Prompt, Tool, ToolChoice
 from mockserver.generation.forms import WRITERS
-from mockserver.generation.tools import decide
+from mockserver.generation.tools.calls import decide
 
 USER: dict[str, Any] = {
     "type": "object",

@@ -1,13 +1,13 @@
-"""Dialogues that were written out as one text: who has the word, and what was said to the model last."""
+"""Dialogues within one text: whose turn it is, and the last turn addressed to the model."""
 
 from itertools import takewhile
 
 import pytest
 
 from mockserver.core.generation import Prompt
-from mockserver.generation.dialogues import gives_the_word, is_dialogue, last_turn
-from mockserver.generation.prose import write_prose
-from mockserver.generation.subject import brief
+from mockserver.generation.prompts.dialogues import gives_the_word, is_dialogue, last_turn
+from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prose.texts import write_prose
 
 ASKED = "What's the weather in Oslo?"
 # As clients and chat templates write a chat out, up to where the model has the word.

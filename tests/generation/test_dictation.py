@@ -1,4 +1,4 @@
-"""What prompts dictate, and what they let the model choose from: obeyed word by word, and nothing else taken for it."""
+"""Dictated answers: orders to say a text or to choose a word are obeyed verbatim, and nothing else counts as one."""
 
 import random
 import time
@@ -7,10 +7,12 @@ import pytest
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.generation import tokens
-from mockserver.generation.dictation import sayings
-from mockserver.generation.prose import write_prose
+from mockserver.generation.prompts.dictation import sayings
+from mockserver.generation.prose.texts import write_prose
 
 LABELS = ("positive", "negative", "neutral")
+VERDICTS = ("[[A]]", "[[B]]", "[[C]]")
+RATINGS = ("Rating: [[1]]", "Rating: [[2]]", "Rating: [[3]]")
 
 
 @pytest.mark.parametrize(
@@ -53,8 +55,16 @@ def test_what_a_prompt_dictates_is_said(prompt: str, said: str) -> None:
         ("Choose one of the following options:\n1. a: the first\n2. b: the other\nText: hi", ("a", "b")),
         ("Answer with one of these labels:\n\n* **spam**\n* `ham`\n", ("spam", "ham")),
         ("Answer yes, no or maybe", ("yes", "no", "maybe")),
+        ("Reply with just one word: positive, negative or neutral. I have it.", LABELS),
+        ('Think first. Then print only the single character "Y" or "N" (no quotes) on a line.', ("Y", "N")),
+        ("Respond with only the letter of the right answer:\nA. red\nB. blue\nC. green", ("A", "B", "C")),
+        ("Answer with the correct letter: (A) red (B) blue", ("A", "B")),
+        ("Rate it from 1 to 3. Respond with only a number.", ("1", "2", "3")),
+        ("On a scale of 0 to 2, how good is it?\nReturn only the score.", ("0", "1", "2")),
+        ('Give your verdict as "[[A]]" if A is better, "[[B]]" if B is, "[[C]]" for a tie. Answer.', VERDICTS),
+        ('Rate it on a scale of 1 to 3 by this format: "[[rating]]", such as: "Rating: [[2]]".', RATINGS),
         ("Which is best? Answer with A, B, C, or D only.", ("A", "B", "C", "D")),
-        ("Classify the sentiment of this review as positive, negative or neutral: I loved it", LABELS),
+        ("Classify the sentiment of this review as positive, negative or neutral: I saw it", LABELS),
         ("Classify the text into one of: spam, ham\n\nText: buy now", ("spam", "ham")),
         ("Label this as 'bug', 'feature request' or 'question': it crashes", ("bug", "feature request", "question")),
         ("Choose one of the following: red, green, blue.", ("red", "green", "blue")),
@@ -92,6 +102,11 @@ def test_what_a_prompt_lets_the_model_choose_from_is_known(prompt: str, choices:
         "Write about one of the following topics:\n- cats\n- dogs",
         "Choose one of the topics and write an essay:\n- cats\n- dogs",
         "Answer with one of the labels:\n- only",
+        "Write a letter to a friend from 1 to 2 pages long",
+        "Answer with the letter that comes first",
+        "Respond with a number of examples",
+        "Link to [[Home]], [[A]] and [[B]] in the wiki, and return the page",
+        "Write a function that returns [[1]] for a score of 2",
         "Answer as an integer programming expert",
     ],
 )
@@ -171,6 +186,10 @@ def test_the_most_hostile_text_is_read_in_some_milliseconds() -> None:
         "1",
         ":\n",
         "- a\n",
+        "[[A]]",
+        "Rating: [[1]]",
+        "A. a",
+        "a number from 1 to 9",
     ]
     draws = random.Random(5)
     texts = [" ".join(draws.choices(draws.sample(words, 4), k=300))[:1200] for _ in range(300)]

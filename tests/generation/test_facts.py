@@ -2,7 +2,7 @@
 
 import pytest
 
-from mockserver.generation.facts import known
+from mockserver.generation.prompts.facts import known
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,17 @@ from mockserver.generation.facts import known
         ("What's 7 minus 9? Be brief.", "-2"),
         ("2^10=", "1024"),
         ("Сколько будет 2 плюс 2?", "4"),
+        ("What is 15% of 80?", "12"),
+        ("7.5 percent of 200", "15"),
+        ("Сколько будет 15 процентов от 80?", "12"),
+        ("Who wrote Hamlet?", "William Shakespeare"),
+        ('Hi! Who wrote the novel "Pride and Prejudice"?', "Jane Austen"),
+        ("who is the author of 1984?", "George Orwell"),
+        ("Who painted the Mona Lisa?", "Leonardo da Vinci"),
+        ("Who composed The Nutcracker?", "Pyotr Ilyich Tchaikovsky"),
+        ("Who wrote The Hobbit?", "J. R. R. Tolkien"),
+        ("Кто написал «Войну и мир»?", "Лев Толстой"),
+        ("Кто автор романа «Мастер и Маргарита»?", "Михаил Булгаков"),
     ],
 )
 def test_the_answer_stands_in_every_sentence_that_gives_it(question: str, answer: str) -> None:
@@ -42,6 +53,8 @@ def test_the_answer_stands_in_every_sentence_that_gives_it(question: str, answer
         ("Answer with one word: what is the capital of Norway?", "Oslo"),
         ("What is 2 + 2? Reply with only the number.", "4"),
         ("Какая столица Италии? Ответь одним словом.", "Рим"),
+        ("What is 15% of 80? Reply with only the number.", "12"),
+        ("Who wrote Dune? Answer with only the name.", "Frank Herbert"),
     ],
 )
 def test_an_answer_that_is_to_stand_alone_has_no_sentence_around_it(question: str, answer: str) -> None:
@@ -62,6 +75,12 @@ def test_an_answer_that_is_to_stand_alone_has_no_sentence_around_it(question: st
         "2^9999 =",
         "Call +47 22 33 44 55",
         "What is 2 + 2 * 2?",
+        "15% off",
+        "What is 15% of 80 apples?",
+        "Who wrote the code?",
+        "Who painted Hamlet?",
+        "Who wrote Hamlet, and when?",
+        "Who wrote this? Rewrite it.",
     ],
 )
 def test_nothing_else_is_known(prompt: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import Message, Prompt
-from mockserver.generation.filling import is_told
+from mockserver.generation.filling.instances import is_told
 from mockserver.generation.forms import WRITERS
 
 Schema = dict[str, Any]
@@ -50,6 +50,11 @@ RESIDENT = whole(name=TEXT, home=whole(street=TEXT, city=TEXT, country=TEXT))
 HOME = whole(city=TEXT, state=TEXT, zip=TEXT)
 PRODUCT = whole(name=TEXT, price={"type": "number"}, in_stock={"type": "boolean"})
 TASK = whole(title=TEXT, priority={"type": "integer"})
+CONTACT = whole(name=TEXT, phone_number=TEXT)
+CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
+MEETING = whole(name=TEXT, date=TEXT, participants={"type": "array", "items": TEXT})
+NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
+BOOK = whole(title=TEXT, author=TEXT, year={"type": "integer"})
 
 
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
@@ -111,6 +116,33 @@ def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
         ("What is the capital of the UK?", whole(city=TEXT), {"city": "London"}),
         ("What is 6 * 7?", whole(answer={"type": "integer"}), {"answer": 42}),
         ("Alice and Bob meet on Friday.", EVENT, {"participants": ["Alice", "Bob"]}),
+        (
+            "Alice and Bob are going to a science fair on Friday.",
+            MEETING,
+            {"name": "Science Fair", "date": "Friday", "participants": ["Alice", "Bob"]},
+        ),
+        (
+            "The design summit takes place on May 5 with Eve Ray and Max Orr.",
+            MEETING,
+            {"name": "Design Summit", "date": "May 5", "participants": ["Eve Ray", "Max Orr"]},
+        ),
+        (
+            "The summit takes place in October at the Hilton Hotel.",
+            whole(event_name=TEXT, location=TEXT),
+            {"event_name": "Summit", "location": "Hilton Hotel"},
+        ),
+        ("Ann and Bob are going to a fair.", whole(people=NAMED), {"people": [{"name": "Ann"}, {"name": "Bob"}]}),
+        ("Ann Lee: (555) 123-4567, 31 years", CALLER, {"name": "Ann Lee", "age": 31, "phone": "(555) 123-4567"}),
+        ("Ann is 31, call 555-123-4567", CALLER, {"name": "Ann", "age": 31, "phone": "555-123-4567"}),
+        (
+            "The Great Gatsby was written by F. Scott Fitzgerald in 1925.",
+            BOOK,
+            {"title": "The Great Gatsby", "author": "F. Scott Fitzgerald", "year": 1925},
+        ),
+        ("I like Dune by Frank Herbert (1965).", BOOK, {"title": "Dune", "author": "Frank Herbert", "year": 1965}),
+        ("Describe Alien (1979).", whole(movie=TEXT, year={"type": "integer"}), {"movie": "Alien", "year": 1979}),
+        ("Describe John F. Kennedy", whole(name=TEXT), {"name": "John F. Kennedy"}),
+        ("A. Paris B. Rome", whole(cities={"type": "array", "items": TEXT}), {"cities": ["Paris", "Rome"]}),
         ("Plan a journey to Rome and Florence", STOPS, {"stops": [{"city": "Rome"}, {"city": "Florence"}]}),
     ],
 )
@@ -119,6 +151,25 @@ def test_structured_output_holds_what_the_prompt_names(
     kind: str, prompt: str, schema: Schema, expected: Schema
 ) -> None:
     assert written(kind, prompt, schema) == expected
+
+
+@pytest.mark.parametrize(
+    "phone",
+    ["+1 555-123-4567", "(555) 123-4567", "555-1234", "+7 (495) 123-45-67", "8-800-555-35-35", "1-800-555-0199",
+     "+44 20 7946 0958", "+15551234567", "5551234567", "555.123.4567", "030 1234567"],
+)  # fmt: skip
+def test_a_telephone_number_is_taken_from_the_prompt(phone: str) -> None:
+    told = written("json_schema", f"Contact Ann Lee, {phone}.", CONTACT)
+    assert told == {"name": "Ann Lee", "phone_number": phone}
+
+
+@pytest.mark.parametrize(
+    "number", ["1990-05-12", "10 000 000", "12 45 78 90", "192.168.10.10", "4111 1111 1111 1111", "+5 100", "100-200"]
+)
+def test_other_numbers_are_no_telephone_numbers(number: str) -> None:
+    told = written("json_schema", f"Contact Ann Lee, {number}.", whole(name=TEXT, phone=TEXT))
+    assert told["name"] == "Ann Lee"
+    assert number not in told["phone"]
 
 
 @pytest.mark.parametrize("kind", ["json_schema", "json_complete"])
@@ -163,7 +214,7 @@ def test_an_object_in_words_alone_holds_what_the_prompt_names() -> None:
     "prompt",
     [
         "Invent a person",
-        "Who is the author of Faust?",  # names what it asks about, and not its answer
+        "Who is the author of this book?",  # names what it asks about, and not its answer
         'Write an example like {"name": "Jason", "age": 25}',
         'Use the keys "name" and "age"',
     ],

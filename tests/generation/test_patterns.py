@@ -1,4 +1,4 @@
-"""Texts that match patterns: those of everyday use, hostile ones, and any that a strategy thinks up."""
+"""Texts that match patterns: common ones, hostile ones, and generated ones."""
 
 import re
 from itertools import islice

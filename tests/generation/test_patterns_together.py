@@ -1,4 +1,4 @@
-"""Patterns together: as many as come together in one text, none of others, of the length that is asked for, or none."""
+"""Several patterns at once: a text that matches all of some and none of others, within bounds of length."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor

@@ -2,16 +2,16 @@
 
 import pytest
 
-from mockserver.core.generation import Prompt
+from mockserver.core.generation import Message, Prompt
 from mockserver.generation import corpus
-from mockserver.generation.prose import write_prose
+from mockserver.generation.prose.texts import write_prose
 
 KEYS = range(12)
 
 
-def prose(topic: str, key: int, *, chat: bool = True) -> str:
+def prose(topic: str, key: int, *, chat: bool = True, messages: tuple[Message, ...] = ()) -> str:
     text = ""
-    for phrase in write_prose(Prompt(topic, topic, 1, chat), key):
+    for phrase in write_prose(Prompt(topic, topic, 1, chat, messages=messages), key):
         if phrase is None:
             return text
         text += "".join(phrase.texts)
@@ -61,6 +61,59 @@ def test_forms_look_like_what_they_are(key: int) -> None:
     assert prose("Write a long essay about rivers", key).startswith("# Rivers\n\n")
     assert len(prose("Answer in one word: yes or no?", key).split()) <= 8
     assert prose("Generate some sample customers", key).count("\n- ") == 5
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_letters_poems_jokes_and_names_look_like_what_they_are(key: int) -> None:
+    letter = prose("Write an email to my boss asking for a raise", key)
+    assert letter.startswith("Subject: A raise\n\n")
+    assert "a raise" in letter[20:]
+    assert letter.endswith("[Your name]")
+    assert prose("Напиши письмо коллегам об отпуске", key).startswith("Тема: Отпуске\n\n")
+    poem = prose("Write me a poem about the sea", key)
+    assert poem.startswith("**The sea**\n\n")
+    assert [stanza.count("\n") for stanza in poem.split("\n\n")[1:]] in ([3, 3], [3, 3, 3])
+    assert prose("Write a haiku about autumn", key).count("\n") == 2 + 2
+    assert prose("Tell me a joke", key) in corpus.language("en")["jokes"]
+    names = prose("Give me 3 names for a coffee shop", key)
+    assert [line.partition(". ")[0] for line in names.split("\n")] == ["1", "2", "3"]
+
+
+def test_a_message_that_refers_to_the_one_before_is_on_its_subject() -> None:
+    asked = (Message("user", "Explain tides"), Message("assistant", "They come and go."))
+    for follow_up in ("Tell me more", "Can you elaborate?", "why?", "OK, continue please", "Make it shorter", "ещё"):
+        assert "tides" in prose(follow_up, 4, messages=(*asked, Message("user", follow_up)))
+    german = prose("In German, please", 4, messages=(*asked, Message("user", "In German, please")))
+    assert "„tides“" in german
+    assert "tides" not in prose("Why do cats purr?", 4, messages=(*asked, Message("user", "Why do cats purr?")))
+    assert prose("Thanks!", 4, messages=(*asked, Message("user", "Thanks!"))) in corpus.language("en")["thanks"]
+
+
+def test_a_genre_that_a_language_lacks_is_answered_plainly() -> None:
+    assert "Gedicht" not in corpus.language("de")
+    assert len(prose("Schreibe mir bitte ein Gedicht (poem) über das Meer", 3)) > 100
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_summary_is_made_of_sentences_of_the_text(key: int) -> None:
+    said = prose("Summarize this: The fox came. It saw a dog. It ran. Nobody followed it.", key)
+    lead = next(lead for lead in corpus.language("en")["summaries"] if said.startswith(lead))
+    assert said == f"{lead} The fox came. It ran."
+    listed = prose("Summarize in 3 bullet points:\nThe fox came. It saw a dog. It ran.", key)
+    assert listed.partition("\n")[2] == "- The fox came.\n- It saw a dog.\n- It ran."
+
+
+def test_instructions_may_ask_for_summaries_of_all_messages() -> None:
+    said = prose("The fox came. It ran.", 1, messages=(Message("system", "Summarize what the user sends."),))
+    assert said.endswith(" The fox came.")
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_a_translation_is_in_the_other_language_and_as_long(key: int) -> None:
+    german = corpus.language("de")["continuations"]
+    said = prose("Translate to German: I like coffee. It is warm.", key)
+    assert any(said == f"{first} {second}" for first in german for second in german)
+    assert prose("Переведи на английский: Доброе утро", key) in corpus.language("en")["continuations"]
 
 
 @pytest.mark.parametrize("key", KEYS)

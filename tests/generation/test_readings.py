@@ -1,4 +1,4 @@
-"""What is read of a text: the same count and the same name whether it is read at once, ahead, or again."""
+"""Readings of a text: the count and the name are the same whether it is read at once, in parts, or from the cache."""
 
 import pytest
 

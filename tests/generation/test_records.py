@@ -5,7 +5,7 @@ from hashlib import sha256
 import pytest
 
 from mockserver.generation import corpus
-from mockserver.generation.records import people
+from mockserver.generation.prose.records import people
 
 DIGESTS = {
     "en": "28acd749e112eba1",

@@ -8,7 +8,7 @@ import pytest
 from mockserver.core.generation import Constraint, GenerationRequest, Message, Prompt
 from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.generation.generate import generate
-from mockserver.generation.json_orders import ordered_json
+from mockserver.generation.orders import ordered_form
 
 PEOPLE = {
     "type": "array",
@@ -120,7 +120,7 @@ def test_an_object_whose_values_are_noted_holds_such_values() -> None:
     ["What does [[ ## completed ## ]] mean?", "Respond with the corresponding output fields.", "[[ ## answer ## ]]"],
 )
 def test_whoever_speaks_of_sections_is_answered_in_prose(text: str) -> None:
-    assert ordered_json(asked("Be brief.", text)) is None
+    assert ordered_form(asked("Be brief.", text)) is None
 
 
 def test_who_is_in_haste_spoils_nothing_for_who_asks_again() -> None:

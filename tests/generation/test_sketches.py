@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.generation.sketches import like_text, named_keys, sketched_object
+from mockserver.generation.forms.sketches import like_text, named_keys, sketched_object
 
 Schema = dict[str, Any]
 
@@ -39,6 +39,9 @@ def thing(**named: Schema) -> Schema:
         ("fields like name, city", {"name": TEXT, "city": TEXT}),
         ('keys \'steps\' (an array of strings) and `final` ("a" or "b")', {"steps": array(TEXT), "final": TEXT}),
         ('a "mood" field (good/bad) and a "score" field', {"mood": TEXT, "score": NUMBER}),
+        ("Return JSON with a 'questions' key, which is a list of strings. No more.", {"questions": array(TEXT)}),
+        ('with the "tags" key as a list of strings', {"tags": array(TEXT)}),
+        ('with the "sum" key as the sum of all, and "parts" keys', {"sum": TEXT, "parts": TEXT}),
         ('with "title", "year" and "cast" keys', {"title": TEXT, "year": NUMBER, "cast": TEXT}),
         (
             "these fields:\n- **name** (string): who\n- `size`: whole number\n* tags - list of strings\n\nThanks",
@@ -108,6 +111,7 @@ def test_keys_are_taken_from_the_lists_that_people_write(text: str, named: dict[
             "{items: {id: int}[], rest: [{x: 1.5}, ...]}",
             thing(items=array(thing(id=INTEGER)), rest=array(thing(x=NUMBER))),
         ),
+        ('{"steps": <list_of_strings>, "size": <whole_number>}', thing(steps=array(TEXT), size=INTEGER)),
         ('{"a": [...], "b": {"c": ...}}', thing(a=array(TEXT), b=thing(c=TEXT))),
         (
             '{"stars": 1-5, "part": 0.0-1.0, "back": 5-1}',

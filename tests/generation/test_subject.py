@@ -1,4 +1,4 @@
-"""What a prompt is about: language, subject, and the form of answer that it asks for."""
+"""What a prompt is about: language, subject, and the genre of text that it asks for."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.core.seeding import Draws
-from mockserver.generation.subject import _FORMS, brief
+from mockserver.generation.prompts.genres import GENRES
+from mockserver.generation.prompts.subject import brief
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_language_and_subject_are_the_prompts(topic: str, language: str, subject
 
 
 @pytest.mark.parametrize(
-    "topic, form",
+    "topic, genre",
     [
         ("Write a Python function that reverses a string", "code"),
         ("List five ideas for a birthday", "list"),
@@ -55,15 +56,23 @@ def test_language_and_subject_are_the_prompts(topic: str, language: str, subject
         ("Generate three sample customers", "people"),
         ("Напиши функцию сортировки", "code"),
         ("Перечисли шаги", "list"),
-        ("How are you?", "plain"),
+        ("How are you?", "mood"),
+        ("Hello, who are you?", "introduction"),
+        ("Thanks a lot!", "thanks"),
+        ("Thank you. And what is a tide?", "plain"),
+        ("Is Python faster than Go?", "plain"),
+        ("How do I sort a list in Python?", "code"),
+        ("Give me 5 names for a café", "names"),
+        ("Write a short email to my landlord", "letter"),
+        ("What is my email address?", "plain"),
         ("Hello!", "greeting"),
-        ("Привет! Как дела?", "greeting"),
+        ("Привет! Как дела?", "mood"),
         ("Hello, please explain recursion to me", "plain"),
         ("Summarize it in one sentence", "sentence"),
     ],
 )
-def test_the_form_is_the_one_that_is_asked_for(topic: str, form: str) -> None:
-    assert brief(topic).form == form
+def test_the_genre_is_the_one_that_is_asked_for(topic: str, genre: str) -> None:
+    assert brief(topic).genre == genre
 
 
 def test_a_length_in_words_or_sentences_is_heard() -> None:
@@ -80,7 +89,7 @@ def test_a_prompt_of_a_megabyte_is_read_in_part() -> None:
 
 
 _SAID = [
-    *(word for form in _FORMS for word in (*form.words, *form.stems)),
+    *(word for genre in GENRES for word in (*genre.words, *genre.stems)),
     "одним словом",
     "да или нет",
     "шаги",
@@ -104,10 +113,10 @@ _OTHERS = [
 @pytest.mark.parametrize(
     "spell", [str, str.upper, str.capitalize, lambda text: text.replace("s", "ſ").replace("i", "İ")]
 )
-def test_no_form_is_missed_for_the_sake_of_speed(spell: Callable[[str], str]) -> None:
+def test_no_genre_is_missed_for_the_sake_of_speed(spell: Callable[[str], str]) -> None:
     draws = Draws(7)
     for _ in range(500):
         words = [draws.pick(_SAID) if draws.below(2) else draws.pick(_OTHERS) for _ in range(1 + draws.below(5))]
         topic = spell(draws.pick((" ", ", ", "\n", "_", "-", "")).join(words))
-        asked = next((form.name for form in _FORMS if re.search(form.pattern, topic, re.IGNORECASE)), "plain")
-        assert (topic, brief(topic).form) == (topic, asked)
+        asked = next((genre.name for genre in GENRES if re.search(genre.pattern, topic, re.IGNORECASE)), "plain")
+        assert (topic, brief(topic).genre) == (topic, asked)

@@ -1,4 +1,4 @@
-"""What a model thinks aloud, and what becomes of it in limits, usage, stubs and faults."""
+"""Reasoning that is shown: how limits, usage, stubs and faults treat it."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from mockserver.faults.notation import read_faults
 from mockserver.faults.speech import with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Counts, Speech, speak
+from mockserver.generation.prose.thoughts import think
 from mockserver.generation.readings import token_count
-from mockserver.generation.thoughts import think
 
 TURKEY = Prompt("What is the capital of Turkey?", "What is the capital of Turkey?", 7, chat=True)
 ALOUD = GenerationRequest("m", (TURKEY,), output=Output(reasoning=True), effort="low")

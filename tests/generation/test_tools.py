@@ -21,8 +21,8 @@ from mockserver.core.generation import (
     ToolChoice,
 )
 from mockserver.generation.generate import generate
-from mockserver.generation.reports import gist
-from mockserver.generation.tools import cut_calls, decide
+from mockserver.generation.prose.reports import gist
+from mockserver.generation.tools.calls import cut_calls, decide
 
 Schema = dict[str, Any]
 

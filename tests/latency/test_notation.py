@@ -1,4 +1,4 @@
-"""Latency in words: what can be written, and what a mistake is told."""
+"""The notation of latencies: what can be written, and the errors for mistakes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recorded traces: what files may hold, how latencies name them, and what a mistake is told."""
+"""Recorded traces: formats of files, how latencies name them, and the errors for mistakes."""
 
 import pytest
 

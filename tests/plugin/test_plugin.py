@@ -532,3 +532,64 @@ def test_who_does_not_use_it_pays_nothing(pytester: pytest.Pytester) -> None:
             assert loaded == {"pytest_plugin"}
     """
     run(pytester, test_it=module).assert_outcomes(passed=1)
+
+
+def test_a_traceback_ends_where_the_test_has_called_us_unless_all_of_it_is_asked_for(
+    pytester: pytest.Pytester,
+) -> None:
+    module = """
+        import pytest
+
+        @pytest.fixture
+        def stubbed(mockserver):
+            mockserver.next().error("ratelimit")
+
+        def test_fixture(stubbed): ...
+
+        def test_stub(mockserver):
+            mockserver.on(lastuser="x").reply("y")
+
+        def test_setting(mockserver):
+            mockserver.settle(sed=7)
+
+        def test_last(mockserver):
+            mockserver.last
+
+        def test_misnamed(mockserver):
+            mockserver.verify.never().call(3)
+
+        def test_matcher(mockserver):
+            mockserver.verify.calls(1, model={"contains": 3})
+
+        def test_clock(mockserver):
+            mockserver.clock.advance("60")
+
+        def test_dialect(mockserver):
+            mockserver.base_url("cerebra")
+    """
+    result = run(pytester, "--tb=short", test_it=module)
+    result.assert_outcomes(failed=7, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "test_it.py:5: in stubbed",
+            "E   mockserver.StubError: stub.error: *unknown error 'ratelimit'. Did you mean 'rate_limit'? *",
+            "test_it.py:10: in test_stub",
+            "E   mockserver.StubError: stub.match: unknown field 'lastuser'. Did you mean 'last_user'? *",
+            "test_it.py:13: in test_setting",
+            "E   mockserver.ConfigError: A namespace has no setting 'sed'. Did you mean 'seed'? *",
+            "test_it.py:16: in test_last",
+            "E   LookupError: There was no request yet. *",
+            "test_it.py:19: in test_misnamed",
+            "E   AttributeError: Verify: unknown attribute 'call'. Did you mean 'calls'? Known: all_matched, *",
+            "test_it.py:22: in test_matcher",
+            "E   mockserver.CriteriaError: match.model.contains: 3 is not a string",
+            "test_it.py:25: in test_clock",
+            "E   ValueError: advance: must be a number of seconds from 0 to 3.2e+09, not '60'",
+            "test_it.py:28: in test_dialect",
+            "E   ValueError: unknown dialect 'cerebra'. Did you mean 'cerebras'? *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*mockserver?testing*")
+    result.stdout.no_fnmatch_line("*mockserver?control*")
+    result.stdout.no_fnmatch_line("*concurrent?futures*")
+    run(pytester, "--full-trace", test_it=module).stdout.fnmatch_lines(["*mockserver?control?stubs*: StubError"])

@@ -1,4 +1,4 @@
-"""The admin API: what a server says of itself, and to whom."""
+"""The admin API: what it says about the server, and who has access."""
 
 import json
 import socket
@@ -12,6 +12,7 @@ from mockserver import MockServer, __version__
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import EDITIONS
 from mockserver.faults.notation import read_faults
+from mockserver.serving.addresses import SOUGHT
 from tests.support.http import exchange
 
 
@@ -55,6 +56,18 @@ def test_an_unknown_admin_path_is_told_the_known_ones(server: MockServer) -> Non
     answer = exchange(server.url, "GET", "/_mockserver/rutes")
     assert answer.status == 404
     assert "routes" in json.loads(answer.body)["error"]["message"]
+
+
+@pytest.mark.parametrize("path", SOUGHT)
+def test_what_is_sought_at_the_root_is_there_below_the_admin_prefix_and_a_404_says_so(
+    server: MockServer, path: str
+) -> None:
+    sought, own = exchange(server.url, "GET", path), exchange(server.url, "GET", f"/_mockserver{path}")
+    assert own.status == 200
+    if sought.status == 404:
+        assert json.loads(sought.body)["error"]["message"].endswith(f" The server's own is at /_mockserver{path}.")
+    else:
+        assert path in ("/health", "/metrics"), "which FriendliAI and OpenVINO Model Server serve, too"
 
 
 @pytest.mark.parametrize(
@@ -172,7 +185,7 @@ def test_a_fault_for_what_does_not_exist_is_not_armed(server: MockServer, path: 
 
 
 def test_a_reset_mends_the_listener_too() -> None:
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+    with MockServer() as server:
         exchange(server.url, "POST", "/_mockserver/faults", {"kind": "accept_nothing", "from": 0.2, "for": 600})
         exchange(server.url, "POST", "/_mockserver/reset")
         time.sleep(0.4)
@@ -260,7 +273,7 @@ def test_a_client_of_the_admin_api_may_leave_in_the_middle(
 
 def test_who_waits_for_something_when_the_server_stops_is_told_that_it_will_not_come() -> None:
     with ThreadPoolExecutor() as threads:
-        with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+        with MockServer() as server:
             wanted = "/_mockserver/wait?requests=100&seconds=60"
             waiting = threads.submit(exchange, server.url, "GET", wanted)
             # By then it waits; were it not so, it would be refused, which is no answer either.

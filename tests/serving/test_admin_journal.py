@@ -12,7 +12,6 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.journal import transcripts
-from mockserver.control.settings import Settings
 from mockserver.core.timeline import Record, Timeline
 from tests.support.http import exchange
 from tests.support.sockets import chunks_of, connected, read_all
@@ -23,7 +22,7 @@ KEY = {"authorization": "Bearer k"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[MockServer]:
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as running:
+    with MockServer() as running:
         yield running
 
 

@@ -11,7 +11,7 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.installed import load_dialects
-from mockserver.serving.stub_files import load_stubs, standing_stubs
+from mockserver.serving.files.stubs import load_stubs, standing_stubs
 from tests.support.http import Transcript, exchange
 
 LIBRARY = Path(__file__).parents[2] / "fixtures" / "stubs"

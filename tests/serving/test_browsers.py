@@ -1,6 +1,7 @@
 """The server's address, opened in a browser."""
 
 import json
+from urllib.parse import urljoin
 
 import pytest
 
@@ -12,14 +13,16 @@ BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-@pytest.mark.parametrize("place", ["", "/ns/mine"])
+@pytest.mark.parametrize(
+    ("place", "location"), [("", "_mockserver/ui/"), ("/ns/mine", "../../_mockserver/ui/")], ids=["root", "namespace"]
+)
 def test_a_browser_at_the_root_is_led_to_the_live_page_and_nobody_notes_it(
-    server: MockServer, method: str, place: str
+    server: MockServer, method: str, place: str, location: str
 ) -> None:
     before = json.loads(exchange(server.url, "GET", f"/_mockserver{place}/journal").body)
     answer = exchange(server.url, method, f"{place}/", headers=BROWSER)
-    assert (answer.status, dict(answer.headers)["location"], answer.body) == (307, "/_mockserver/ui/", b"")
-    assert exchange(server.url, "GET", dict(answer.headers)["location"]).status == 200
+    assert (answer.status, dict(answer.headers)["location"], answer.body) == (307, location, b"")
+    assert urljoin(f"{place}/", location) == "/_mockserver/ui/"
     assert json.loads(exchange(server.url, "GET", f"/_mockserver{place}/journal").body) == before
 
 

@@ -1,4 +1,4 @@
-"""The door: a listener that fails and is mended, at whatever moment."""
+"""The door: failures of the listener, and their end, at any moment."""
 
 import asyncio
 import socket
@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.serving.door import Door, Failure, listening_socket
 from mockserver.serving.server import Loop
+from mockserver.serving.sockets.door import Door, Failure, listening_socket
 from tests.support.sockets import LOOPS
 
 

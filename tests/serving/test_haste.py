@@ -1,4 +1,4 @@
-"""What takes long though it looks small: it is worked out beside the loop, with the same bytes, and holds up nobody."""
+"""Small requests that take long to answer: they get the same bytes from a thread, and the event loop is not blocked."""
 
 import json
 import select

@@ -1,4 +1,4 @@
-"""Connections that nobody asks anything: closed after the timeout since the last answer, and not while one is due."""
+"""Idle connections: closed after a timeout since the last answer, but not during an answer."""
 
 import asyncio
 from typing import Any, cast
@@ -7,9 +7,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from mockserver.core.calls import Headers
-from mockserver.serving.connection import DirectProtocol
-from mockserver.serving.direct_answers import Answer
 from mockserver.serving.reception import Incoming
+from mockserver.serving.sockets.connection import DirectProtocol
+from mockserver.serving.sockets.direct_answers import Answer
 from tests.support.virtual import run_virtually
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"

@@ -9,7 +9,6 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.control.plan import hear
-from mockserver.control.settings import Settings
 from mockserver.serving import reception
 from tests.support.http import exchange
 
@@ -48,7 +47,7 @@ def _live(url: str, name: str, number: int) -> dict[str, Any]:
 
 def test_two_hundred_threads_on_one_server_never_disturb_one_another() -> None:
     names = [f"test-{number}" for number in range(THREADS)]
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+    with MockServer() as server:
         with ThreadPoolExecutor(THREADS) as pool:
             lives = list(pool.map(lambda number: _live(server.url, names[number], number), range(THREADS)))
         elsewhere = json.loads(exchange(server.url, "GET", "/_mockserver/stubs").body)
@@ -76,7 +75,7 @@ def test_what_has_many_parts_is_read_beside_the_loop_and_all_else_in_it(monkeypa
 
     monkeypatch.setattr(reception, "hear", noted)
     turns = [{"role": role, "content": "Go on"} for _ in range(1000) for role in ("user", "assistant")]
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+    with MockServer() as server:
         for messages in (turns[:3], [{"role": "user", "content": "words " * 10_000}], turns[:2000] + turns[:1]):
             body = {"model": "gpt://folder/qwen3/latest", "messages": messages}
             headers = {"authorization": "Bearer k"}

@@ -1,4 +1,4 @@
-"""What the server says while it runs: lines for people and for machines, and none where nobody asked."""
+"""The log: lines for people and for machines, and none in a server of tests."""
 
 import json
 import logging

@@ -1,9 +1,9 @@
-"""The metrics: what is counted of real exchanges, in the words of a real parser, and what counting costs."""
+"""The metrics of real exchanges, read by the official parser, and the cost of counting."""
 
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
@@ -17,13 +17,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver import MockServer, __version__
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.settings import Settings
 from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Record
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Histogram, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics
 from tests.support.asking import ask
 from tests.support.http import Transcript, exchange
+from tests.support.waiting import until
 
 PATH = "/cerebras/v1/completions"
 QUESTION = {"model": "llama3.1-8b", "prompt": "Hello", "max_tokens": 8}
@@ -49,7 +49,7 @@ class Scrape:
 
 @pytest.fixture
 def server() -> Iterator[MockServer]:
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as running:
+    with MockServer() as running:
         yield running
 
 
@@ -119,13 +119,6 @@ def test_what_is_open_is_told_and_a_client_that_leaves(server: MockServer) -> No
         assert figures("mockserver_engine_requests", dialect="cerebras", state="waiting") == 1
     until(lambda: scrape(server)("mockserver_in_flight") == 0)
     assert scrape(server)("mockserver_clients_left_total", dialect="cerebras") == 2
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what happens in its own time, and not for ever."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
 
 
 def test_the_process_says_who_it_is(server: MockServer) -> None:

@@ -1,4 +1,4 @@
-"""The player against a virtual clock: what leaves, when, and in how many writes."""
+"""The player with a virtual clock: what is sent, when, and in how many writes."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The recorder on real sockets: a server that stands for the vendors answers through it, and the answers are kept."""
+"""The recorder on real sockets, in front of servers in place of the vendors: what it passes on and what it records."""
 
 import asyncio
 import gzip

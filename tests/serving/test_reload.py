@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from mockserver.control.options import settle
+from mockserver.control.configuration.options import settle
 from mockserver.control.settings import Settings
 from mockserver.core.installed import load_dialects
 from mockserver.serving.app import App
-from mockserver.serving.config_files import read_config
+from mockserver.serving.files.config import read_config
+from mockserver.serving.files.sources import Sources, stamp_of
+from mockserver.serving.files.traces import TraceFiles
 from mockserver.serving.reload import Reader, Watcher
-from mockserver.serving.sources import Sources, stamp_of
-from mockserver.serving.trace_files import TraceFiles
 
 STUB = '[[stub]]\nname = "{name}"\nreply = {{ file = "{file}" }}\n'
 

@@ -1,4 +1,4 @@
-"""A crowd of clients with every kind of trouble leaves nothing behind: no connection, no task, no open file."""
+"""Many clients that fail in every way leave nothing behind: no connection, no task, no open file."""
 
 import gc
 import os
@@ -12,8 +12,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.faults.catalogue import FAULTS
-from mockserver.serving.direct_answers import Answer
 from mockserver.serving.player import Performance
+from mockserver.serving.sockets.direct_answers import Answer
 from tests.support.sockets import connected, post
 
 CLIENTS = 500
@@ -46,7 +46,7 @@ def visit(server: MockServer, number: int) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists() or sys.platform == "win32", reason="counts files in /proc")
 def test_a_crowd_with_every_fault_leaves_nothing_behind() -> None:
-    with MockServer(Settings(port=0, latency="off", log_level="warning")) as server:
+    with MockServer() as server:
         visit(server, 0)
         before = open_files()
         with ThreadPoolExecutor(50) as pool:

@@ -1,4 +1,4 @@
-"""Recorded traces from files: where their names count from, who may read them, and when."""
+"""Trace files: what their names are relative to, which settings may name them, and when they are read."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.serving import trace_files
 from mockserver.serving.app import create_app
+from mockserver.serving.files import traces
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS
 
@@ -90,7 +90,7 @@ def test_routes_name_files_too(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_file_that_cannot_be_had_is_named(
     name: str, complaint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(trace_files, "_MOST_BYTES", 1024**2)
+    monkeypatch.setattr(traces, "_MOST_BYTES", 1024**2)
     Path("large.txt").write_bytes(b"#" * (1024**2 + 1))
     assert main(["presets", "--latency", f"ttft=empirical(file={name})"]) == 2
     assert f"column 21: {complaint}" in capsys.readouterr().err
@@ -146,8 +146,8 @@ def test_settings_made_in_python_read_files_from_here() -> None:
 def test_a_config_that_is_taken_up_anew_reads_its_traces_again() -> None:
     from mockserver import cli
     from mockserver.commands.settled import settings_of
+    from mockserver.serving.files.sources import Sources
     from mockserver.serving.reload import Reader, Watcher
-    from mockserver.serving.sources import Sources
 
     Path("conf/ttft.txt").write_text("20ms\n")
     arguments = ["serve", "--config", "conf/mock.toml"]

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
@@ -31,7 +32,10 @@ def test_every_file_is_served_with_its_type_and_a_policy_that_allows_this_server
 def test_the_page_has_one_address_and_no_files_but_its_own(server: MockServer) -> None:
     for path in ("", "/", "/ui"):
         moved = exchange(server.url, "GET", f"/_mockserver{path}")
-        assert (moved.status, dict(moved.headers)["location"]) == (307, "/_mockserver/ui/")
+        location = dict(moved.headers)["location"]
+        # Relative, because a proxy may put something in front of the server's paths.
+        assert (moved.status, location.startswith("/")) == (307, False)
+        assert urljoin(f"/mock/_mockserver{path}", location) == "/mock/_mockserver/ui/"
     for path in ("none.js", "../serving/app.py", "%2e%2e/cli.py"):
         assert exchange(server.url, "GET", f"/_mockserver/ui/{path}").status == 404
 

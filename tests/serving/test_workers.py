@@ -1,4 +1,4 @@
-"""Several processes behind one port, as a client and an operating system meet them."""
+"""Several processes behind one port, from the outside: clients, signals and processes."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
@@ -23,6 +23,7 @@ from mockserver.cli import main
 from mockserver.serving.server import Loop
 from tests.support.http import exchange
 from tests.support.printing import printed_until
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
 
@@ -53,13 +54,6 @@ def served(*options: str) -> Iterator[Served]:
             yield Served(process, url, "".join(said))
         finally:
             process.kill()
-
-
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for what happens in its own time, and not for ever."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
 
 
 def numbers(server: Served) -> set[str]:

@@ -1,4 +1,4 @@
-"""An application of a user's: it takes what is sent to it, and answers as a test wants."""
+"""An application of a user, which QStash would call: it records requests, and answers them as a test prescribes."""
 
 import queue
 import ssl
@@ -21,7 +21,7 @@ class Taken(NamedTuple):
 
 
 class Said(NamedTuple):
-    """How it answers a request. Without a status it closes the connection instead."""
+    """An answer of the application. With status 0 it closes the connection instead."""
 
     status: int = 200
     body: bytes = b""
@@ -29,7 +29,7 @@ class Said(NamedTuple):
 
 
 class Application:
-    """An application at a URL; it answers with what is in `answers`, and when these are used up with status 200."""
+    """An application at a URL. It gives the answers in the queue `answers` in turn, then status 200."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -37,7 +37,7 @@ class Application:
         self.taken: queue.SimpleQueue[Taken] = queue.SimpleQueue()
 
     def will_answer(self, *said: Said | int) -> None:
-        """Answer the next requests so."""
+        """Queue answers for the next requests."""
         for each in said:
             self.answers.put(each if isinstance(each, Said) else Said(each))
 

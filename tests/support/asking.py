@@ -1,4 +1,4 @@
-"""Asking a dialect without a socket: one call through the whole pure pipeline."""
+"""Asking a dialect without a socket: one call through all pure stations."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ QUIET = Settings(created=FROZEN, latency="off")
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, whole."""
+    """A complete answer, with the plan that it was made of."""
 
     status: int
     headers: Mapping[str, str]
@@ -49,11 +49,11 @@ def ask(
     settings: Settings = QUIET,
     namespace: Namespace | None = None,
 ) -> Answer:
-    """Send one request to a dialect (its first operation unless `path` is given) and collect all that it answers.
+    """The answer of a dialect to one request, which is for its first operation unless `path` is given.
 
-    `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers`
-    has others, or empty ones. Whatever comes back must keep to the dialect's contract, unless a fault has struck it or
-    a stub has given its bytes. Without a `namespace` it comes to one that is new.
+    `body` is sent as JSON, bytes as they are. A bearer key and a content type are sent unless `headers` has others, or
+    empty ones. The answer must conform to the dialect's contract, unless a fault has struck it or a stub has given its
+    bytes. Without a `namespace` the request is for a new one.
     """
     dialect = load_dialect(name)
     operation = dialect.operations[0]

@@ -1,7 +1,7 @@
-"""A bare root: a folder that holds what a slim image of Python holds and nothing else, and commands run inside of it.
+"""A bare root: a folder with the files of a slim Python image, in which commands are run as in a container.
 
-It takes the place of an engine. A command gets namespaces of its own (mounts, processes, network), sees the folder as
-its root, and is the first process there, as in a container. It takes root, and a Linux that lets root do so.
+It replaces a container engine. A command gets namespaces of its own (mounts, processes, network), has the folder as its
+root, and is the first process there. This requires Linux and the rights of root.
 """
 
 import fcntl
@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 TOOLS = ("sh", "mkdir", "chown", "rm")
-# What compiled packages take for granted, and every slim image has.
+# Libraries that compiled packages rely on, and every slim image has.
 LIBRARIES = (
     "libgcc_s.so.1",
     "libstdc++.so.6",
@@ -31,7 +31,7 @@ _APART = ("unshare", "--mount", "--pid", "--net", "--fork", "--kill-child")
 
 
 def why_not() -> str | None:
-    """Why there can be no bare root here, or None."""
+    """Why no bare root is possible on this machine; None if one is."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "a bare root takes Linux and the rights of root"
     if shutil.which("unshare") is None or subprocess.run([*_APART, "true"], capture_output=True).returncode:
@@ -63,19 +63,19 @@ def make_base(root: Path) -> None:
 
 
 def run(root: Path, command: Sequence[str], variables: Mapping[str, str], **how: str) -> None:
-    """Run a command to its end, with the rights of root; CalledProcessError when it fails."""
+    """Run a command to its end, with the rights of root. Raises CalledProcessError if it fails."""
     subprocess.run(_command(root, command, **how), env={**variables}, check=True, capture_output=True, text=True)
 
 
 def start(root: Path, command: Sequence[str], variables: Mapping[str, str], **how: str) -> "subprocess.Popen[str]":
-    """Start a command; its first process is `process_of` what this gives."""
+    """Start a command; `process_of` gives its first process."""
     return subprocess.Popen(
         _command(root, command, **how), env={**variables}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
 
 
 def process_of(started: "subprocess.Popen[str]") -> int:
-    """The number that the command's own process has outside; LookupError while there is none."""
+    """The process id, outside of its namespaces, of a started command. Raises LookupError before it has one."""
     told = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
     if not told:
         raise LookupError("the command has no process yet")
@@ -83,7 +83,7 @@ def process_of(started: "subprocess.Popen[str]") -> int:
 
 
 def inside(process: int, command: Sequence[str], user: str) -> list[str]:
-    """The command that joins a process in its root, with its network, as a user."""
+    """The command to run another command in the root and the network of a process, as a user."""
     place = ("nsenter", f"--target={process}", "--mount", "--pid", "--net", "--root", "--wd")
     return [*place, f"--setuid={user}", f"--setgid={user}", "--", *command]
 
@@ -110,7 +110,7 @@ def _copy(source: Path, root: Path, place: str) -> None:
 
 
 def _furnish(root: Path) -> None:
-    """What every root has: users, devices, and somewhere to put things."""
+    """Add what every root has: users, devices, and a folder for temporary files."""
     for folder in ("dev", "etc", "proc", "root", "tmp"):
         (root / folder).mkdir(exist_ok=True)
     (root / "tmp").chmod(0o1777)
@@ -123,7 +123,7 @@ def _furnish(root: Path) -> None:
 
 
 def _enter(root: str, user: str, work: str, readonly: str, *command: str) -> None:
-    """Inside of the new namespaces: make the folder the root, become the user, and be the command."""
+    """In the new namespaces: make the folder the root, become the user, and execute the command."""
     subprocess.run(["mount", "--bind", root, root], check=True)
     subprocess.run(["mount", "-t", "proc", "proc", f"{root}/proc"], check=True)
     if readonly:
@@ -138,7 +138,7 @@ def _enter(root: str, user: str, work: str, readonly: str, *command: str) -> Non
 
 
 def raise_loopback() -> None:
-    """A new network has a loopback, which is down."""
+    """Bring up the loopback interface, which is down in a new network."""
     request = struct.pack("16sh14x", b"lo", 0x1 | 0x40)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         fcntl.ioctl(any_socket, 0x8914, request)

@@ -1,4 +1,4 @@
-"""Token buckets to hold others against: exact arithmetic, tanks that are filled as time goes by, or all at once."""
+"""A second implementation of token buckets, in exact arithmetic, with which that of the product is compared."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,7 +10,10 @@ from mockserver.core.quotas import Limit
 
 @dataclass
 class Tank:
-    """A bucket of so much, refilled in a window: bit by bit, or if it is `fixed` wholly at the end of the window."""
+    """A bucket with an amount and a window in seconds.
+
+    It is refilled continuously, or if its windows are `fixed`, all at once at the end of a window.
+    """
 
     amount: int
     window: int
@@ -23,7 +26,7 @@ class Tank:
         self.level = Fraction(self.amount)
 
     def at(self, now: float) -> Fraction:
-        """What it holds at an instant."""
+        """How much it holds at an instant."""
         passed = Fraction(now) - self.seen
         self.seen = Fraction(now)
         if self.fixed:
@@ -33,27 +36,27 @@ class Tank:
         return self.level
 
     def spend(self, cost: int, now: float) -> None:
-        """Take so much at an instant, be it there or not: out of a full tank, that begins a fixed window."""
+        """Take an amount at an instant, even more than it holds; taking from a full tank begins a fixed window."""
         if self.at(now) == self.amount and cost:
             self.ends = self.seen + self.window
         self.level -= cost
 
     @property
     def reset(self) -> Fraction:
-        """Seconds from the last instant until it is full."""
+        """How many seconds after the last instant it is full."""
         if self.fixed:
             return max(self.ends - self.seen, Fraction(0))
         return (self.amount - self.level) * self.window / self.amount
 
 
 class Tanks:
-    """The tanks of one asker: all of them give, or none."""
+    """The tanks for the limits of one asker. A request takes from all of them, or from none."""
 
     def __init__(self, limits: Iterable[Limit]) -> None:
         self.tanks = {(each.measure, each.period): Tank(each.amount, each.window, each.fixed) for each in limits}
 
     def take(self, tokens: int, now: float) -> bool:
-        """One request of so many tokens, if every tank has enough."""
+        """Take one request with so many tokens; return False, and take nothing, if any tank has too little."""
         costs = {place: 1 if place[0] == "requests" else tokens for place in self.tanks}
         if any(tank.at(now) < costs[place] for place, tank in self.tanks.items()):
             return False
@@ -61,18 +64,18 @@ class Tanks:
         return True
 
     def spend(self, tokens: int, now: float, requests: int = 0) -> None:
-        """Take so much, be it there or not."""
+        """Take tokens and requests, even more than there are."""
         for (measure, _), tank in self.tanks.items():
             tank.spend(tokens if measure == "tokens" else requests, now)
 
     def short_of(self, tokens: int, now: float) -> set[tuple[str, str]]:
-        """The tanks that do not hold what a request of so many tokens needs."""
+        """The tanks that hold too little for a request with so many tokens."""
         return {place for place, tank in self.tanks.items() if tank.at(now) < (1 if place[0] == "requests" else tokens)}
 
     def remaining(self, now: float) -> dict[tuple[str, str], int]:
-        """What each holds, in whole units."""
+        """How much each holds, in whole units."""
         return {place: max(floor(tank.at(now)), 0) for place, tank in self.tanks.items()}
 
     def resets(self, now: float) -> dict[tuple[str, str], float]:
-        """The seconds until each is full."""
+        """How many seconds it takes until each is full."""
         return {place: float(tank.reset) for place, tank in self.tanks.items() if tank.at(now) is not None}

@@ -1,4 +1,4 @@
-"""A Dockerfile's stages, performed in bare roots: the same commands, the same files, the same users, and no engine."""
+"""Building a Dockerfile in bare roots, without a container engine: the same commands, files and users."""
 
 import re
 import shutil
@@ -12,12 +12,12 @@ from typing import NamedTuple
 from tests.support import bare_root
 from tests.support.dockerfile import Stage, Step, context, read_stages
 
-# What an image of Python says of itself.
+# The variables that an image of Python sets.
 _BASE = {"PATH": "/usr/local/bin:/usr/local/sbin:/usr/bin:/bin"}
 
 
 class Image(NamedTuple):
-    """What a Dockerfile has made: its root, its variables, and its last stage."""
+    """The result of a build: its root, its variables, and the last stage."""
 
     root: Path
     variables: Mapping[str, str]
@@ -25,7 +25,7 @@ class Image(NamedTuple):
 
 
 class _Build:
-    """One stage under way."""
+    """The build of one stage."""
 
     def __init__(self, root: Path, source: Path, before: Mapping[str, Path], packages: Path) -> None:
         self.root, self.source, self.before = root, source, before
@@ -35,13 +35,13 @@ class _Build:
         shutil.copytree(packages, root / "packages")
 
     def perform(self, step: Step) -> None:
-        """Do what a step says; what only describes the image does nothing."""
+        """Perform a step; steps that only describe the image are ignored."""
         done = {"RUN": self._run, "COPY": self._copy, "ENV": self._set, "ARG": self._give, "WORKDIR": self._go}
         if step.name in done:
             done[step.name](step)
 
     def _run(self, step: Step) -> None:
-        # Packages come from a folder instead of an index: a bare root has no way out.
+        # Packages come from a folder instead of an index, because a bare root has no network.
         offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/packages"}
         variables = self.variables | self.given | offline
         bare_root.run(self.root, ["/bin/sh", "-c", step.value], variables, work=self.work)
@@ -72,7 +72,7 @@ class _Build:
 
 
 def build(folder: Path, scratch: Path) -> Image:
-    """Perform the Dockerfile of a folder in bare roots under another."""
+    """Build the Dockerfile of a folder in bare roots within a scratch folder."""
     packages = _packages(folder, scratch / "packages")
     source = scratch / "context"
     for path in context(folder, (folder / ".dockerignore").read_text()):
@@ -93,7 +93,7 @@ def build(folder: Path, scratch: Path) -> Image:
 
 
 def _packages(folder: Path, target: Path) -> Path:
-    """All that the project needs, to be installed and to run, fetched as this machine fetches packages."""
+    """A folder with all packages that the project needs to be built and to run, downloaded by pip."""
     project = tomllib.loads((folder / "pyproject.toml").read_text())
     wanted = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
     wanted += [each for extra in ("tls", "record") for each in project["project"]["optional-dependencies"][extra]]

@@ -1,4 +1,4 @@
-"""A certificate for loopback, made when a test needs one: its own authority, good for a day."""
+"""A self-signed certificate for loopback, made when a test needs one and valid for a day."""
 
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address

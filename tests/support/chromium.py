@@ -1,7 +1,7 @@
 """A real Chromium for the tests of the live page and of frontends, driven by playwright.
 
-It is the machine's own: nothing is downloaded. Without one the tests are skipped; where `NEED_CHROMIUM` is
-set, they fail.
+It is the one installed on the machine; nothing is downloaded. Without one the tests are skipped, or fail if
+`NEED_CHROMIUM` is set.
 """
 
 import os
@@ -21,7 +21,7 @@ _NOTHING = (
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser, for as long as the block lasts."""
+    """A browser, which is closed at the end of the block."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         if os.environ.get("NEED_CHROMIUM"):
@@ -34,10 +34,9 @@ def chromium() -> Iterator[Browser]:
 
 
 def complaints_of(page: Page) -> list[str]:
-    """What a page complains of from now on: errors that nobody caught, and words on the console.
+    """A list to which uncaught errors, and errors and warnings on the console of a page are added from now on.
 
-    That a request was refused, or that there is no network, the browser says of itself: it counts for the page's own
-    files alone.
+    The browser itself reports refused and failed requests; these only count for the page's own files.
     """
     heard: list[str] = []
 

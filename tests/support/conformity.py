@@ -1,4 +1,4 @@
-"""Whether an answer keeps to its dialect's contract: every answer that a test asks for is checked."""
+"""Whether an answer conforms to its dialect's contract; every answer that a test asks for is checked."""
 
 import json
 import re
@@ -18,9 +18,9 @@ def contract(dialect: str, edition: Edition, name: str) -> Contract:
 
 
 def faults(plan: Plan, body: bytes) -> list[str]:
-    """How the answer of a plan breaks its dialect's contract, a line for each fault; none when it keeps to it.
+    """How the answer of a plan violates its dialect's contract, a line for each violation; none if it conforms.
 
-    Contracts know no refusals in plain text.
+    Refusals in plain text are not checked, since contracts do not describe them.
     """
     landing, edition = plan.visit.landing, plan.visit.site.edition
     dialect, operation = landing.dialect, landing.operation

@@ -1,4 +1,4 @@
-"""A Dockerfile as values, and which files of a folder are sent to the engine."""
+"""A Dockerfile as values, and the build context: the files that are sent to the engine."""
 
 import os
 import re
@@ -30,7 +30,7 @@ class Stage(NamedTuple):
 
 
 def read_stages(text: str) -> list[Stage]:
-    """The stages of a Dockerfile; what stands before the first one is left out."""
+    """The stages of a Dockerfile; instructions before the first stage are left out."""
     stages: list[Stage] = []
     for line in _lines(text):
         name, _, rest = line.partition(" ")

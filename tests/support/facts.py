@@ -1,4 +1,4 @@
-"""Facts of a request as a test states them, for criteria to look at."""
+"""Facts of a request as a test states them, to which criteria are applied."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from mockserver.core.json_paths import Path, values_at
 
 
 class Given:
-    """Facts as a test gives them: the values of each field; a body and headers by their path."""
+    """Facts from the values of fields; those of the body and of headers are found by their path."""
 
     def __init__(self, body: object = None, **fields: Any) -> None:
         self._body = body

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from mockserver.control.recordings.recorded import Recorded, lower
+from mockserver.control.recordings.recorded import Recorded, by_lower_name
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 
@@ -20,10 +20,10 @@ def golden(case: str) -> Recorded:
         host="",
         path=f"/{dialect}{path[0]}",
         query=path[2],
-        headers=lower((request.get("headers") or {}).items()),
+        headers=by_lower_name((request.get("headers") or {}).items()),
         body=request["raw"].encode() if "raw" in request else _written(request.get("body")),
         status=int(status),
-        answered=lower(line.split(": ", 1) for line in headers),
+        answered=by_lower_name((name, value) for name, _, value in (line.partition(": ") for line in headers)),
         answer=next(folder.glob("response.[js]s*")).read_bytes(),
         dialect=dialect,
     )

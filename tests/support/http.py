@@ -7,14 +7,14 @@ from http.client import HTTPConnection, HTTPSConnection
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-# Takes any certificate: those of tests are made for the moment.
+# Accepts any certificate, since those of tests are self-signed.
 TRUSTING = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 TRUSTING.check_hostname = False
 TRUSTING.verify_mode = ssl.CERT_NONE
 
 
 class Transcript(NamedTuple):
-    """An answer as it came over the wire; header names in lower case, in the order of the wire."""
+    """An answer as it was received, with header names in lower case and in their order on the wire."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -24,7 +24,7 @@ class Transcript(NamedTuple):
 def exchange(
     url: str, method: str, path: str, body: object = None, headers: Mapping[str, str] | None = None
 ) -> Transcript:
-    """Send one request (a body that is no bytes goes as JSON) and read the whole answer."""
+    """Send one request, with any body but bytes as JSON, and read the whole answer."""
     target = urlsplit(url)
     address = target.hostname or "", target.port
     if target.scheme == "https":

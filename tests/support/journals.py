@@ -1,4 +1,4 @@
-"""Exchanges as a journal tells of them, made up for tests."""
+"""Views of made-up exchanges."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ BODY: dict[str, Any] = {"model": "m", "prompt": "hello"}
 
 
 def exchange(number: int, arrived: float, seconds: float = 0.01, **told: Any) -> View:
-    """One exchange: when it came and how long it took, in seconds; everything else as it usually is."""
+    """An exchange that arrived at an instant and took so many seconds; `told` replaces what is usual otherwise."""
     request = {"headers": {}, "query": "", "credentials": "a", "body": BODY, **told.pop("request", {})}
     answer = {
         "status": told.get("status", 200),

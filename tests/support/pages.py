@@ -1,4 +1,4 @@
-"""The documentation as tests read it: the README, the pages of the package, and the examples in them."""
+"""The documentation: the README, the pages of the package, and the examples in them."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ class Block(NamedTuple):
 
 
 def blocks(language: str) -> list[Block]:
-    """The blocks whose first line says exactly this after the fence; empty for those that say nothing."""
+    """The blocks with exactly this text after the opening fence; pass an empty text for those without."""
     found = []
     for page, text in TEXTS.items():
         for info, code in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
@@ -36,7 +36,7 @@ def page(name: str) -> str:
 
 
 def commands(language: str = "sh") -> list[Block]:
-    """The commands of all shell blocks, each on one line, comments left out."""
+    """The commands in all shell blocks, each on one line, without comments."""
     joined = [Block(page, code.replace("\\\n", " ")) for page, code in blocks(language)]
     lines = [Block(page, line.partition("  #")[0].strip()) for page, code in joined for line in code.splitlines()]
     return [block for block in lines if block.code and not block.code.startswith("#")]
@@ -50,6 +50,6 @@ def anchors(text: str) -> set[str]:
 
 
 def links(text: str) -> list[str]:
-    """Where a page's links and pictures lead."""
+    """The targets of a page's links and pictures."""
     bare = re.sub(r"^```.*?^```$|`[^`\n]*`", "", text, flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"\]\(([^)\s]+)\)", bare)

@@ -1,4 +1,4 @@
-"""What a process prints, read with a deadline."""
+"""Reading what a process prints, with a deadline."""
 
 import subprocess
 from threading import Timer

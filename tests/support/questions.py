@@ -1,4 +1,4 @@
-"""One question for each dialect, and the streams of many."""
+"""A question for each dialect, and functions that ask it over a socket."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ EMBEDDERS: Mapping[str, str] = {"ovms": "BAAI/bge-large-en-v1.5", "yandex": "emb
 
 
 def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> int:
-    """Ask a dialect its question, and read the answer; its status, or 0 where the connection broke."""
+    """The status of the answer to the question of a dialect; 0 if the connection broke."""
     path, body = QUESTIONS[dialect]
     try:
         return exchange(url, "POST", path, {**body, **more}, headers).status
@@ -51,14 +51,14 @@ def ask(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more
 
 
 def ask_in_background(url: str, dialect: str, headers: Mapping[str, str] | None = None, **more: Any) -> Thread:
-    """The same, in a thread of its own, which has begun."""
+    """Ask the question of a dialect in a thread, which has been started."""
     thread = Thread(target=ask, args=(url, dialect, headers), kwargs=more, daemon=True)
     thread.start()
     return thread
 
 
 def leave_early(url: str, dialect: str, size: int = 900, **more: Any) -> None:
-    """Ask for a stream, read so many bytes of it, and hang up."""
+    """Ask for a stream, read `size` bytes of it, and close the connection."""
     path, body = QUESTIONS[dialect]
     target = urlsplit(url)
     connection = HTTPConnection(target.hostname or "", target.port, timeout=30)

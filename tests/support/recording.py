@@ -1,4 +1,4 @@
-"""A recorder on a free port, in a thread of its own, in front of servers that stand for the vendors."""
+"""A recorder in a thread, whose upstreams are servers of the tests in place of the vendors."""
 
 import json
 import time
@@ -14,6 +14,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.serving.addresses import url_of
 from mockserver.serving.recording.forwarding import vendor_client
 from mockserver.serving.recording.recorder import Recorder
+from mockserver.serving.recording.replays import replays_in
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.upstreams import read_upstreams
 from mockserver.serving.server import bind, uvicorn_server
@@ -22,7 +23,7 @@ DIALECTS = load_dialects()
 
 
 def led_to(server: MockServer) -> dict[str, str]:
-    """The URL of a server for every dialect."""
+    """The base URL of each dialect on a server."""
     return {name: f"{server.url}/{name}" for name in DIALECTS}
 
 
@@ -33,20 +34,22 @@ def recorder(
     *,
     silence: float = 30.0,
     clock: Callable[[], float] = time.monotonic,
+    only_new: bool = False,
     **options: Any,
 ) -> Iterator[str]:
-    """The URL of a recorder that writes to the file."""
+    """The URL of a recorder that writes to the file; with `only_new`, what the file has is answered from it."""
     settings = Settings(port=0, log_level="warning", **options)
     given = read_upstreams([f"{name}={url}" for name, url in upstreams.items()], DIALECTS)
+    replays = replays_in(path) if only_new else None
     tape = Tape(path, settings)
-    app = Recorder(settings, DIALECTS, given, tape, vendor_client(given.given.values(), silence), clock)
+    app = Recorder(settings, DIALECTS, given, tape, vendor_client(given.given.values(), silence), clock, replays)
     listener = bind(settings)
     server = uvicorn_server(app)
     server.grace = 0.03
     thread = Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()
     try:
-        yield url_of(listener, secure=settings.tls_cert is not None)
+        yield url_of(listener, secure=settings.is_secure)
     finally:
         server.should_exit = True
         thread.join(10)
@@ -54,5 +57,5 @@ def recorder(
 
 
 def lines_of(path: Path) -> list[dict[str, Any]]:
-    """The exchanges of a recording in lines."""
+    """The exchanges in a recorded journal; none if there is no file."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []

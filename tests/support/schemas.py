@@ -1,4 +1,4 @@
-"""Schemas made around a witness: whatever keywords are drawn, there is a value that keeps to them all."""
+"""Strategies for satisfiable schemas: each keyword is drawn so that a given value conforms to it."""
 
 import re
 from typing import Any
@@ -24,13 +24,13 @@ values = st.recursive(
 
 
 def holds(schema: Json, value: Json) -> bool:
-    """Whether a value keeps to a schema, by a validator that is not the one under test."""
+    """Whether a value conforms to a schema, according to a validator other than the one under test."""
     return Draft202012Validator(schema).is_valid(value)
 
 
 @st.composite
 def satisfiable(draw: st.DrawFn) -> Json:
-    """A schema to which at least one value keeps, sometimes with definitions."""
+    """A schema that at least one value conforms to, sometimes with definitions."""
     value = draw(values)
     schema = draw(around(value, 3))
     if isinstance(schema, dict) and draw(st.integers(0, 3)) == 0:
@@ -40,7 +40,7 @@ def satisfiable(draw: st.DrawFn) -> Json:
 
 @st.composite
 def around(draw: st.DrawFn, value: Json, depth: int) -> Json:
-    """A schema to which the value keeps."""
+    """A schema that the value conforms to."""
     schema: dict[str, Any] = {}
     if draw(st.integers(0, 3)):
         schema["type"] = draw(st.sampled_from([type_of(value), sorted({type_of(value), "null", "string"})]))
@@ -60,7 +60,7 @@ def kind_of(value: Json) -> str:
 
 
 def type_of(value: Json) -> str:
-    """The type of a value, as a schema names it."""
+    """The name of a value's type in schemas."""
     if isinstance(value, bool):
         return "boolean"
     names = {type(None): "null", int: "integer", float: "number", str: "string", list: "array", dict: "object"}

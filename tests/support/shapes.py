@@ -1,4 +1,4 @@
-"""Every way of asking for a text, as a table: what the metamorphic tests run over."""
+"""A table of all ways to ask for a text, by dialect, operation, edition and backend; many tests run over it."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -58,20 +58,20 @@ def _last_usage(events: Sequence[Any]) -> Json | None:
 
 
 def _of_a_chat(usage: Json) -> Json:
-    """A usage in the words of chats."""
+    """A usage under the names that chats have."""
     names = {"input_tokens": "prompt_tokens", "output_tokens": "completion_tokens"}
     return {names.get(name, name): count for name, count in usage.items()}
 
 
 def said_in(response: Json) -> str:
-    """All that the messages of a response say."""
+    """The text of all messages of a response."""
     parts = (part for item in response["output"] if item["type"] == "message" for part in item["content"])
     return "".join(part["text"] if part["type"] == "output_text" else part["refusal"] for part in parts)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """One dialect, operation, edition (and backend): how its request is made and its answers are read."""
+    """A way to ask for a text: how the request is made, and how its answers are read."""
 
     id: str
     dialect: str
@@ -86,7 +86,7 @@ class Shape:
 
     @property
     def calls_tools(self) -> bool:
-        """Whether its operation knows tools."""
+        """Whether its operation supports tools."""
         operations = load_dialect(self.dialect).operations
         return next(each for each in operations if self.path is None or self.path in each.paths).calls_tools
 
@@ -97,7 +97,7 @@ class Shape:
 
     @property
     def chats(self) -> bool:
-        """Whether it takes messages, and speaks of log-probabilities as chats do."""
+        """Whether it takes messages, and has the log-probabilities of chats."""
         return "messages" in self.body("")
 
     def plain(self, prompt: str, seed: int = 42, fault: str = "", **fields: Any) -> Answer:

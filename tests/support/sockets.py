@@ -63,7 +63,7 @@ def read_all(client: socket.socket) -> bytes:
 
 
 def chunks_of(answer: bytes) -> list[bytes]:
-    """The pieces of a chunked body: each is what one write of the server held."""
+    """The chunks of a chunked body, one for each write of the server."""
     rest = answer.partition(b"\r\n\r\n")[2]
     pieces: list[bytes] = []
     while True:
@@ -75,12 +75,12 @@ def chunks_of(answer: bytes) -> list[bytes]:
 
 
 def request_with_fault(fault: str, *, stream: bool, **fields: Any) -> bytes:
-    """The bytes of a request that asks for a fault."""
+    """The bytes of a request for a completion that is struck by a fault."""
     return post("/cerebras/v1/completions", BODY | {"stream": stream} | fields, f"x-mockserver-fault: {fault}")
 
 
 class Line:
-    """A connection as a client sees it, and as its system does: TLS is undone here, so that no end of TCP is hidden."""
+    """A connection that shows how TCP ended even under TLS, which is decrypted here rather than by the socket."""
 
     def __init__(self, server: MockServer | ServerThread | str, seconds: float = 5.0) -> None:
         target = urlsplit(server if isinstance(server, str) else server.url)
@@ -102,7 +102,7 @@ class Line:
         self._socket.close()
 
     def send(self, data: bytes) -> None:
-        """Send bytes, encrypted where that is due."""
+        """Send bytes, encrypted under TLS."""
         if self._tls is not None:
             self._tls.write(data)
             data = self._out.read()

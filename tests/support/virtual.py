@@ -1,4 +1,4 @@
-"""An event loop whose clock jumps to the next timer: tests of time that take none."""
+"""An event loop whose clock jumps to the next timer, so that tests of timing take no time."""
 
 import asyncio
 import selectors
@@ -9,14 +9,14 @@ Result = TypeVar("Result")
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Reports what is ready, and instead of waiting moves the clock on."""
+    """A selector that advances the clock instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
 
     def select(self, timeout: float | None = None) -> Any:
-        """What is ready now; otherwise the timeout has passed at once."""
+        """What is ready now; if nothing is, the timeout passes at once."""
         ready = super().select(0)
         if not ready and timeout:
             self.now += timeout
@@ -33,14 +33,14 @@ class _VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def be_busy(seconds: float) -> None:
-    """Hold the running loop up for so long."""
+    """Advance the clock of the running loop, as if it had been busy for so many seconds."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, _VirtualLoop)
     loop.selector.now += seconds
 
 
 def run_virtually(main: Coroutine[Any, Any, Result]) -> Result:
-    """Run a coroutine on a clock that starts at 0.0 and never waits."""
+    """Run a coroutine in a loop whose clock starts at 0.0 and never waits."""
     loop = _VirtualLoop()
     try:
         return loop.run_until_complete(main)

@@ -1,4 +1,4 @@
-"""Clients of good and of bad conduct: each a small function, so that one can see what it does right or wrong.
+"""Clients that behave well or badly, each a small function, so that it is easy to see what it does right or wrong.
 
 They sleep by the server's own clock, which is put forward for them, and so take no time.
 """

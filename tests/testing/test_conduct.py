@@ -1,4 +1,4 @@
-"""The verdict on clients of good and of bad conduct: it names each fault, and accuses no innocent one."""
+"""The verdict on clients that behave well or badly: it names each fault of conduct, and no other."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

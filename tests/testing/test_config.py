@@ -1,4 +1,4 @@
-"""A config file that people serve with, in tests: what of it holds there, and what goes before it."""
+"""A server's config file in tests: which of its settings apply there, and which take precedence over it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What tests can say has its line in the documentation."""
+"""Every method and function for tests has its line in the documentation."""
 
 import ast
 import inspect

@@ -129,8 +129,14 @@ def test_stubs_answer_what_matches(handle: Handle) -> None:
     assert said(handle, "b")["content"] == '{"letter": true}'
     assert said(handle, "What is my name?")["content"] == "You said: What is my name?"
     handle.verify.calls(4).calls(1, rule="stub-1", status=200)
-    with pytest.raises(AssertionError, match=r"stub-4 .*used 0 times"):
+    with pytest.raises(AssertionError, match=r"stub-4, for requests with last_user='may I\?', .*: used 0 times"):
         handle.verify.all_used()
+
+
+def test_a_stub_shows_its_name_and_its_match(handle: Handle) -> None:
+    unfinished = handle.on(model="m", prompt=contains("x"))
+    assert repr(unfinished) == "<stub '' for requests with model='m', prompt=contains('x')>"
+    assert repr(unfinished.reply("Yes.")) == "<stub 'stub-1' for requests with model='m', prompt=contains('x')>"
 
 
 def test_a_reply_as_json_may_be_any_value(handle: Handle) -> None:
@@ -191,7 +197,10 @@ def test_what_a_fault_has_kept_from_the_client_counts_for_nothing(handle: Handle
     refusal = {"kind": "error", "error": "rate_limit", "retry_after": 2}
     assert (last.faults, last.struck) == (["error"], [{"by": "stub", "fault": refusal}])
     handle.verify.tokens(at_most=0).cost(at_most=0, prices={"*": (1, 1)}).calls(0, finish_reason="tool_calls")
-    with pytest.raises(AssertionError, match="found 0 calls"):
+    with pytest.raises(AssertionError, match=r"found 0 calls:\n  #1 yandex chat_completions .* -> 429"):
+        handle.verify.tool_called("get_weather")
+    handle.reset()
+    with pytest.raises(AssertionError, match=r"calls get_weather\(\), found 0 calls:\n.*There were no requests\."):
         handle.verify.tool_called("get_weather")
 
 

@@ -1,4 +1,4 @@
-"""The live page's controls: what is changed there is in force at once, and can be kept as a config."""
+"""The live page's controls: changes apply at once, and can be downloaded as a config."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from mockserver import MockServer
-from mockserver.control.config import from_toml
-from mockserver.control.options import settle
+from mockserver.control.configuration.config import from_toml
+from mockserver.control.configuration.options import settle
 from mockserver.control.settings import Settings
 from tests.support.http import exchange
 from tests.support.questions import ask

@@ -1,4 +1,4 @@
-"""The live page's traffic, in a real browser: watched, filtered, read off, copied, replayed."""
+"""The live page's list of exchanges, in a real browser: updated live, filtered, shown in detail, copied, replayed."""
 
 import gzip
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from mockserver import MockServer, tool_call
-from mockserver.control.config import from_toml
+from mockserver.control.configuration.config import from_toml
 from tests.support.http import exchange
 from tests.support.questions import QUESTIONS, ask, ask_in_background, leave_early
 
@@ -53,6 +53,18 @@ def test_the_list_says_why_a_request_was_refused(open_page: Open, mock: MockServ
     assert "invalid request" in invalid
     page.get_by_role("searchbox").fill("unknown_path")
     expect(page.locator(".exchange")).to_have_count(1)
+
+
+def test_what_the_server_itself_answers_is_shown_with_the_nearest_paths(open_page: Open, mock: MockServer) -> None:
+    exchange(mock.url, "POST", "/v1/completion", b"{}")
+    page = open_page()
+    expect(page.locator(".exchange")).to_have_count(1)
+    assert ("no route" in rows(page)[0], "unmatched" in rows(page)[0]) == (True, False)
+    page.locator(".exchange").click()
+    detail = page.locator(".detail")
+    expect(detail).to_contain_text("or the live page: /_mockserver/ui/. Finished after")
+    expect(page.get_by_label("The body of the answer")).to_contain_text('"nearest"')
+    expect(page.get_by_label("The body of the answer")).to_contain_text('"/v1/completions"')
 
 
 def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Open, mock: MockServer) -> None:

@@ -11,6 +11,7 @@ from mockserver.control.stubs.replies import read_wish
 from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError, overridden
 from mockserver.core.calls import Headers
+from mockserver.core.criteria import Criteria
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech
 
@@ -21,6 +22,7 @@ _LONG_TEXT = 20_000
 class Chosen(NamedTuple):
     """The prepared answer of a request, if any, from the stub named `rule` or from the request's own header.
 
+    `criteria` are those of the stub that the request has met.
     `nearest` are the nearest stubs if there are stubs but none has matched. `trouble` describes the exception that a
     user's function has raised while matching.
     """
@@ -30,6 +32,7 @@ class Chosen(NamedTuple):
     prepared: Prepared | None = None
     nearest: tuple[Near, ...] | None = None
     trouble: str | None = None
+    criteria: tuple[Criteria, ...] = ()
 
     @property
     def by(self) -> str:
@@ -81,7 +84,7 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
     try:
         found = book.take(facts, standing, fits)
         if found is not None:
-            return Chosen(facts, found.stub.name, found.prepared)
+            return Chosen(facts, found.stub.name, found.prepared, criteria=found.criteria)
         return Chosen(facts, nearest=book.explain(facts, standing, fits) if asks else None)
     except HandlerError as error:
         return Chosen(facts, trouble=str(error))

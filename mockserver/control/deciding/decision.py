@@ -8,12 +8,12 @@ respond: question, decision -> plan               (pure, except for the slot it 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mockserver.control.caches import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Cache
 from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overridden_by, wished_reply
 from mockserver.control.deciding.fulfilling import fulfil
 from mockserver.control.engines import EngineState
-from mockserver.control.faults import wished
-from mockserver.control.memory import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Memory
+from mockserver.control.faults.wishes import wished
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Heard, Plan, Question
 from mockserver.control.quotas.desk import Ticket
@@ -124,7 +124,7 @@ _TICKS = 20
 _MOST_MADE = 256
 
 # Recent plans without anything special, for equal calls within the same tick.
-_reusable_plans: Memory[tuple[object, ...], Plan] = Memory("planned")
+_reusable_plans: Cache[tuple[object, ...], Plan] = Cache("planned")
 
 
 def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
@@ -154,6 +154,8 @@ def _remember(plan: Plan) -> None:
     visit = plan.visit
     route, settings = visit.landing.route, visit.settings
     steady = settings.ids != "unique" and not settings.fault and (route is None or not route.faults)
+    # What continues an earlier answer depends on the namespace.
+    steady = steady and visit.site.ledger is None
     if not steady or plan.generation is None or _tokens(plan) > LONGEST_ANSWER:
         return
     if not plan.generation.choices and plan.timeline.held > LONGEST_BODY:

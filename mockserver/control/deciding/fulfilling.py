@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from mockserver.control.deciding.choosing import Chosen, check_faults
 from mockserver.control.engines import EngineState
-from mockserver.control.faults import strike
 from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.bodies import events_in, is_stream
@@ -14,6 +13,7 @@ from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.headers import joined
 from mockserver.core.timeline import Frames, RawHeaders, Reply
 from mockserver.generation.prepared import Speech
 
@@ -36,7 +36,11 @@ def fulfil(heard: Heard, chosen: Chosen, strikes: tuple[Strike, ...], engine: En
     own = (Strike(fault, "header" if chosen.rule is None else "stub") for fault in prepared.faults)
     strikes = (*own, *strikes)
     plan = _with_headers(_before_faults(heard, chosen, prepared, strikes, engine), prepared.headers)
-    return _with_explanation(strike(plan, strikes) if strikes else plan, chosen)
+    if strikes:
+        from mockserver.control.faults.effects import strike  # most servers have no faults: they start sooner without
+
+        plan = strike(plan, strikes)
+    return _with_explanation(plan, chosen)
 
 
 def _before_faults(
@@ -89,10 +93,13 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     """The prepared answer for this request: templates are filled, functions called. Raises HandlerError."""
     if prepared.template is not None:
         try:
-            filled = read_prepared(fill_all(prepared.template, chosen.facts))
+            from mockserver.core.groups import groups_of  # few stubs have templates
+
+            groups = groups_of(chosen.criteria, chosen.facts)
+            filled = read_prepared(fill_all(prepared.template, chosen.facts, groups))
         except (StubError, TemplateError) as error:
             raise HandlerError(f"{chosen.by}: its filled template: {error}") from None
-        return prepared._replace(content=filled.content, headers=_joined(filled.headers, prepared.headers))
+        return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))
     content = prepared.content
     if content is None or isinstance(content, Speech | Raw):
         return prepared
@@ -100,7 +107,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
     return prepared._replace(
         content=returned.content,
         faults=(*prepared.faults, *returned.faults),
-        headers=_joined(returned.headers, prepared.headers),
+        headers=joined(returned.headers, prepared.headers),
     )
 
 
@@ -141,13 +148,7 @@ def _reply(raw: Raw) -> Reply:
     return Reply(raw.status, ((b"content-type", raw.content_type.encode("latin-1")),), (frames,), streamed)
 
 
-def _joined(first: RawHeaders, rest: RawHeaders) -> RawHeaders:
-    """Headers; if names are equal, those of the first."""
-    names = {name for name, _ in first}
-    return (*first, *(header for header in rest if header[0] not in names))
-
-
 def _with_headers(plan: Plan, headers: RawHeaders) -> Plan:
     if not headers:
         return plan
-    return plan._replace(timeline=plan.timeline._replace(headers=_joined(headers, plan.timeline.headers)))
+    return plan._replace(timeline=plan.timeline._replace(headers=joined(headers, plan.timeline.headers)))

@@ -7,8 +7,9 @@ from urllib.parse import parse_qsl
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import masked_query
-from mockserver.control.journal.transcripts import headers_of, masked_headers, summary_of
+from mockserver.control.journal.transcripts import masked_headers, summary_of
 from mockserver.core.calls import Call
+from mockserver.core.headers import by_name
 from mockserver.core.version import __version__
 
 # Fields that are the same in every request and every response of an archive.
@@ -51,7 +52,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     """The answer as it was planned; for an answer of our own only the status."""
     timeline, denial = exchange.plan.timeline if exchange.plan is not None else None, exchange.denial
     status = timeline.status if timeline is not None else denial.status if denial is not None else 0
-    headers = headers_of(timeline.headers if timeline is not None else ())
+    headers = by_name(timeline.headers if timeline is not None else ())
     body = b"".join(data for run in timeline.runs for data in run.data) if timeline is not None else b""
     # The way browsers report a connection that failed in the middle of an answer.
     broken = {"_error": timeline.ending.how} if timeline is not None and timeline.ending is not None else {}

@@ -23,7 +23,7 @@ def line(view: View) -> str:
     refused = f" {view.refused}{_why(view)}" if view.refused else ""
     struck = f", struck by {' and '.join(view.faults)}" if view.faults else ""
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
-    sent = f"{view.events_sent} event{'' if view.events_sent == 1 else 's'}"
+    sent = counted(view.events_sent, "event")
     answered = f"{view.status}{refused}{by}{struck}, {sent}, {end} after {view.seconds:.3f} s"
     return f"#{view.number} {target}{model}{stream}{prompt} -> {answered}"
 

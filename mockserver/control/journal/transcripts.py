@@ -13,11 +13,12 @@ import orjson
 
 from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
-from mockserver.control.journal.outgoing import has_finished, sent_and_planned
+from mockserver.control.journal.progress import has_finished, sent_and_planned
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
 from mockserver.core.calls import Headers
 from mockserver.core.criteria import Difference
+from mockserver.core.headers import by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.faults.notation import table_of
@@ -112,10 +113,12 @@ def _request(exchange: Exchange) -> dict[str, Any]:
 
 def _answer(exchange: Exchange) -> dict[str, Any]:
     if exchange.plan is None:
-        assert exchange.denial is not None, "an exchange without a plan has been denied"
-        return {"status": exchange.denial.status, "headers": {}, "finished": True}
+        denial = exchange.denial
+        assert denial is not None, "an exchange without a plan has been denied"
+        headers = {"content-type": "application/json"}
+        return {"status": denial.status, "headers": headers, "finished": True, **_body("body", denial.body)}
     plan, timeline = exchange.plan, exchange.plan.timeline
-    answer: dict[str, Any] = {"status": timeline.status, "headers": headers_of(timeline.headers)}
+    answer: dict[str, Any] = {"status": timeline.status, "headers": by_name(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
     answer["finished"] = has_finished(plan, exchange.record)
     if not timeline.streamed:
@@ -254,14 +257,6 @@ def _might_be_rounded(data: bytes) -> bool:
     return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
 
 
-def headers_of(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by name; the first of equal names counts."""
-    headers: dict[str, str] = {}
-    for name, value in raw:
-        headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
-    return headers
-
-
 def masked_headers(headers: Headers) -> dict[str, str]:
     """Request headers by name, with secrets masked."""
-    return {name: masked(name, value) for name, value in headers_of(headers.raw).items()}
+    return {name: masked(name, value) for name, value in by_name(headers.raw).items()}

@@ -6,9 +6,10 @@ Views from the server's process, from the admin API and from a journal file are 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
+from mockserver.core.naming import attribute_of
 
 # The prefix of the names of stubs for the next requests only; they do not count as missed (`nearest`).
 PASSING = "next-"
@@ -309,6 +310,9 @@ class View:
     def _part(self, name: str) -> Mapping[str, Any]:
         part: Mapping[str, Any] = self.data.get(name, {})
         return part
+
+    if not TYPE_CHECKING:
+        __getattr__ = attribute_of
 
     def __repr__(self) -> str:
         return f"<exchange #{self.number}: {self.method} {self.path} -> {self.status}>"

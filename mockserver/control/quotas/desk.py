@@ -6,6 +6,7 @@ Instants are in seconds on a monotonic clock. Only what is not refilled yet is r
 forgotten once they are full again.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -183,6 +184,13 @@ class QuotaDesk:
                 for (dialect, key), tickets in self._running.items()
             ],
         }
+
+    def running(self) -> Counter[str]:
+        """How many requests to each dialect are running, of those that count towards a quota."""
+        counts = Counter[str]()
+        for (dialect, _), tickets in self._running.items():
+            counts[dialect] += len(tickets)
+        return counts
 
     def reset(self) -> None:
         """Forget all that was used, and all running requests."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from mockserver.control.recordings.packing import unpacked
-from mockserver.control.recordings.recorded import Recorded, lower
+from mockserver.control.recordings.recorded import Recorded, by_lower_name
 
 
 def of_cassette(place: str, interaction: Mapping[str, Any]) -> Recorded:
@@ -43,7 +43,7 @@ def _headers(message: Mapping[str, Any]) -> Mapping[str, str]:
     pairs = (
         (name, value[0] if isinstance(value, list) else value) for name, value in message["headers"].items() if value
     )
-    return lower((name, str(value)) for name, value in pairs)
+    return by_lower_name((name, str(value)) for name, value in pairs)
 
 
 def _body(message: Mapping[str, Any], key: str) -> bytes:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mockserver.control.plan import Heard, Plan, Question, answer, hear, refuse
 from mockserver.control.recordings.events import Event, events_of
-from mockserver.control.recordings.recorded import Lost, Recorded
+from mockserver.control.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
 from mockserver.control.recordings.replies import is_telling
 from mockserver.control.recordings.requests import call_of, landing_of
 from mockserver.control.recordings.sequences import stream_differences
@@ -22,9 +22,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.stubs.bodies import is_stream
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
-
-# Statuses that are due to the state of the vendor or the caller, not to the request.
-_CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
+from mockserver.core.headers import by_name
 
 
 class Compared(NamedTuple):
@@ -94,7 +92,7 @@ def _compared(exchange: Recorded, router: Router, settings: Settings) -> Compare
 
 def _answers(heard: Heard, recorded: _Answer) -> list[_Answer]:
     """The answers that this server may give."""
-    refusals = _refusals(heard, recorded.status) if recorded.status in _CIRCUMSTANCES else []
+    refusals = _refusals(heard, recorded.status) if recorded.status in CIRCUMSTANCES else []
     if refusals:
         return refusals
     if isinstance(heard, Question):
@@ -112,8 +110,8 @@ def _refusals(heard: Heard, status: int) -> list[_Answer]:
 
 def _answer_of(plan: Plan) -> _Answer:
     timeline = plan.timeline
-    headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in reversed(timeline.headers)}
-    return _Answer(timeline.status, headers, b"".join(data for run in timeline.runs for data in run.data))
+    body = b"".join(data for run in timeline.runs for data in run.data)
+    return _Answer(timeline.status, by_name(timeline.headers), body)
 
 
 def _differences(recorded: _Answer, answered: _Answer) -> Iterator[Difference]:

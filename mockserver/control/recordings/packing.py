@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 
 from mockserver.control.recordings.recorded import LostError
 
@@ -39,6 +40,11 @@ class Unpacker:
         self._ways.clear()
         return read
 
+    @property
+    def is_at_the_end(self) -> bool:
+        """Whether the body is complete."""
+        return self._stream.eof
+
     def rest(self) -> bytes:
         """What can be read after the last piece."""
         return self._stream.flush()
@@ -50,13 +56,13 @@ def unpacked(body: bytes, headers: Mapping[str, str]) -> bytes:
     if not body or packing == "identity" or body[:1] in (b"{", b"[") or body.startswith((b"data:", b"event:")):
         # Some recorders decompress bodies but keep the header.
         return body
-    if packing not in _PACKINGS:
+    unpacker = Unpacker.of(packing)
+    if unpacker is None:
         raise LostError(
             f"its answer is compressed ({packing}); record it decompressed (vcrpy: decode_compressed_response=True)"
         )
-    for bits in _PACKINGS[packing]:
-        try:
-            return zlib.decompress(body, bits)
-        except zlib.error:
-            continue
+    with suppress(zlib.error):
+        read = unpacker.feed(body)
+        if unpacker.is_at_the_end:
+            return read
     raise LostError(f"its answer is not compressed, although its header says so ({packing})")

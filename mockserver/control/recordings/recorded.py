@@ -1,7 +1,10 @@
 """The results of reading recorded traffic: exchanges, incomplete exchanges, and errors."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+# Statuses that are due to the state of the vendor or the caller, not to the request.
+CIRCUMSTANCES = (401, 402, 403, 408, 429, *range(500, 600))
 
 
 class RecordingError(ValueError):
@@ -43,7 +46,7 @@ class LostError(Exception):
     """An exchange lacks what is needed to replay it; the message says what."""
 
 
-def lower(pairs: Any) -> dict[str, str]:
+def by_lower_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Headers by their names in lower case; the first of equal names counts. HTTP/2 pseudo-headers are left out."""
     headers: dict[str, str] = {}
     for name, value in pairs:

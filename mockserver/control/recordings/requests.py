@@ -5,6 +5,8 @@ from mockserver.control.recordings.recorded import Recorded
 from mockserver.control.routing import Landing, Router
 from mockserver.core.calls import Call, Headers
 
+# Fields of a body that identify the caller rather than the request, and may differ each time.
+PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
 # Headers that our server would obey.
 _WISHES = "x-mockserver-"
 # An answered request had a key, which hardly any recording keeps.

@@ -14,16 +14,14 @@ from mockserver.control.journal.masking import is_secret
 from mockserver.control.plan import Question, hear
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import Answers, essence
-from mockserver.control.recordings.requests import call_of, landing_of
+from mockserver.control.recordings.requests import PASSING, call_of, landing_of
+from mockserver.control.recordings.toml_writing import is_writable
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings
-from mockserver.control.toml_writing import is_writable
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
 
-# Fields that identify the caller rather than the request, and may differ each time.
-_PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")
 _PLAIN_KEY = re.compile(r"\w+")
@@ -54,7 +52,7 @@ class _Asked(NamedTuple):
         """The relevant keys of the body; none if it is not an object."""
         body = self.facts.body
         keys = body if isinstance(body, dict) else {}
-        return {key: value for key, value in keys.items() if key not in _PASSING}
+        return {key: value for key, value in keys.items() if key not in PASSING}
 
     @property
     def has_several_prompts(self) -> bool:

@@ -19,7 +19,7 @@ import orjson
 from mockserver.control.journal.transcripts import MOST_EVENTS
 from mockserver.control.recordings.cassettes import of_cassette
 from mockserver.control.recordings.packing import unpacked
-from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, lower
+from mockserver.control.recordings.recorded import Lost, LostError, Recorded, RecordingError, by_lower_name
 from mockserver.control.stubs.bodies import events_in
 
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
@@ -86,7 +86,7 @@ def _of_journal(place: str, exchange: Mapping[str, Any]) -> Recorded:
     if MOST_EVENTS <= len(events) < outcome["events_sent"]:
         raise LostError("its answer has more events than a journal keeps")
     streamed = exchange["streamed"]
-    answered = lower(answer["headers"].items())
+    answered = by_lower_name(answer["headers"].items())
     pieces = [_bytes_under("data", event) for event in events] if streamed else []
     body = b"".join(pieces) if streamed else _bytes_under("body", answer)
     read = unpacked(body, answered)
@@ -147,10 +147,10 @@ def _of_archive(place: str, entry: Mapping[str, Any]) -> Recorded:
         host=target.hostname or "",
         path=target.path or "/",
         query=target.query,
-        headers=lower((each["name"], each["value"]) for each in request.get("headers", ())),
+        headers=by_lower_name((each["name"], each["value"]) for each in request.get("headers", ())),
         body=sent,
         status=response["status"],
-        answered=lower((each["name"], each["value"]) for each in response.get("headers", ())),
+        answered=by_lower_name((each["name"], each["value"]) for each in response.get("headers", ())),
         answer=body,
         dialect=own.get("dialect"),
         first=_seconds(timings.get("wait")),

@@ -102,10 +102,11 @@ class Stub(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The stub that answers a request, and its next answer."""
+    """The stub that answers a request, its next answer, and all that the request has met."""
 
     stub: Stub
     prepared: Prepared
+    criteria: tuple[Criteria, ...] = ()
 
 
 class Near(NamedTuple):
@@ -188,7 +189,7 @@ class StubBook:
         """Whether any stub was added at run time."""
         return bool(self._added)
 
-    def is_empty(self, standing: Sequence[Stub] = ()) -> bool:
+    def is_empty(self, standing: Sequence[Stub]) -> bool:
         """Whether there are no stubs at all."""
         return not self._added and not standing
 
@@ -205,7 +206,7 @@ class StubBook:
                 if not (_asks(stub, stub.criteria, facts) and _asks(stub, step.criteria, facts)):
                     break
                 if self._use(stub.name, used):
-                    return Found(stub, step.prepared)
+                    return Found(stub, step.prepared, (stub.criteria, step.criteria))
         return None
 
     def explain(

@@ -53,6 +53,8 @@ from mockserver.control.stubs.book import Prepared, Step, Stub
 from mockserver.control.stubs.replies import SHARED, read_prepared, read_shared
 from mockserver.control.stubs.values import MOST, StubError, Table, list_of, table_of, text_of, whole_of
 from mockserver.core.criteria import Criteria, CriteriaError, unknown_name_in
+from mockserver.core.groups import group_names
+from mockserver.core.headers import joined
 
 _ANSWERS = ("reply", "replies", "script")
 STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
@@ -72,7 +74,7 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
     return Stub(
         name=_name(table.get("name", ""), place),
         criteria=criteria,
-        steps=tuple(_with_shared(step, shared) for step in _steps(table, place, files)),
+        steps=tuple(_with_shared(step, shared) for step in _steps(table, place, files, criteria)),
         stays="script" not in table,
         priority=whole_of(table.get("priority", 0), f"{place}.priority", least=-MOST),
         times=whole_of(table["times"], f"{place}.times", least=1) if "times" in table else None,
@@ -115,38 +117,40 @@ def check_names(stub: Stub, operations: Mapping[str, Iterable[str]], place: str 
             raise StubError(f"{prefix}{complaint}")
 
 
-def _steps(table: Table, place: str, files: Files | None) -> tuple[Step, ...]:
+def _steps(table: Table, place: str, files: Files | None, criteria: Criteria) -> tuple[Step, ...]:
     if "script" in table:
         return tuple(
-            _scripted(each, f"{place}.script[{number}]", files)
+            _scripted(each, f"{place}.script[{number}]", files, criteria)
             for number, each in enumerate(list_of(table["script"], f"{place}.script"))
         )
+    groups = group_names(criteria)
     if "replies" in table:
         replies = list_of(table["replies"], f"{place}.replies")
         return tuple(
-            Step(read_prepared(each, f"{place}.replies[{number}]", files)) for number, each in enumerate(replies)
+            Step(read_prepared(each, f"{place}.replies[{number}]", files, groups))
+            for number, each in enumerate(replies)
         )
-    return (Step(read_prepared(table.get("reply", {}), f"{place}.reply", files)),)
+    return (Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups)),)
 
 
-def _scripted(value: object, place: str, files: Files | None) -> Step:
+def _scripted(value: object, place: str, files: Files | None, criteria: Criteria) -> Step:
     """A step of a script: a reply, or a reply that waits for a matching request."""
     if not isinstance(value, Mapping) or not value.keys() & {"match", "reply"}:
-        return Step(read_prepared(value, place, files))
+        return Step(read_prepared(value, place, files, group_names(criteria)))
     table = table_of(value, place, ("match", "reply"), "{ match = {...}, reply = ... }")
-    prepared = read_prepared(table.get("reply", {}), f"{place}.reply", files)
-    return Step(prepared, _criteria(table.get("match", {}), f"{place}.match"))
+    own = _criteria(table.get("match", {}), f"{place}.match")
+    groups = (*group_names(criteria), *group_names(own))
+    return Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups), own)
 
 
 def _with_shared(step: Step, shared: Prepared) -> Step:
     """The step with its stub's shared fields; its own take precedence."""
     own = step.prepared
-    names = {name for name, _ in own.headers}
     both = own._replace(
         faults=(*shared.faults, *own.faults),
         latency=shared.latency if own.latency is None else own.latency,
         seed=shared.seed if own.seed is None else own.seed,
-        headers=(*own.headers, *(header for header in shared.headers if header[0] not in names)),
+        headers=joined(own.headers, shared.headers),
     )
     return Step(both, step.criteria)
 

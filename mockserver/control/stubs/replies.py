@@ -1,14 +1,14 @@
 """A REPLY in text form, from a string, a table or a function: see `notation`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from inspect import iscoroutinefunction
 from re import fullmatch
 from typing import get_args
 
 from mockserver.control.stubs.bodies import RAW, Files, read_body, with_files
 from mockserver.control.stubs.book import Prepared, Raw
-from mockserver.control.stubs.templates import TemplateError, check_all
+from mockserver.control.stubs.templates import TemplateError, groups_in
 from mockserver.control.stubs.values import (
     StubError,
     Table,
@@ -38,12 +38,18 @@ _CONTENTS = ("text", "chunks", "json", "refusal")
 _SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
 REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
 _CALL = ("name", "arguments")
+_WHOLE = (
+    "A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is { json = {...} }, "
+    "in Python as_json({...})"
+)
 _CHUNK = ("text", "delay")
 _COUNTS = Counts._fields
 
 
-def read_prepared(value: object, place: str = "reply", files: Files | None = None) -> Prepared:
-    """A reply from a string, a table or a function. Raises StubError."""
+def read_prepared(
+    value: object, place: str = "reply", files: Files | None = None, groups: Collection[str] = ()
+) -> Prepared:
+    """A reply from a string, a table or a function; templates may use the `groups` of the match. Raises StubError."""
     if isinstance(value, str):
         return Prepared(Speech(text_of(value, place)))
     if callable(value):
@@ -51,6 +57,8 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
             raise StubError(f"{place}: is a coroutine function; use a plain function")
         return Prepared(value)
     example = '"It rains." or { text = "It rains.", finish_reason = "length" }'
+    if isinstance(value, Mapping) and value and not any(key in REPLY_KEYS for key in value):
+        raise StubError(f"{place}: {unknown('key', next(iter(value)), REPLY_KEYS)}. {_WHOLE}")
     table = with_files(table_of(value, place, REPLY_KEYS, example), place, files)
     prepared = read_shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
@@ -58,9 +66,13 @@ def read_prepared(value: object, place: str = "reply", files: Files | None = Non
         return prepared
     draft = {key: item for key, item in table.items() if key != "template"}
     try:
-        check_all(draft)
+        used = tuple(groups_in(draft))
     except TemplateError as error:
         raise StubError(f"{place}: {error}") from None
+    for name in used:
+        if name not in groups:
+            known = f"; the match has {', '.join(groups)}" if groups else ""
+            raise StubError(f"{place}: {{{{groups.{name}}}}}: no regex of the match has a group (?P<{name}>...){known}")
     return prepared._replace(template=draft)
 
 

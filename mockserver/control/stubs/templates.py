@@ -1,13 +1,15 @@
 """Templates with gaps that a request fills: `You said {{ last_user | upper }}, {{ body.user }}.`
 
-A gap names a field of a request (as in criteria), a header (`headers.x-trace`) or a path into the body
-(`body.messages[0].content`); if there is no such value, it stays empty. FILTERS follow after bars. Inserted text is not
+A gap names a field of a request (as in criteria), a header (`headers.x-trace`), a path into the body
+(`body.messages[0].content`), or a group of a regular expression that has matched (`groups.city`); if there is no such
+value, it stays empty. FILTERS follow after bars. Inserted text is not
 searched for gaps, and nothing is ever executed.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -17,6 +19,9 @@ from mockserver.core.json_paths import Path, read_path
 from mockserver.core.naming import unknown
 
 _GAP = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+
+_GROUPS = "groups"
+_NO_GROUPS: Mapping[str, str] = MappingProxyType({})
 
 FILTERS: Mapping[str, Callable[[str], str]] = {
     "upper": str.upper,
@@ -41,30 +46,31 @@ def read_template(text: str) -> tuple[str | _Gap, ...]:
     return tuple(_read_gap(part) if number % 2 else part for number, part in enumerate(parts))
 
 
-def fill(text: str, facts: Facts) -> str:
+def fill(text: str, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> str:
     """A template with its gaps filled. Raises TemplateError."""
-    return "".join(part if isinstance(part, str) else _filling(part, facts) for part in read_template(text))
+    return "".join(part if isinstance(part, str) else _filling(part, facts, groups) for part in read_template(text))
 
 
-def fill_all(value: Any, facts: Facts) -> Any:
+def fill_all(value: Any, facts: Facts, groups: Mapping[str, str] = _NO_GROUPS) -> Any:
     """A value with all of its strings filled, at any depth; keys are unchanged."""
     if isinstance(value, str):
-        return fill(value, facts)
+        return fill(value, facts, groups)
     if isinstance(value, Mapping):
-        return {key: fill_all(item, facts) for key, item in value.items()}
-    return [fill_all(item, facts) for item in value] if isinstance(value, list | tuple) else value
+        return {key: fill_all(item, facts, groups) for key, item in value.items()}
+    return [fill_all(item, facts, groups) for item in value] if isinstance(value, list | tuple) else value
 
 
-def check_all(value: Any) -> None:
-    """Raise TemplateError if a string within a value is not a valid template."""
+def groups_in(value: Any) -> Iterator[str]:
+    """The names of the groups in the gaps of all strings within a value. Raises TemplateError if one is no template."""
     if isinstance(value, str):
-        read_template(value)
+        gaps = (part for part in read_template(value) if not isinstance(part, str))
+        yield from (str(path[0]) for field, path, _ in gaps if field == _GROUPS)
     elif isinstance(value, Mapping):
         for item in value.values():
-            check_all(item)
+            yield from groups_in(item)
     elif isinstance(value, list | tuple):
         for item in value:
-            check_all(item)
+            yield from groups_in(item)
 
 
 def _read_gap(text: str) -> _Gap:
@@ -77,18 +83,25 @@ def _read_gap(text: str) -> _Gap:
     field, dot, rest = name.partition(".")
     if field == "headers" and dot:
         return field, (rest.lower(),), tuple(filters)
+    if field == _GROUPS and rest.isidentifier():
+        return field, (rest,), tuple(filters)
     if re.match(r"body(?:[.\[]|\Z)", name):
         try:
             return "body", read_path(name.removeprefix("body").removeprefix(".")), tuple(filters)
         except ValueError as error:
             raise TemplateError(f"{{{{{text}}}}}: {error}") from None
-    raise TemplateError(f"{{{{{text}}}}}: {unknown('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE'))}")
+    raise TemplateError(
+        f"{{{{{text}}}}}: {unknown('field', name, (*FIELDS, 'headers.NAME', 'body.PLACE', 'groups.NAME'))}"
+    )
 
 
-def _filling(gap: _Gap, facts: Facts) -> str:
+def _filling(gap: _Gap, facts: Facts, groups: Mapping[str, str]) -> str:
     field, path, filters = gap
-    values = facts.values(field, path)
-    text = _text(values[0]) if values else ""
+    if field == _GROUPS:
+        text = groups.get(str(path[0]), "")
+    else:
+        values = facts.values(field, path)
+        text = _text(values[0]) if values else ""
     for name in filters:
         text = FILTERS[name](text)
     return text

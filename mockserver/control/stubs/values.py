@@ -17,6 +17,8 @@ MOST = 1_000_000_000
 class StubError(ValueError):
     """A stub that is invalid; the message names the place and what would have been valid."""
 
+    __module__ = "mockserver"  # where users import it from
+
 
 def table_of(value: object, place: str, known: Sequence[str], example: str) -> Table:
     """A table with known keys only; the `example` shows what was expected."""

@@ -22,10 +22,7 @@ from typing import Any, NamedTuple
 from mockserver.control.journal.exchanges import NOTHING, Forgotten
 from mockserver.control.journal.views import Past, View
 from mockserver.control.verify import expectations
-from mockserver.control.verify.declarations import DECLARED, Declaration
-from mockserver.control.verify.subjects import Match, Sift, Subject
-from mockserver.control.verify.verdict import judge
-from mockserver.control.verify.wanted import (
+from mockserver.control.verify.arguments import (
     CheckError,
     Price,
     read_amount,
@@ -38,6 +35,9 @@ from mockserver.control.verify.wanted import (
     read_table,
     read_whole,
 )
+from mockserver.control.verify.declarations import DECLARED, Declaration
+from mockserver.control.verify.subjects import Match, Sift, Subject
+from mockserver.control.verify.verdict import judge
 from mockserver.core.naming import unknown
 
 Table = Mapping[str, Any]

@@ -11,7 +11,7 @@ from math import inf
 from mockserver.control.journal.views import View
 from mockserver.control.verify.attempts import Attempts, asked_to_wait, is_spoilt, is_truncated, succeeded
 from mockserver.control.verify.declarations import Declaration
-from mockserver.control.verify.toolwork import obeyed_nonsense
+from mockserver.control.verify.tool_use import obeyed_nonsense
 from mockserver.control.verify.waits import come_at_once, have_no_jitter, stay_the_same
 
 # Statuses of refusals that would be the same the second time.

@@ -15,10 +15,10 @@ import orjson
 
 from mockserver.control.journal.lines import explain_misses, line, loss
 from mockserver.control.journal.views import View
+from mockserver.control.verify.arguments import Bounds, Price
 from mockserver.control.verify.schemas import SchemaError, read_schema
-from mockserver.control.verify.subjects import Sifted, is_met, matcher_text
-from mockserver.control.verify.toolwork import tool_results
-from mockserver.control.verify.wanted import Bounds, Price
+from mockserver.control.verify.subjects import Sifted, asked_for, is_met, matcher_text
+from mockserver.control.verify.tool_use import tool_results
 from mockserver.core.criteria import CriteriaError
 from mockserver.core.criteria_notation import read_matcher
 from mockserver.core.matchers import Matcher
@@ -28,6 +28,7 @@ from mockserver.core.naming import counted
 _TICK = 0.001
 # No more exchanges than this are listed in a message.
 _LISTED = 12
+_SILENCE = "There were no requests."
 
 
 def calls(sifted: Sifted, bounds: Bounds) -> str | None:
@@ -44,7 +45,7 @@ def calls(sifted: Sifted, bounds: Bounds) -> str | None:
         lines.append("Nearest others:")
         lines += [f"  {line(view)}\n      {'; '.join(different)}" for view, different in sifted.others[:3]]
     elif not (sifted.matching or sifted.others or sifted.forgotten):
-        lines.append("There were no requests.")
+        lines.append(_SILENCE)
     return _of_some(lines, sifted.forgotten)
 
 
@@ -144,13 +145,8 @@ def tool_called(sifted: Sifted, name: str, arguments: Mapping[str, Any]) -> str 
         return None
     wanted = f"{name}({', '.join(f'{key}={matcher_text(value)}' for key, value in arguments.items())})"
     listed = [f"  #{view.number}: {call['name']}({call['arguments']})" for view, call in called[:_LISTED]]
-    return _of_some(
-        [
-            f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}{':' if called else '.'}",
-            *listed,
-        ],
-        sifted.forgotten,
-    )
+    expected = f"Expected an answer that calls {wanted}, found {counted(len(called), 'call')}:"
+    return _of_some([expected, *(listed or _lines(sifted.matching) or [_SILENCE])], sifted.forgotten)
 
 
 def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
@@ -162,7 +158,7 @@ def tool_answered(sifted: Sifted, name: str, result: object) -> str | None:
     what = f" that is {matcher.wanted}" if matcher is not None else ""
     listed = [f"  #{view.number}: {text!r}" for view, text in given[:_LISTED]]
     expected = f"Expected a result of {name}{what}, found {len(given)}:"
-    return _of_some([expected, *(listed or _lines(sifted.matching))], sifted.forgotten)
+    return _of_some([expected, *(listed or _lines(sifted.matching) or [_SILENCE])], sifted.forgotten)
 
 
 def schema(sifted: Sifted, expected: object) -> str | None:
@@ -196,7 +192,7 @@ def all_used(stubs: Iterable[Mapping[str, Any]]) -> str | None:
     idle = [stub for stub in stubs if stub["used"] < (stub.get("most") or 1)]
     if not idle:
         return None
-    listed = [f"  {stub['name']} ({stub['match']}): used {_uses(stub)}" for stub in idle]
+    listed = [f"  {stub['name']}, for requests{asked_for(stub['match'])}: used {_uses(stub)}" for stub in idle]
     return "\n".join(["Expected every stub to be used, but:", *listed])
 
 

@@ -99,7 +99,7 @@ class Subject:
         )
 
 
-def check_fields(match: Match, words: Sequence[str] = ()) -> None:
+def check_fields(match: Match, words: Sequence[str]) -> None:
     """Raise CriteriaError if a match names an unknown field; `words` are other names that may have been meant."""
     known = (*words, *FIELDS, *COMPOUND, *ANSWER_FIELDS)
     for name in match:

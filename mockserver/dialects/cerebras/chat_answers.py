@@ -33,7 +33,10 @@ def write_chat(generation: Generation, pace: Pace, site: Site) -> Reply:
     # What a stub says keeps to the stub's pieces.
     joins = era == site.edition == "observed" and not generation.prepared
     style = Style(family, wishes.shown, era, site.identity, joins)
-    closing = {"usage": _usage(generation, style, wishes), "time_info": _times(pace, style, site)}
+    closing: dict[str, Any] = {"usage": _usage(generation, style, wishes), "time_info": _times(pace, style, site)}
+    if wishes.any_tier:
+        # "Only present when service_tier was set to auto in the request." Nothing is ever too busy for the default.
+        closing["service_tier_used"] = "default"
     envelope = partial(enveloped, id=id, generation=generation, site=site)
     if request.output.stream:
         around = partial(envelope, kind="chat.completion.chunk")

@@ -122,7 +122,7 @@ def _request(body: Body, family: Family, offer: Offer, context: int, waiting: fl
         effort=effort_of(body, family),
         prediction=_prediction(body.get("prediction")),
         patience=waiting,
-        wishes=ChatWishes(shown, image_tokens),
+        wishes=ChatWishes(shown, image_tokens, body.get("service_tier") == "auto"),
     )
 
 

@@ -6,7 +6,9 @@ from mockserver.dialects.cerebras.families import Shown
 
 
 class ChatWishes(NamedTuple):
-    """Where thoughts are shown, and how many tokens of the prompt are those of images."""
+    """Where thoughts are shown, how many tokens of the prompt are those of images, and whether the service may choose
+    the tier."""
 
     shown: Shown = "text_parsed"
     image_tokens: int = 0
+    any_tier: bool = False

@@ -6,11 +6,13 @@ from mockserver.core.dialects import Edition, ErrorTable, Refusal
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.dialects.ovms.headers import JSON, STREAM
 
+_WRAPPED = "Mediapipe execution failed."
+
 
 def _graph_words(node: str, status: str = "INVALID_ARGUMENT") -> str:
     """The prefix of the message of a graph that fails; there is a space before the line end."""
     return (
-        f"Mediapipe execution failed. MP status - {status}: CalculatorGraph::Run() failed: \n"
+        f"{_WRAPPED} MP status - {status}: CalculatorGraph::Run() failed: \n"
         f'Calculator::Process() for node "{node}" failed: '
     )
 
@@ -34,6 +36,11 @@ def graph_fault(
     These name its `node` and the `status` class of the failure, on which the status of HTTP does not depend.
     """
     return Rejection(kind, _graph_words(node, status) + message, streamed=stream)
+
+
+def is_of_graph(rejection: Rejection) -> bool:
+    """Whether it is a graph that refuses a request, rather than the server in front of it."""
+    return rejection.message.startswith(_WRAPPED)
 
 
 def own_words(message: str) -> str:

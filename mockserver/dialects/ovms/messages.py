@@ -18,6 +18,8 @@ Message = Mapping[str, Any]
 _KEPT = ("role", "tool_call_id", "name")
 # The tokens of an image: the server's vision models differ, and state none.
 IMAGE_TOKENS = 256
+# How the server marks an image for its models.
+_IMAGE_TAG = "<ov_genai_image_"
 _REMOTE = re.compile(r"(?:https?|s?ftp)://")
 
 
@@ -133,14 +135,23 @@ _FAULTS: dict[Edition, Callable[[Message], str | None]] = {"documented": _older_
 
 def images_fault(fields: Fields, model: Model) -> str | None:
     """What is wrong with images, by the newer server: the model reads only text, or the URL is not allowed."""
-    return pictures_refused(image_urls(fields["messages"]), model)
+    return pictures_refused(fields["messages"], model)
 
 
-def pictures_refused(urls: Sequence[str], model: Model) -> str | None:
-    """The same for images by their URLs."""
-    if urls and not sees(model.id):
-        return "This servable supports only text input, but image_url has been provided"
+def pictures_refused(messages: Sequence[Message], model: Model) -> str | None:
+    """The same for messages whose form is checked. Those for a vision model must not mark the place of an image."""
+    urls = image_urls(messages)
+    if not sees(model.id):
+        return "This servable supports only text input, but image_url has been provided" if urls else None
+    if any(_IMAGE_TAG in text for message in messages for text in _texts(message.get("content"))):
+        return "Message contains restricted <ov_genai_image> tag"
     return next(filter(None, map(_address_fault, urls)), None)
+
+
+def _texts(content: object) -> Sequence[str]:
+    if isinstance(content, list):
+        return [part["text"] for part in content if isinstance(part.get("text"), str)]
+    return (content,) if isinstance(content, str) else ()
 
 
 def _address_fault(url: str) -> str | None:

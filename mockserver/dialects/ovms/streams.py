@@ -27,7 +27,7 @@ class Stretch(NamedTuple):
     step: int = 0
 
 
-def stretch_frames(stretch: Stretch, close: Close | None = None) -> Iterator[Frames]:
+def stretch_frames(stretch: Stretch, close: Close | None) -> Iterator[Frames]:
     """One event per flush. With `close` the last one ends the stream; without, it is left out if it is empty."""
     (before, after), step, dumps = stretch.around, stretch.step, orjson.dumps
     ahead, most = max(-step, 0), stretch.tokens

@@ -2,7 +2,21 @@
 
 from collections.abc import Mapping
 
-from mockserver.core.dialects import EDITIONS, Broken, Clients, Dialect, Edition, Operation, Parts, Schemas, on_demand
+from mockserver.core.calls import Call
+from mockserver.core.dialects import (
+    EDITIONS,
+    Broken,
+    Clients,
+    Dialect,
+    Edition,
+    Operation,
+    Parts,
+    Schemas,
+    Site,
+    on_demand,
+)
+from mockserver.core.ledgers import Ledger
+from mockserver.core.timeline import Reply
 from mockserver.dialects.ovms.endpoints import ask_graph, unrouted
 from mockserver.dialects.ovms.errors import ERRORS, stream_error
 from mockserver.dialects.ovms.headers import every_answer
@@ -47,14 +61,14 @@ def _chats() -> Parts:
 
 @on_demand
 def _responses() -> Parts:
-    from mockserver.dialects.ovms.response_answers import write
-    from mockserver.dialects.ovms.responses import read
+    from mockserver.dialects.ovms.responses.read import read
+    from mockserver.dialects.ovms.responses.write import write
 
     return Parts(read, write)
 
 
 def _fail(broken: Broken) -> bytes:
-    from mockserver.dialects.ovms.response_answers import fail
+    from mockserver.dialects.ovms.responses.write import fail
 
     return fail(broken)
 
@@ -71,6 +85,18 @@ def _rerank() -> Parts:
     from mockserver.dialects.ovms.rerank import read_rerank, write_rerank
 
     return Parts(read_rerank, write_rerank)
+
+
+def _graphs() -> Ledger:
+    from mockserver.dialects.ovms.meter import Graphs
+
+    return Graphs()
+
+
+def _metrics(call: Call, site: Site) -> Reply:
+    from mockserver.dialects.ovms.metrics import publish
+
+    return publish(call, site)
 
 
 def _of_graphs(name: str, paths: Paths, schemas: Schemas, parts: Parts, summary: str) -> Operation:
@@ -164,6 +190,7 @@ RELOAD = Operation(
     answer=config_status,
     summary="Read the configuration again",
 )
+METRICS = Operation("metrics", "GET", ("/metrics",), answer=_metrics, summary="Counts of the graphs, for Prometheus")
 # Its pattern includes all paths above, so it comes after them.
 WRONG_ENDPOINT = Operation(
     "wrong_endpoint",
@@ -193,6 +220,7 @@ OVMS = Dialect(
         MODEL_READY,
         CONFIG,
         RELOAD,
+        METRICS,
         WRONG_ENDPOINT,
     ),
     errors=ERRORS,
@@ -205,6 +233,7 @@ OVMS = Dialect(
     realistic="ovms",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
+    ledger=_graphs,
     clients=Clients(native="/v3", openai="/v3"),
     finish_reasons=("stop", "length", "tool_calls"),
 )

@@ -6,7 +6,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, NamedTuple
 
 from mockserver.core.dialects import Site
-from mockserver.core.generation import Choice, Generation, Position
+from mockserver.core.generation import Choice, Generation
 from mockserver.core.timeline import Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.bodies import body_reply
 from mockserver.dialects.openai_style.events import SLOT, at_step, event, stream_reply, template
@@ -36,15 +36,20 @@ def _choice(choice: Choice, generation: Generation) -> dict[str, Any]:
     return {
         "finish_reason": choice.finish_reason,
         "index": choice.index,
-        "logprobs": None if output.logprobs is None else _logprobs(choice),
+        "logprobs": None if output.logprobs is None else _logprobs(choice, output.echo),
         "text": (choice.prompt.text if output.echo else "") + choice.text,
     }
 
 
-def _logprobs(choice: Choice) -> dict[str, Any]:
-    """The log-probability of each token of the output, including an echoed prompt."""
-    texts = [*choice.echo_texts, *choice.texts]
-    values = [*_echoed(choice.echo_positions), *(position.logprob for position in choice.positions)]
+def _logprobs(choice: Choice, echo: bool) -> dict[str, Any]:
+    """The log-probability of each token of the output, including an echoed prompt and its BOS token.
+
+    BOS has no text and, as nothing precedes it, no probability: "first echoed token is null". The server's own tests
+    count as many entries as prompt tokens.
+    """
+    bos = ("",) * echo
+    texts = [*bos, *choice.echo_texts, *choice.texts]
+    values = [*(None for _ in bos), *(position.logprob for position in (*choice.echo_positions, *choice.positions))]
     # "offsets are byte lengths from the start of this output (0 first)"
     offsets = accumulate((len(text.encode()) for text in texts), initial=0)
     return {
@@ -53,11 +58,6 @@ def _logprobs(choice: Choice) -> dict[str, Any]:
         "top_logprobs": [{text: value} for text, value in zip(texts, values, strict=True)],
         "text_offset": list(islice(offsets, len(texts))),
     }
-
-
-def _echoed(positions: Sequence[Position]) -> list[float | None]:
-    # "first echoed token is null": nothing precedes it that would give it a probability.
-    return [position.logprob if number else None for number, position in enumerate(positions)]
 
 
 # --- a stream ----------------------------------------------------------------------------------------------------

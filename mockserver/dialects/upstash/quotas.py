@@ -64,7 +64,7 @@ def chat_limits(standings: tuple[Standing, ...]) -> RawHeaders:
     )
 
 
-def chat_resets(standings: tuple[Standing, ...], now: float, *, as_durations: bool = False) -> RawHeaders:
+def chat_resets(standings: tuple[Standing, ...], now: float, *, as_durations: bool) -> RawHeaders:
     """The headers of the times when the chat API's limits are full again."""
     return tuple(
         (b"x-ratelimit-reset-" + name, reset(standing.full_at(now), now, as_duration=as_durations))

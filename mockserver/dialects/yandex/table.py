@@ -1,6 +1,21 @@
 """Yandex AI Studio: OpenAI-compatible responses, chats and embeddings, and the list of models (vendor note, part A)."""
 
-from mockserver.core.dialects import BEARER, Broken, Clients, Dialect, Operation, Parts, Schemas, on_demand
+from mockserver.core.calls import Call
+from mockserver.core.dialects import (
+    BEARER,
+    Answer,
+    Broken,
+    Clients,
+    Dialect,
+    Operation,
+    Parts,
+    Schemas,
+    Site,
+    on_demand,
+)
+from mockserver.core.failures import Rejection
+from mockserver.core.ledgers import Ledger
+from mockserver.core.timeline import Reply
 from mockserver.dialects.yandex.errors import ERRORS
 from mockserver.dialects.yandex.headers import credentials, every_answer
 from mockserver.dialects.yandex.latency import PRESETS, PROMPT_CACHING, preset_of
@@ -19,14 +34,14 @@ def _chats() -> Parts:
 
 @on_demand
 def _responses() -> Parts:
-    from mockserver.dialects.yandex.response_answers import write
-    from mockserver.dialects.yandex.responses import read
+    from mockserver.dialects.yandex.responses.read import read
+    from mockserver.dialects.yandex.responses.write import write
 
     return Parts(read, write)
 
 
 def _fail(broken: Broken) -> bytes:
-    from mockserver.dialects.yandex.response_answers import fail
+    from mockserver.dialects.yandex.responses.write import fail
 
     return fail(broken)
 
@@ -36,6 +51,24 @@ def _embeddings() -> Parts:
     from mockserver.dialects.yandex.embeddings import read_embedding, write_embedding
 
     return Parts(read_embedding, write_embedding)
+
+
+def _shelf() -> Ledger:
+    from mockserver.dialects.yandex.responses.shelf import Shelf
+
+    return Shelf()
+
+
+def _of_stored(name: str, method: str, path: str, summary: str, response: str | None = None) -> Operation:
+    """An operation on stored responses, whose code is loaded with the first request."""
+
+    def answer(call: Call, site: Site) -> Reply | Rejection:
+        from mockserver.dialects.yandex.responses import stored
+
+        found: Answer = getattr(stored, name)
+        return found(call, site)
+
+    return Operation(name, method, (path,), Schemas(response=response), answer=answer, summary=summary)
 
 
 CHAT_COMPLETIONS = Operation(
@@ -58,6 +91,13 @@ RESPONSES = Operation(
     calls_tools=True,
     summary="Answer what was said, called and given back",
     stream_error=_fail,
+    recalls=(b'"previous_response_id"', b'"item_reference"'),
+)
+STORED = (
+    _of_stored("list_input_items", "GET", "/v1/responses/{id}/input_items", "The input of a stored response"),
+    _of_stored("cancel_response", "POST", "/v1/responses/{id}/cancel", "Cancel a response", "Response"),
+    _of_stored("get_response", "GET", "/v1/responses/{id}", "A stored response", "Response"),
+    _of_stored("delete_response", "DELETE", "/v1/responses/{id}", "Delete a stored response"),
 )
 EMBEDDINGS = Operation(
     "embeddings",
@@ -76,9 +116,16 @@ LIST_MODELS = Operation(
 YANDEX = Dialect(
     name="yandex",
     title="Yandex AI Studio, OpenAI-compatible API",
-    # The second is the older host of the same API, which the vendor's own SDK still uses; the third is for subscribers.
-    hosts=("ai.api.cloud.yandex.net", "llm.api.cloud.yandex.net", "apps.ai.api.cloud.yandex.net"),
-    operations=(CHAT_COMPLETIONS, RESPONSES, EMBEDDINGS, LIST_MODELS),
+    # The second is the older host of the same API, which the vendor's own SDK still uses; the third is for subscribers;
+    # the vendor's examples of responses name the fourth.
+    hosts=(
+        "ai.api.cloud.yandex.net",
+        "llm.api.cloud.yandex.net",
+        "apps.ai.api.cloud.yandex.net",
+        "rest-assistant.api.cloud.yandex.net",
+    ),
+    operations=(CHAT_COMPLETIONS, RESPONSES, *STORED, EMBEDDINGS, LIST_MODELS),
+    ledger=_shelf,
     bare=("/v1/chat/completions", "/v1/responses", "/v1/embeddings"),
     errors=ERRORS,
     contract=CONTRACT,

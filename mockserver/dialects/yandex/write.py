@@ -47,11 +47,9 @@ def _envelope(identified: dict[str, Any], kind: str, choices: list[Any]) -> dict
 
 
 def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str, Any]:
-    # "With tool calls `content` is `""` (not null)"; we assume the same of a refusal.
-    content = {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
     written: dict[str, Any] = {
         "index": choice.index,
-        "message": {"role": "assistant", **content, **message_calls(choice, form), **_thoughts(choice)},
+        "message": {"role": "assistant", **_content(choice), **message_calls(choice, form), **_thoughts(choice)},
     }
     # Only the tokens of the message's text have log-probabilities, those of calls have none.
     if generation.request.output.logprobs is not None and not (choice.calls and not choice.texts):
@@ -59,6 +57,14 @@ def _choice(choice: Choice, generation: Generation, form: CallForm) -> dict[str,
         # The page has `refusal` beside `content`; an absent key is omitted.
         written["logprobs"] = {"content": [], "refusal": rows} if choice.refusal else {"content": rows}
     return written | {"finish_reason": choice.finish_reason}
+
+
+def _content(choice: Choice) -> dict[str, str]:
+    """The text, which is omitted if the limit was reached while the model was still thinking: users read null there."""
+    if choice.thoughts and not choice.texts and not choice.calls:
+        return {}
+    # "With tool calls `content` is `""` (not null)"; we assume the same of a refusal.
+    return {"content": "", "refusal": choice.text} if choice.refusal else {"content": choice.text}
 
 
 def _thoughts(choice: Choice) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from mockserver.control.delivered import shown
+from mockserver.control.deliveries import shown
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.json_schema import WHOLE, described, reference, rows, table

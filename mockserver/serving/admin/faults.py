@@ -5,7 +5,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mockserver.control.names import check_matches
+from mockserver.control.configuration.names import check_matches
 from mockserver.control.settings import ConfigError
 from mockserver.control.strikes import Count
 from mockserver.core.criteria import in_words
@@ -16,7 +16,7 @@ from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.endpoints import Endpoint, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
-from mockserver.serving.door import Door
+from mockserver.serving.sockets.door import Door
 
 _EXAMPLE = '{"kind": "cut", "after_event": 5}'
 

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from starlette.responses import Response
 
-from mockserver.control.memory import counts
+from mockserver.control.caches import counts
 from mockserver.control.namespaces import Namespace
 from mockserver.core.version import __version__
 from mockserver.serving.addresses import ADMIN
@@ -34,11 +34,10 @@ class _Stock:
         self.namespaces += 1
         self.kept += len(space.journal.exchanges())
         self.armed += len(space.faults.armed())
-        for row in space.engines.describe(now):
-            for state in ("busy", "waiting"):
-                self.slots[str(row["dialect"]), state] += int(str(row[state]))
-        for row in space.quotas.describe(now)["running"]:
-            self.running[str(row["dialect"])] += int(str(row["running"]))
+        for engine in space.engines.occupied(now):
+            self.slots[engine.dialect, "busy"] += engine.busy
+            self.slots[engine.dialect, "waiting"] += engine.waiting
+        self.running += space.quotas.running()
 
 
 async def _metrics(request: AdminRequest) -> Response:

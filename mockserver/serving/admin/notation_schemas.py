@@ -1,8 +1,8 @@
 """The notations of users as JSON Schemas, by name: matches, replies, stubs, faults, latencies, quotas.
 
-The admin API's document includes those that its operations accept, the schemas of files (`serving/file_schemas.py`) all
-of them. What is defined in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema
-has the keys and their values; only the readers know which keys can be combined.
+The admin API's document includes those that its operations accept, the schemas of files all of them. What is defined
+in tables (kinds of faults, fields of a match, keys of a reply) is taken from there. A schema has the keys and their
+values; only the readers know which keys can be combined.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -112,7 +112,9 @@ def _reply() -> Schema:
             "when each event of a body is sent, after the request; or a file with a time per line",
         ),
         **_shared(),
-        "template": described(FLAG, "fill {{ last_user }} and other fields of the request into its strings"),
+        "template": described(
+            FLAG, "fill {{ last_user }}, other fields of the request, and {{ groups.NAME }} of a regex into its strings"
+        ),
     }
     return either(described(TEXT, "the text that the model writes"), closed({key: keys[key] for key in REPLY_KEYS}))
 

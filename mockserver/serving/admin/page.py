@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 from starlette.responses import RedirectResponse, Response
 
-from mockserver.serving.addresses import ADMIN
+from mockserver.serving.addresses import ADMIN, live_page_from
 from mockserver.serving.admin.answers import admin_error
 from mockserver.serving.admin.endpoints import Endpoint
 from mockserver.serving.admin.requests import AdminRequest
@@ -38,7 +38,7 @@ class _Asset:
 
 async def _page(request: AdminRequest) -> Response:
     """Redirect to the page. Its files have relative names, so its address ends in a slash."""
-    return RedirectResponse(f"{ADMIN}/ui/", 307)
+    return RedirectResponse(live_page_from(request.http.url.path), 307)
 
 
 async def _file(request: AdminRequest) -> Response:

@@ -8,10 +8,10 @@ from starlette.requests import ClientDisconnect, Request
 
 from mockserver.control.namespaces import BAD_NAME, Namespace, is_name
 from mockserver.core.json_sizes import MOST_VALUES
-from mockserver.serving.door import Door
 from mockserver.serving.large_bodies import has_too_many_values
 from mockserver.serving.simulator import Simulator
-from mockserver.serving.wire import DOOR
+from mockserver.serving.sockets.door import Door
+from mockserver.serving.sockets.wire import DOOR
 
 
 class BadRequestError(Exception):

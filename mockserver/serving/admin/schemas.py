@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import get_args
 
-from mockserver.control.options import LIVE, OPTIONS, OWN
+from mockserver.control.configuration.options import LIVE, OPTIONS, OWN
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Origin
 from mockserver.control.verify.checks import CHECKS

@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from mockserver.control.namespace_settings import read_namespace_settings
-from mockserver.control.options import LIVE, from_texts
+from mockserver.control.configuration.namespace_settings import read_namespace_settings
+from mockserver.control.configuration.options import LIVE, from_texts
 from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import ConfigError
 from mockserver.core.naming import unknown

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from typing import get_args
 
 from starlette.responses import Response
 
@@ -10,10 +11,10 @@ from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import Transcript
 from mockserver.control.journal.views import View
+from mockserver.control.verify.arguments import CheckError
 from mockserver.control.verify.checks import Evidence, run_checks
-from mockserver.control.verify.declarations import DeclarationError, declaration_of
+from mockserver.control.verify.declarations import DeclarationError, Handling, Outcome, declaration_of
 from mockserver.control.verify.verdict import judge
-from mockserver.control.verify.wanted import CheckError
 from mockserver.core.criteria import CriteriaError
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
@@ -32,12 +33,12 @@ _CHECKED = table(
 _DECLARED = (
     Query(
         "handles",
-        one_of(("retry", "raise", "fallback")),
+        one_of(get_args(Handling)),
         "how the client should handle failures: retry, raise or fallback",
     ),
     Query(
         "outcome",
-        one_of(("answer", "error", "cancelled")),
+        one_of(get_args(Outcome)),
         "what the application got in the end: answer, error or cancelled",
     ),
     Query("patience", NUMBER, "the longest silence that a client should endure, in seconds; 60 by default"),

@@ -3,14 +3,21 @@
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mockserver.control.journal.exchanges import Denial
 from mockserver.control.stubs.bodies import events_in, is_stream
+from mockserver.core.calls import Call
 from mockserver.core.dialects import Dialect
+from mockserver.core.naming import counted
 from mockserver.core.version import __version__
 from mockserver.serving.logs import duration, printable
 from mockserver.serving.recording.takes import Take
+from mockserver.serving.recording.targets import Target
 from mockserver.serving.recording.upstreams import Upstreams, missing
+
+if TYPE_CHECKING:
+    from mockserver.serving.recording.replays import Replay
 
 # How many characters of a path are shown.
 _MOST_SHOWN = 160
@@ -26,14 +33,18 @@ def greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: U
     return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
 
 
-def farewell(path: Path, count: int) -> str:
-    """The message at the end: how much was recorded, and the commands that use it."""
+def farewell(path: Path, count: int, again: int = 0) -> str:
+    """The message at the end: how much was recorded, and the commands that use it.
+
+    `again` is how many answers came from the recording.
+    """
+    known = f"; {counted(again, 'answer')} from it" if again else ""
     if not count:
-        return "Nothing was recorded."
+        return f"Nothing new was recorded in {path}{known}." if again else "Nothing was recorded."
     name = shlex.quote(str(path))
     return "\n".join(
         (
-            f"{count} exchange{'' if count == 1 else 's'} recorded in {path}",
+            f"{counted(count, 'exchange')} recorded in {path}{known}",
             f"Stubs: mockserver stubs {name} --pace --out stubs",
             f"Drift: mockserver drift {name} --edition observed",
         )
@@ -45,6 +56,12 @@ def summary(take: Take) -> str:
     target = take.target
     where = f"{target.landing.dialect.name} {take.call.method} {_shown(target.path)}"
     return printable(f"{where} -> {', '.join(_course(take))}")
+
+
+def replayed(target: Target, call: Call, replay: "Replay") -> str:
+    """An answer from the recording in one line."""
+    where = f"{target.landing.dialect.name} {call.method} {_shown(target.path)}"
+    return printable(f"{where} -> {replay.status}, from the recording ({replay.place})")
 
 
 def refusal(method: str, path: str, denial: Denial) -> str:

@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import anyio.lowlevel
 import httpx
@@ -23,12 +23,15 @@ from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, live, 
 from mockserver.serving.cors import answer_preflight, shared_headers
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
-from mockserver.serving.recording.messages import refusal, summary, unanswered
+from mockserver.serving.recording.messages import refusal, replayed, summary, unanswered
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Targets
 from mockserver.serving.recording.upstreams import Upstreams
-from mockserver.serving.wire import WIRE, Wire
+from mockserver.serving.sockets.wire import WIRE, Wire
+
+if TYPE_CHECKING:
+    from mockserver.serving.recording.replays import Replay, Replays
 
 # How an answer ends here if the vendor's is broken off, by the error that says so.
 _ENDINGS: tuple[tuple[type[Exception], Ending], ...] = (
@@ -54,7 +57,10 @@ class _Guest(NamedTuple):
 
 
 class Recorder:
-    """Forwards requests, by `client`, and writes the exchanges to a `tape`; `clock` gives the instant, in seconds."""
+    """Forwards requests, by `client`, and writes the exchanges to a `tape`; `clock` gives the instant, in seconds.
+
+    Requests to which the `replays` have an answer get that instead; `replayed` counts them.
+    """
 
     def __init__(
         self,
@@ -64,8 +70,10 @@ class Recorder:
         tape: Tape,
         client: httpx.AsyncClient,
         clock: Callable[[], float] = time.monotonic,
+        replays: "Replays | None" = None,
     ) -> None:
-        self.settings = settings
+        self.settings, self.replayed = settings, 0
+        self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self._tape, self._client, self._clock = tape, client, clock
 
@@ -102,6 +110,12 @@ class Recorder:
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.landing.path, Headers(sent), body, query.decode("latin-1"), time.time())
+        replay = None if self._replays is None else self._replays.answer(target, call)
+        if replay is not None:
+            self.replayed += 1
+            log.info("%s", replayed(target, call, replay))
+            await _replay(replay, guest)
+            return
         await self._perform(Take(target, call, self._clock()), guest, receive)
 
     async def _perform(self, take: Take, guest: _Guest, receive: Receive) -> None:
@@ -180,6 +194,15 @@ class Recorder:
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
         log.info("%s", summary(take))
+
+
+async def _replay(replay: "Replay", guest: _Guest) -> None:
+    """Send a recorded answer again, each event of a stream by itself."""
+    headers = [*guest.opened(replay.headers)]
+    await guest.send({"type": "http.response.start", "status": replay.status, "headers": headers})
+    for piece in replay.pieces:
+        await guest.send({"type": "http.response.body", "body": piece, "more_body": True})
+    await guest.send({"type": "http.response.body", "body": b""})
 
 
 async def _over(task: asyncio.Future[None]) -> None:

@@ -2,6 +2,8 @@
 
 const TOKEN = "mockserver-token";
 export const ADMIN = "/_mockserver";
+/** What a proxy puts in front of the server's paths; mostly nothing. */
+export const PREFIX = location.pathname.slice(0, Math.max(location.pathname.lastIndexOf(`${ADMIN}/ui/`), 0));
 
 /** A failed request, with the server's message. `status` is 0 if there was no answer. */
 export class ApiError extends Error {
@@ -30,7 +32,7 @@ export function inSpace(path) {
 /**
  * An answer of the admin API; throws ApiError unless it is a success.
  * @param {string} method
- * @param {string} path with the prefix
+ * @param {string} path with ADMIN in front
  * @param {unknown} [body] is sent as JSON
  * @param {AbortSignal} [signal]
  */
@@ -38,7 +40,7 @@ export async function ask(method, path, body, signal) {
   const headers = { ...(token.get() && { authorization: `Bearer ${token.get()}` }), ...(body !== undefined && { "content-type": "application/json" }) };
   let answer;
   try {
-    answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal, cache: "no-store" });
+    answer = await fetch(PREFIX + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body), signal, cache: "no-store" });
   } catch (error) {
     if (signal?.aborted) throw error;
     throw new ApiError(0, "The server does not answer.");

@@ -2,7 +2,7 @@
 
 import { serverEvents } from "./sse.js";
 import { json, textOf, thoughtOf } from "./says.js";
-import { space } from "./api.js";
+import { PREFIX, space } from "./api.js";
 
 /**
  * @typedef {{path: string, method: string, body: any, latency: string, keyed: boolean}} Wish
@@ -31,7 +31,7 @@ export async function send(wish, watch, signal) {
   /** @type {Response | undefined} */
   let answer;
   try {
-    answer = await fetch(wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
+    answer = await fetch(PREFIX + wish.path, { method: wish.method, headers, body: wish.body === undefined ? undefined : JSON.stringify(wish.body), signal, cache: "no-store" });
     if (answer.headers.get("content-type")?.includes("event-stream") && answer.body) {
       for await (const { raw, data } of serverEvents(answer.body)) arrived(raw, json(data));
     } else {

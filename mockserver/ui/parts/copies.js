@@ -2,7 +2,7 @@
 
 import { json, saidBy, thoughtBy } from "../base/says.js";
 import { isWritable, tomlLines } from "../base/toml.js";
-import { ADMIN, get, space } from "../base/api.js";
+import { ADMIN, PREFIX, get, space } from "../base/api.js";
 
 // Headers that every client sets itself.
 const OWN = new Set(["host", "content-length", "connection", "accept", "accept-encoding", "accept-language", "user-agent", "origin", "referer", "transfer-encoding", "dnt", "priority", "pragma", "cache-control", "te"]);
@@ -43,7 +43,7 @@ function bodyText({ body, body_text: exact }) {
 
 /** @param {Exchange} exchange @param {string} path */
 export function asCurl(exchange, path) {
-  const lines = [`curl -N ${exchange.method === "POST" ? "" : `-X ${exchange.method} `}${quoted(location.origin + path)}`];
+  const lines = [`curl -N ${exchange.method === "POST" ? "" : `-X ${exchange.method} `}${quoted(location.origin + PREFIX + path)}`];
   for (const [name, value] of Object.entries(headersOf(exchange))) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
   const packed = exchange.request.body_base64;
   if (packed) return `printf %s ${quoted(packed)} | base64 -d | ${[...lines, "--data-binary @-"].join(" \\\n  ")}\n`;
@@ -187,7 +187,7 @@ export async function replay(exchange, path) {
   const packed = exchange.request.body_base64;
   const body = packed ? Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)) : bodyText(exchange.request);
   const bodiless = exchange.method === "GET" || exchange.method === "HEAD";
-  const answer = await fetch(path, { method: exchange.method, headers, body: bodiless ? undefined : body, cache: "no-store" });
+  const answer = await fetch(PREFIX + path, { method: exchange.method, headers, body: bodiless ? undefined : body, cache: "no-store" });
   const reader = answer.body?.getReader();
   while (reader && !(await reader.read()).done);
   return answer.status;

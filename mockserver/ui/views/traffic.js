@@ -1,6 +1,6 @@
 /** The traffic: all exchanges as they happen, and one of them in detail. */
 
-import { inSpace, remove } from "../base/api.js";
+import { PREFIX, inSpace, remove } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
 import { hasLeft, isRefused, isRunning, isStruck, isUnmatched } from "../base/exchanges.js";
 import { clockTime, counted, duration, shortened } from "../base/words.js";
@@ -179,7 +179,7 @@ function marks(line) {
   if (line.decision.kind) shown.push(h("span", { class: "badge warn" }, shortened(line.decision.kind.replaceAll("_", " "), 24)));
   if (line.decision.rule) shown.push(h("span", { class: "badge plan" }, shortened(line.decision.rule, 18)));
   if (hasLeft(line)) shown.push(h("span", { class: "badge warn" }, "left"));
-  if (isUnmatched(line)) shown.push(h("span", { class: "badge warn" }, "unmatched"));
+  if (line.decision.unmatched === true) shown.push(h("span", { class: "badge warn" }, "unmatched"));
   if (isRunning(line)) shown.push(h("span", { class: "badge accent" }, "live"));
   else if (line.usage) shown.push(h("span", null, `${line.usage.completion_tokens} tok`));
   return shown;
@@ -197,7 +197,7 @@ function hint() {
 }
 
 function empty() {
-  const command = `curl -N ${location.origin}/cerebras/v1/completions \\\n  -H "Authorization: Bearer any-key" -H "Content-Type: application/json" \\\n  -d '{"model": "llama3.1-8b", "prompt": "Once upon a time", "max_tokens": 24, "stream": true}'`;
+  const command = `curl -N ${location.origin}${PREFIX}/cerebras/v1/completions \\\n  -H "Authorization: Bearer any-key" -H "Content-Type: application/json" \\\n  -d '{"model": "llama3.1-8b", "prompt": "Once upon a time", "max_tokens": 24, "stream": true}'`;
   return state("No requests yet",
     h("p", null, "Point your application's base URL at this server, or try:"),
     h("pre", { class: "code", tabindex: "0", role: "region", "aria-label": "An example" }, command),

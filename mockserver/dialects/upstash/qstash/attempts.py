@@ -9,6 +9,7 @@ from mockserver.dialects.upstash.qstash.values import Fields, Message, raw
 _RESERVED = {
     *("host", "content-length", "transfer-encoding", "connection", "accept-encoding", "te", "trailer", "upgrade"),
     *("expect", "upstash-message-id", "upstash-retried", "upstash-signature", "upstash-caller-ip"),
+    "upstash-schedule-id",
 }
 
 
@@ -19,6 +20,8 @@ def attempt(message: Message, retried: int, key: str, real: float) -> Task:
     """
     forwarded = tuple(each for each in message.options.headers if each[0].lower() not in _RESERVED)
     about: Fields = (*forwarded, ("Upstash-Message-Id", message.id), ("Upstash-Retried", str(retried)))
+    if message.schedule is not None:
+        about = (*about, ("Upstash-Schedule-Id", message.schedule))
     if not any(name == "User-Agent" for name, _ in forwarded):
         about = (*about, ("User-Agent", "Upstash-QStash"))
     if message.api is not None:

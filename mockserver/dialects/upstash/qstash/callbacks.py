@@ -42,6 +42,8 @@ def _body(message: Message, outcome: Outcome, retried: int, dead: Dead | None) -
         **({"retried": retried} if retried else {}),
         **({} if dead is None else {"dlqId": dead.id}),
         "sourceMessageId": message.id,
+        **({} if message.group is None else {"topicName": message.group}),
+        **({} if message.endpoint is None else {"endpointName": message.endpoint}),
         "url": message.url,
         "method": message.options.method,
         "sourceHeader": values_by_name(message.options.headers),
@@ -49,6 +51,7 @@ def _body(message: Message, outcome: Outcome, retried: int, dead: Dead | None) -
         "maxRetries": message.options.retries,
         "notBefore": int(message.due * 1000),
         "createdAt": int(message.created * 1000),
+        **({} if message.schedule is None else {"scheduleId": message.schedule}),
         "callerIP": CALLER_IP,
         **({} if message.api is None else {"api": message.api}),
     }

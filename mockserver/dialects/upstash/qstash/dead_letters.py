@@ -6,11 +6,12 @@ from itertools import chain
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
+from mockserver.core.headers import by_name
 from mockserver.core.seeding import derive
 from mockserver.core.timeline import Reply
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.filters import Query, cursor, fits, page, query_of
-from mockserver.dialects.upstash.qstash.options import HeaderError, fields_of, read_wishes
+from mockserver.dialects.upstash.qstash.options import HeaderError, read_wishes
 from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
 from mockserver.dialects.upstash.qstash.signing import digits
 from mockserver.dialects.upstash.qstash.values import Bury, Dead, Publish
@@ -77,7 +78,7 @@ def retry_dead_letters(call: Call, site: Site) -> Reply | Rejection:
 
 def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Bury]] | Rejection:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
-    fields, orders = fields_of(call), []
+    fields, orders = by_name(call.headers.raw), []
     for each in dead:
         message, now = each.message, call.received_at
         try:

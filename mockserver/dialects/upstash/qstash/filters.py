@@ -26,9 +26,8 @@ _TEXTS: Mapping[str, Callable[[Message], Iterable[str | None]]] = {
     "callerIp": lambda message: (CALLER_IP,),
     "callerIP": lambda message: (CALLER_IP,),
     "flowControlKey": lambda message: (message.options.flow.key if message.options.flow is not None else None,),
-    # No message has any of these here.
-    "topicName": lambda message: (),
-    "scheduleId": lambda message: (),
+    "topicName": lambda message: (message.group,),
+    "scheduleId": lambda message: (message.schedule,),
 }
 _NUMBERS = ("fromDate", "toDate", "count")
 

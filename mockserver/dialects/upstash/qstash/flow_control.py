@@ -12,6 +12,9 @@ from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, 
 from mockserver.dialects.upstash.qstash.values import PinFlow, ResetFlow, SetFlow
 from mockserver.dialects.upstash.qstash.views import flow_view
 
+# What users of the plan without a fixed price are told.
+_MOST_AT_ONCE = 100
+
 
 def list_flows(call: Call, site: Site) -> Reply:
     """Every key, oldest first; with `search`, those that contain it."""
@@ -54,6 +57,11 @@ def unpin_flow(call: Call, site: Site) -> Reply:
 def reset_flow(call: Call, site: Site) -> Reply:
     """End the current period of a key, whose attempts then count from zero."""
     return empty_reply(ResetFlow(_key(site)))
+
+
+def global_parallelism(call: Call, site: Site) -> Reply:
+    """How many messages may be under way at once, and how many are; none waits for that here."""
+    return json_reply({"parallelismMax": _MOST_AT_ONCE, "parallelismCount": mailbox_of(site).under_way})
 
 
 def _key(site: Site) -> str:

@@ -7,7 +7,6 @@ a message of its own, whose outcome nobody is told.
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -15,9 +14,12 @@ from mockserver.core.bounded import Bounded
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.dialects.upstash.qstash.attempts import attempt
 from mockserver.dialects.upstash.qstash.callbacks import callback
+from mockserver.dialects.upstash.qstash.entries import Entry, weight_of, weight_of_dead, weight_of_event
 from mockserver.dialects.upstash.qstash.flows import Gate
+from mockserver.dialects.upstash.qstash.groups import AddEndpoints, Groups, RemoveEndpoints, RemoveGroup
 from mockserver.dialects.upstash.qstash.lines import Line
 from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat, wait_before
+from mockserver.dialects.upstash.qstash.schedules import PauseSchedule, RemoveSchedule, Schedules, SetSchedule
 from mockserver.dialects.upstash.qstash.signing import signing_key
 from mockserver.dialects.upstash.qstash.values import (
     Bury,
@@ -51,37 +53,23 @@ _MOST_GATES = 10_000
 _REMEMBERED = 600.0
 
 
-@dataclass(slots=True, eq=False)
-class _Entry:
-    """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
-    being delivered or waits in a queue. `line` is the queue whose messages wait for it. Flow control has `admitted` it
-    if its attempt may begin."""
-
-    message: Message
-    line: str | None = None
-    retried: int = 0
-    due: float | None = None
-    admitted: bool = False
-
-
 class Mailbox:
     """The messages of a namespace. Answers read it; only orders and outcomes change it."""
 
     def __init__(self) -> None:
         # What has given way to newer messages, until it has left its gate and its queue.
-        self._dropped: list[_Entry] = []
-        self._entries: Bounded[str, _Entry] = Bounded(
-            _MOST_MESSAGES, _MOST_BYTES, lambda each: len(each.message.body), self._dropped.append
-        )
+        self._dropped: list[Entry] = []
+        self._entries: Bounded[str, Entry] = Bounded(_MOST_MESSAGES, _MOST_BYTES, weight_of, self._dropped.append)
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
         self._lines: dict[str, Line] = {}
         self._gates: dict[str, Gate] = {}
-        self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, _weight_of_dead)
-        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, _weight_of_event)
+        self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, weight_of_dead)
+        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, weight_of_event)
         self._copies: OrderedDict[int, int] = OrderedDict()
         self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
-        self.rotations = 0
+        self.groups, self.schedules = Groups(), Schedules()
+        self.rotations = self.under_way = 0
 
     # --- what answers read ---------------------------------------------------------------------------------------
 
@@ -124,6 +112,12 @@ class Mailbox:
         line = self._lines.get(name)
         return None if line is None else line.standing
 
+    def state(self, id: str) -> str:
+        """What has become of a message that was published."""
+        if id in self._entries:
+            return "IN_PROGRESS"
+        return "FAIL" if any(each.message.id == id for each in self._dead) else "SUCCESS"
+
     def flows(self) -> list[FlowStanding]:
         """Every flow control key, oldest first."""
         return [gate.standing for gate in list(self._gates.values())]
@@ -146,6 +140,8 @@ class Mailbox:
 
     def due(self, times: Times, most: int) -> list[Task]:
         """The requests to begin now."""
+        for message in self.schedules.messages(self.groups, times.now):
+            self._add(message, None, times.now)
         tasks: list[Task] = []
         while len(tasks) < most and self._forget_stale() and self._waiting[0][0] <= times.now:
             entry = self._entries.get(heappop(self._waiting)[2])
@@ -159,14 +155,18 @@ class Mailbox:
             entry.admitted = False
             self._note("ACTIVE", entry.message, times.now)
             tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
+        self.under_way += len(tasks)
         return tasks
 
     def next_due(self) -> float | None:
-        """When the next request is due."""
-        return self._waiting[0][0] if self._forget_stale() else None
+        """When the next request is due, or a schedule is triggered."""
+        waiting = self._waiting[0][0] if self._forget_stale() else None
+        times = (each for each in (waiting, self.schedules.next_due()) if each is not None)
+        return min(times, default=None)
 
     def done(self, task: Task, outcome: Outcome, now: float) -> None:
         """Take note of the outcome of an attempt: report it, and repeat the attempt or remove the message."""
+        self.under_way -= 1
         entry = self._entries.get(task.message)
         if entry is None or entry.due is not None:
             return
@@ -206,7 +206,7 @@ class Mailbox:
 
     def _add(self, message: Message, line: str | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `line` of its source."""
-        entry = _Entry(message, message.queue or line)
+        entry = Entry(message, message.queue or line)
         if message.options.flow is not None:
             self._made_gate(message.options.flow).configure(message.options.flow)
         self._entries.add(message.id, entry)
@@ -222,11 +222,11 @@ class Mailbox:
                 self._lines[line].join(message.source)
             self._schedule(entry, message.due)
 
-    def _remove(self, entry: _Entry, now: float) -> None:
+    def _remove(self, entry: Entry, now: float) -> None:
         self._entries.remove(entry.message.id)
         self._leave(entry, now)
 
-    def _leave(self, entry: _Entry, now: float) -> None:
+    def _leave(self, entry: Entry, now: float) -> None:
         """Let what is removed leave its gate and its queue, so that the next message there may have its turn."""
         gate = self._gate(entry.message)
         if gate is not None:
@@ -294,7 +294,7 @@ class Mailbox:
             gate.reset_rate(now)
             self._let_through(gate, now)
 
-    def _schedule(self, entry: _Entry, due: float) -> None:
+    def _schedule(self, entry: Entry, due: float) -> None:
         self._count += 1
         entry.due = due
         heappush(self._waiting, (due, self._count, entry.message.id))
@@ -370,15 +370,13 @@ _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
     ResetFlow: Mailbox._reset_flow,
     RemoveQueue: Mailbox._remove_queue,
     RotateKeys: Mailbox._rotate,
+    AddEndpoints: lambda mailbox, order, now: mailbox.groups.add(order, now),
+    RemoveEndpoints: lambda mailbox, order, now: mailbox.groups.remove_endpoints(order, now),
+    RemoveGroup: lambda mailbox, order, now: mailbox.groups.remove(order, now),
+    SetSchedule: lambda mailbox, order, now: mailbox.schedules.set(order, now),
+    RemoveSchedule: lambda mailbox, order, now: mailbox.schedules.remove(order, now),
+    PauseSchedule: lambda mailbox, order, now: mailbox.schedules.pause(order, now),
 }
-
-
-def _weight_of_dead(dead: Dead) -> int:
-    return len(dead.message.body) + len(dead.outcome.body)
-
-
-def _weight_of_event(event: Event) -> int:
-    return len(event.message.body) + (0 if event.outcome is None else len(event.outcome.body))
 
 
 def _remember(known: "OrderedDict[Any, Any]", key: object, value: object) -> None:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.core.calls import Call
 from mockserver.dialects.upstash.qstash.durations import duration
 from mockserver.dialects.upstash.qstash.expressions import check_expression
 from mockserver.dialects.upstash.qstash.flows import read_flow
@@ -21,7 +20,6 @@ from mockserver.dialects.upstash.qstash.values import (
     Flow,
     Options,
     canonical,
-    decoded,
 )
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -98,14 +96,6 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "timeout": (_timeout, "timeout"),
     "delay": (duration, "delay"),
 }
-
-
-def fields_of(call: Call) -> dict[str, str]:
-    """The headers of a request by name, in lower case; the first of equal names counts."""
-    fields: dict[str, str] = {}
-    for name, value in decoded(call.headers.raw):
-        fields.setdefault(name.lower(), value)
-    return fields
 
 
 def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wishes:

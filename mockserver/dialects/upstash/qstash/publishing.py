@@ -1,10 +1,10 @@
 """Publishing: `POST /v2/publish/{destination}`, `/v2/enqueue/{queue}/{destination}` and `/v2/batch`.
 
-A destination is a URL, or `api/llm` for the model. QStash accepts a message without looking into it; what a model finds
-wrong with its body, its callback says.
+A destination is a URL, a URL group, or `api/llm` for the model. QStash accepts a message without looking into it; what
+a model finds wrong with its body, its callback says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -13,6 +13,7 @@ import orjson
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.headers import by_name
 from mockserver.core.json_values import nests_absurdly
 from mockserver.core.seeding import derive, fingerprint
 from mockserver.core.timeline import Reply
@@ -20,8 +21,7 @@ from mockserver.dialects.openai_style.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.headers import CHAT_PATH
-from mockserver.dialects.upstash.qstash.mailbox import Mailbox
-from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, checked_url, fields_of, read_wishes
+from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, checked_url, read_wishes
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
 from mockserver.dialects.upstash.qstash.replies import json_reply, mailbox_of
 from mockserver.dialects.upstash.qstash.signing import digits
@@ -45,6 +45,8 @@ class _Parcel(NamedTuple):
     fields: Mapping[str, str]
     body: bytes
     queue: str | None = None
+    group: str | None = None
+    endpoint: str | None = None
 
 
 def publish(call: Call, site: Site) -> Reply | Rejection:
@@ -66,17 +68,15 @@ def batch(call: Call, site: Site) -> Reply | Rejection:
     parcels = _parcels(call.body)
     if isinstance(parcels, Rejection):
         return parcels
-    answers: list[dict[str, object]] = []
+    answers: list[object] = []
     orders: list[Publish] = []
     for number, parcel in enumerate(parcels):
         accepted = _accepted(parcel, call, site, derive(site.identity, "batch", number), orders)
-        answers.append(
-            {"error": accepted.message or "message is too large"}
-            if isinstance(accepted, Rejection)
-            else _receipt(*accepted)
-        )
-        if not isinstance(accepted, Rejection) and not accepted.is_duplicate:
-            orders.append(accepted.order)
+        if isinstance(accepted, Rejection):
+            answers.append({"error": accepted.message or "message is too large"})
+        else:
+            answers.append(_receipts(accepted, parcel, site))
+            orders += [each.order for each in accepted if not each.is_duplicate]
     return json_reply(answers, orders=tuple(orders))
 
 
@@ -86,19 +86,60 @@ class _Accepted(NamedTuple):
 
 
 def _one(call: Call, site: Site, queue: str | None, destination: str) -> Reply | Rejection:
-    parcel = _Parcel(_with_query(destination, call.query), fields_of(call), call.body, queue)
+    parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
     accepted = _accepted(parcel, call, site, site.identity)
     if isinstance(accepted, Rejection):
         return accepted
+    orders = tuple(each.order for each in accepted if not each.is_duplicate)
     # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
-    duplicate = accepted.is_duplicate
-    return json_reply(_receipt(*accepted), 202 if duplicate else 200, orders=() if duplicate else (accepted.order,))
+    return json_reply(_receipts(accepted, parcel, site), 200 if orders else 202, orders=orders)
 
 
 def _accepted(
-    parcel: _Parcel, call: Call, site: Site, identity: int, before: list[Publish] | None = None
+    parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish] = ()
+) -> list[_Accepted] | Rejection:
+    """The orders for a message, one for each endpoint of a group; or why it is refused.
+
+    `before` are those of the same request.
+    """
+    found: list[_Accepted] = []
+    for number, each in enumerate(_split(parcel, site)):
+        own = derive(identity, "endpoint", number) if number else identity
+        accepted = _accepted_one(each, call, site, own, before)
+        if isinstance(accepted, Rejection):
+            return accepted
+        found.append(accepted)
+    return found
+
+
+def _split(parcel: _Parcel, site: Site) -> list[_Parcel]:
+    """A parcel for each URL: "it will be fanned out and sent to all the subscribed endpoints"."""
+    group = mailbox_of(site).groups.get(parcel.destination)
+    if group is None:
+        return [parcel]
+    return [
+        parcel._replace(destination=endpoint.url, group=group.name, endpoint=endpoint.name)
+        for endpoint in group.endpoints
+    ]
+
+
+def _accepted_one(
+    parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish]
 ) -> _Accepted | Rejection:
-    """The order for a message, or why it is refused; `before` are those of the same request."""
+    wishes = _checked(parcel)
+    if isinstance(wishes, Rejection):
+        return wishes
+    mailbox, key = mailbox_of(site), _key(parcel, wishes)
+    known = None if key is None else mailbox.duplicated(key, call.received_at)
+    known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
+    id = f"msg_{digits(63, identity, mailbox.copies(identity))}"
+    message = _message(parcel, wishes, call)._replace(id=id)
+    order = Publish(message if known is None else message._replace(id=known), identity, key)
+    return _Accepted(order, known is not None)
+
+
+def _checked(parcel: _Parcel) -> Wishes | Rejection:
+    """What the headers of a message say, or why it is refused."""
     misnamed = None if parcel.queue is None else bad_queue_name(parcel.queue)
     if misnamed is not None:
         return misnamed
@@ -109,22 +150,23 @@ def _accepted(
     except HeaderError as error:
         return refused(str(error))
     fault = _fault_of_model_request(parcel, wishes) if parcel.destination == LLM else _fault_of_url(parcel)
-    if fault is not None:
-        return fault
-    mailbox, key = mailbox_of(site), _key(parcel, wishes)
-    known = None if key is None else mailbox.duplicated(key, call.received_at)
-    known = known or next((each.message.id for each in before or () if key is not None and each.key == key), None)
-    message = _message(parcel, wishes, call, identity, mailbox)
-    order = Publish(message if known is None else message._replace(id=known), identity, key)
-    return _Accepted(order, known is not None)
+    return wishes if fault is None else fault
 
 
-def _message(parcel: _Parcel, wishes: Wishes, call: Call, identity: int, mailbox: Mailbox) -> Message:
+def draft_of(call: Call, site: Site, destination: str, queue: str | None) -> Message | Rejection:
+    """The message that a schedule publishes, without an id; for a group with its name as the destination."""
+    parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
+    first = _split(parcel, site)[0]
+    wishes = _checked(first)
+    return wishes if isinstance(wishes, Rejection) else _message(first, wishes, call)
+
+
+def _message(parcel: _Parcel, wishes: Wishes, call: Call) -> Message:
     now, is_llm = call.received_at, parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
     due = now + wishes.options.delay if wishes.not_before is None else max(float(wishes.not_before), now)
     return Message(
-        id=f"msg_{digits(63, identity, mailbox.copies(identity))}",
+        id="",
         url=_LLM_URL if is_llm else parcel.destination,
         options=wishes.options._replace(method="POST") if is_llm else wishes.options,
         body=parcel.body,
@@ -137,6 +179,8 @@ def _message(parcel: _Parcel, wishes: Wishes, call: Call, identity: int, mailbox
         api="llm" if is_llm else None,
         path=CHAT_PATH if is_llm else "",
         token=token(call) or "",
+        group=parcel.group,
+        endpoint=parcel.endpoint,
     )
 
 
@@ -162,12 +206,20 @@ def _fault_of_url(parcel: _Parcel) -> Rejection | None:
 def _key(parcel: _Parcel, wishes: Wishes) -> str | None:
     """By what a message is known as a duplicate; None if it may have duplicates."""
     if wishes.deduplication_id is not None:
-        return f"id {wishes.deduplication_id}"
+        # Each endpoint of a group gets a message.
+        return f"id {wishes.deduplication_id}{f' {parcel.destination}' if parcel.group is not None else ''}"
     if not wishes.is_content_based:
         return None
     # "Destination [...] Body [...] the Content-Type header and all headers, that you forwarded"
     content = (parcel.destination, parcel.queue, sorted(wishes.options.headers))
     return f"content {fingerprint(repr(content).encode() + parcel.body)}"
+
+
+def _receipts(accepted: Sequence[_Accepted], parcel: _Parcel, site: Site) -> object:
+    """The receipt of a message; for a group a list of receipts with the URLs of its endpoints."""
+    if mailbox_of(site).groups.get(parcel.destination) is None:
+        return _receipt(*accepted[0])
+    return [_receipt(*each) | {"url": each.order.message.url} for each in accepted]
 
 
 def _receipt(order: Publish, is_duplicate: bool) -> dict[str, object]:

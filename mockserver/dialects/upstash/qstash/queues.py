@@ -1,7 +1,5 @@
 """`/v2/queues`: queues, which deliver their messages in order."""
 
-import re
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
@@ -9,17 +7,15 @@ from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.fields import json_object
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
-from mockserver.dialects.upstash.qstash.values import RemoveQueue, SetQueue
+from mockserver.dialects.upstash.qstash.values import RemoveQueue, SetQueue, is_name
 from mockserver.dialects.upstash.qstash.views import queue_view
 
-# "Queue names can only contain alphanumeric characters, hyphens, periods, and underscores."
-_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 _MOST_PARALLEL = 1_000
 
 
 def bad_queue_name(name: str) -> Rejection | None:
     """The refusal of a queue's name; None if it is valid."""
-    if _NAME.fullmatch(name):
+    if is_name(name):
         return None
     return refused("invalid queue name: it can only contain alphanumeric characters, hyphens, periods, and underscores")
 

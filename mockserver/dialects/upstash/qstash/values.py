@@ -1,9 +1,12 @@
 """Messages: what is delivered, where, and how."""
 
+import re
 from typing import NamedTuple
 
 from mockserver.core.outbox import Outcome
 from mockserver.core.timeline import RawHeaders
+
+_NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 # Names and values of HTTP headers.
 Fields = tuple[tuple[str, str], ...]
@@ -60,6 +63,8 @@ class Message(NamedTuple):
     - `path`: of the operation that answers it, where it is for QStash's own `api`.
     - `token`: of its publisher, whom the model's quotas charge.
     - `source`: the message whose outcome it reports, if it is a callback.
+    - `group`, `endpoint`: the URL group that it was published to, and the name of the endpoint there, if it has one.
+    - `schedule`: the id of the schedule that has published it.
     """
 
     id: str
@@ -76,6 +81,9 @@ class Message(NamedTuple):
     path: str = ""
     token: str = ""
     source: str | None = None
+    group: str | None = None
+    endpoint: str | None = None
+    schedule: str | None = None
 
 
 class Dead(NamedTuple):
@@ -169,6 +177,12 @@ class ResetFlow(NamedTuple):
 
 class RotateKeys(NamedTuple):
     """Sign with the next key from now on."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a queue, a URL group or a schedule can have this name: "names can only contain alphanumeric characters,
+    hyphens, periods, and underscores"."""
+    return _NAME.fullmatch(text) is not None
 
 
 def canonical(name: str) -> str:

@@ -1,11 +1,17 @@
-"""Messages, dead letters, log entries and queues as QStash's JSON shows them; times are in milliseconds."""
+"""Messages, dead letters, log entries, queues, URL groups and schedules as QStash's JSON shows them.
+
+Times are in milliseconds.
+"""
 
 import math
 from base64 import b64encode
+from collections.abc import Callable
 from typing import Any
 
 from mockserver.core.outbox import Outcome
 from mockserver.dialects.upstash.qstash.callbacks import CALLER_IP
+from mockserver.dialects.upstash.qstash.groups import Group
+from mockserver.dialects.upstash.qstash.schedules import Planned
 from mockserver.dialects.upstash.qstash.values import (
     Callback,
     Dead,
@@ -24,6 +30,7 @@ def message_view(message: Message) -> dict[str, Any]:
     return {
         "messageId": message.id,
         "url": message.url,
+        **_given(topicName=message.group, endpointName=message.endpoint),
         "method": message.options.method,
         "header": values_by_name(message.options.headers),
         **_content("body", message.body),
@@ -31,7 +38,11 @@ def message_view(message: Message) -> dict[str, Any]:
         "notBefore": _milliseconds(message.due),
         "createdAt": _milliseconds(message.created),
         **_callbacks(message, "Header"),
-        **_given(queueName=message.queue, retryDelayExpression=message.options.retry_delay),
+        **_given(
+            queueName=message.queue,
+            scheduleId=message.schedule,
+            retryDelayExpression=message.options.retry_delay,
+        ),
         **_flow(message.options.flow),
         "callerIP": CALLER_IP,
         **_labels(message),
@@ -63,7 +74,12 @@ def event_view(event: Event) -> dict[str, Any]:
         **({} if outcome is None else _failure(outcome)),
         **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
         "url": message.url,
-        **_given(queueName=message.queue),
+        **_given(
+            topicName=message.group,
+            endpointName=message.endpoint,
+            queueName=message.queue,
+            scheduleId=message.schedule,
+        ),
         "timeout": _milliseconds(message.options.timeout),
         "method": message.options.method,
         **_callbacks(message, "Headers"),
@@ -72,6 +88,42 @@ def event_view(event: Event) -> dict[str, Any]:
         **_given(retryDelayExpression=message.options.retry_delay, retryDelayExpr=message.options.retry_delay),
         **_flow(message.options.flow),
         **_labels(message),
+    }
+
+
+def group_view(group: Group) -> dict[str, Any]:
+    """A URL group."""
+    return {
+        "createdAt": _milliseconds(group.created),
+        "updatedAt": _milliseconds(group.updated),
+        "name": group.name,
+        "endpoints": [{**_given(name=each.name), "url": each.url} for each in group.endpoints],
+    }
+
+
+def schedule_view(planned: Planned, state: Callable[[str], str]) -> dict[str, Any]:
+    """A schedule; `state` is that of a message by its id."""
+    schedule = planned.schedule
+    message, options = schedule.message, schedule.message.options
+    times = {"lastScheduleTime": planned.last, "nextScheduleTime": None if planned.paused else planned.next}
+    return {
+        "createdAt": _milliseconds(schedule.created),
+        "scheduleId": schedule.id,
+        "cron": schedule.expression,
+        "destination": f"api/{message.api}" if message.api else message.group or message.url,
+        "method": options.method,
+        "header": values_by_name(options.headers),
+        **_content("body", message.body),
+        "retries": options.retries,
+        **({"delay": int(options.delay)} if options.delay else {}),
+        **_callbacks(message, "Header"),
+        **_given(queueName=message.queue, retryDelayExpression=options.retry_delay),
+        **_flow(options.flow),
+        "callerIP": CALLER_IP,
+        "isPaused": planned.paused,
+        **_labels(message),
+        **{name: _milliseconds(time) for name, time in times.items() if time is not None},
+        **({"lastScheduleStates": {id: state(id) for id in planned.made}} if planned.made else {}),
     }
 
 

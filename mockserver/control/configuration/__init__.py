@@ -1,0 +1,1 @@
+"""Configuration: settings are read from options, environment, config files and Python, and checked."""

@@ -1,0 +1,30 @@
+"""Settings that a namespace can have of its own: those of how requests are answered, not of how the server runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mockserver.control.configuration.names import check_matches, check_strikes
+from mockserver.control.configuration.options import OWN, from_texts
+from mockserver.control.quotas.rules import QuotaError, check_quotas
+from mockserver.control.routing import operations_of
+from mockserver.control.settings import ConfigError
+from mockserver.core.dialects import Dialect
+from mockserver.core.naming import unknown
+from mockserver.latency.traces import NO_TRACES, Tracing
+
+
+def read_namespace_settings(
+    given: Mapping[str, Any], dialects: Mapping[str, Dialect], traces: Tracing = NO_TRACES
+) -> dict[str, Any]:
+    """Read and check the settings of a namespace; a latency may name `traces`. Raises ConfigError."""
+    for name in given:
+        if name not in OWN:
+            raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
+    own = from_texts(given, "setting", traces)
+    check_matches(own.get("fault", ()), operations_of(dialects))
+    check_strikes(own.get("fault", ()), "setting fault")
+    try:
+        check_quotas(own.get("quota", ()), dialects)
+    except QuotaError as error:
+        raise ConfigError(f"setting quota: {error}") from None
+    return own

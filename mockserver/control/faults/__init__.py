@@ -1,0 +1,1 @@
+"""Faults in a namespace: their rules, what they do to a plan, and those that a request asks for."""

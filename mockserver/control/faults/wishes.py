@@ -1,0 +1,70 @@
+"""Which faults make sense for a request, and those that its own header asks for."""
+
+from mockserver.control.plan import Heard, Plan, Question
+from mockserver.control.visits import Visit, WishError
+from mockserver.core.criteria import ANYTHING
+from mockserver.core.failures import Rejection
+from mockserver.faults.catalogue import FAULTS
+from mockserver.faults.notation import FaultError, read_faults
+from mockserver.faults.rules import Chance, Fault
+
+
+def wished(heard: Heard) -> tuple[Fault, ...]:
+    """The faults that a request's own header asks for. Raises WishError if they make no sense for it."""
+    text = heard.visit.call.headers.get("x-mockserver-fault")
+    if text is None:
+        return ()
+    try:
+        faults = read_faults(text)
+    except FaultError as error:
+        raise WishError(f"X-Mockserver-Fault: {error}") from None
+    for fault in faults:
+        if not fits(fault, heard):
+            raise WishError(f"X-Mockserver-Fault: {fault.kind!r} {_demand(fault, heard)}")
+        if fault.chance != Chance() or fault.match != ANYTHING:
+            raise WishError(
+                "X-Mockserver-Fault: times, every, skip, share, from, for and match are only possible in the faults of "
+                "settings and of the admin API, not in those of one request"
+            )
+    return faults
+
+
+def fits(fault: Fault, heard: Heard) -> bool:
+    """Whether a fault is applicable to the answer: some strike only streams, some only what a model says."""
+    kind = FAULTS[fault.kind]
+    if kind.listens or not _knows_the_end(fault, heard.visit):
+        return False
+    if isinstance(heard, Question):
+        request = heard.request
+        says = heard.speaks or kind.says is None
+        return says and (request.output.stream or not kind.streams) and (bool(request.tools) or not kind.calls)
+    return not kind.streams and kind.says is None
+
+
+def _knows_the_end(fault: Fault, visit: Visit) -> bool:
+    """Whether the vendor knows the finish reason that a fault sets, if it sets one."""
+    reason = fault.settings.get("reason")
+    return reason is None or reason in visit.landing.dialect.finish_reasons
+
+
+def _demand(fault: Fault, heard: Heard) -> str:
+    """What a fault needs or does, for the message that it cannot apply to this request."""
+    kind, dialect = FAULTS[fault.kind], heard.visit.landing.dialect
+    if not _knows_the_end(fault, heard.visit):
+        reasons = ", ".join(dialect.finish_reasons)
+        return f"ends an answer with {fault.settings['reason']}, which {dialect.name} does not do. Known: {reasons}"
+    if kind.listens:
+        return "affects all connections: set it with --fault, in the config file or through the admin API"
+    if isinstance(heard, Plan) and heard.rejection is not None:
+        return f"needs an answer of the model, but this request is refused: {_reason(heard.rejection)}"
+    if kind.streams:
+        return 'needs a stream, but this request does not ask for one with "stream": true'
+    if kind.calls:
+        return "needs tool calls, but this request offers no tools"
+    return "changes what a model says, but this request does not ask a model"
+
+
+def _reason(rejection: Rejection) -> str:
+    """Why a request is refused, on one line."""
+    violations = "; ".join(f"{each.field or 'body'}: {each.message}" for each in rejection.violations)
+    return " ".join(rejection.message.split()) or violations or rejection.kind.replace("_", " ")

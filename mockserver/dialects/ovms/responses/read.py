@@ -1,0 +1,39 @@
+"""`POST /v3/responses` becomes a request to a model; since v2026.2 (vendor note 7; the server's source and page)."""
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.generation import GenerationRequest
+from mockserver.dialects.ovms.chats import Asked, parsed
+from mockserver.dialects.ovms.endpoints import refuse_endpoint
+from mockserver.dialects.ovms.intake import Endpoint, read_request, take
+from mockserver.dialects.ovms.paths import RESPONSES_PATHS
+from mockserver.dialects.ovms.responses.checks import RESPONSES_CHECKS, output_limit
+from mockserver.dialects.ovms.responses.items import read_input
+from mockserver.dialects.ovms.rows import Fields
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why the server or its graph refuses it; the older server has no such endpoint."""
+    if site.edition == "documented":
+        return refuse_endpoint(call, site)
+    taken = take(call, site, _RESPONSES)
+    if isinstance(taken, Rejection):
+        return taken
+    fields = _as_chat(taken.fields)
+    request = parsed(read_request(taken._replace(fields=fields), site.edition), fields)
+    return request._replace(wishes=Asked(request.wishes is not None, taken.fields))
+
+
+def _as_chat(fields: Fields) -> Fields:
+    """The fields in chat form: "any effort value enables thinking", and `text.format` becomes a `response_format`."""
+    chat = dict(fields)
+    if fields.get("reasoning", {}).get("effort") is not None:
+        chat["chat_template_kwargs"] = {"enable_thinking": True, **fields.get("chat_template_kwargs", {})}
+    form = fields["text"].get("format") if isinstance(fields.get("text"), dict) else None
+    if isinstance(form, dict) and "response_format" not in fields:
+        chat["response_format"] = {"type": form.get("type"), "json_schema": {"schema": form.get("schema")}}
+    return chat
+
+
+_RESPONSES = Endpoint(RESPONSES_PATHS, RESPONSES_CHECKS, read_input, output_limit)

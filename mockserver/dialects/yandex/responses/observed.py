@@ -1,0 +1,253 @@
+"""Responses as they were recorded in September 2026 (observed edition), plain and streamed, of YandexGPT and Alice AI.
+
+Their objects have `"valid": true`, many of them twice; ids are UUIDs; a stream has the data before the event's name and
+no space after the colons, counts its events from 1, and has no `[DONE]`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from mockserver.core.seeding import hex_digits, uuid4_text
+from mockserver.dialects.openai_style.responses.events import Event, Run, by_group, by_token
+from mockserver.dialects.openai_style.responses.spoken import Spoken, incomplete_reason
+from mockserver.dialects.yandex.chunks import token_groups
+from mockserver.dialects.yandex.responses.answer import Answer
+
+FIRST = 1
+
+# An object cannot hold a key twice, so the second has a mark that is removed from the JSON text.
+_VALID = {"valid": True}
+_TWICE = {"valid": True, "valid\0": True}
+_MARKED, _UNMARKED = b'"valid\\u0000":true', b'"valid":true'
+# Recorded: one token, then 1 to 5 at a time.
+_SMALLEST, _LARGEST = 1, 5
+# The members of a web search that nobody has set.
+_UNSET = {"web_search": {"filters": None, "search_context_size": None, "user_location": None}}
+# Where searches find something, and the tokens of each result; recorded: 2,102 tokens of five results.
+_HOSTS = ("example.com", "example.org", "example.net")
+_RESULT_TOKENS = 420
+
+
+def written(kind: str, number: Any, fields: Mapping[str, Any]) -> bytes:
+    """An event of a stream."""
+    data = _dumped({"sequence_number": number, **fields, "type": kind})
+    return b"data:%b\nevent:%b\n\n" % (data, kind.encode())
+
+
+def plain(value: Mapping[str, Any]) -> bytes:
+    """The body of a plain answer."""
+    return _dumped(value)
+
+
+def _dumped(value: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(value).replace(_MARKED, _UNMARKED)
+
+
+def response_id(answer: Answer) -> str:
+    """The id of a response."""
+    return uuid4_text(answer.site.identity, "response")
+
+
+def response(answer: Answer, output: Sequence[Mapping[str, Any]] | None, status: str) -> dict[str, Any]:
+    """The response with its output and status; no output for a response that is not complete yet."""
+    body = answer.body
+    reason = incomplete_reason(answer.choice) if output is not None else None
+    metadata = body.get("metadata")
+    return {
+        "id": response_id(answer),
+        "created_at": _double(int(answer.site.now)),
+        "error": None,
+        "incomplete_details": {"reason": reason, **_nested(answer)} if reason else None,
+        "instructions": body.get("instructions"),
+        "metadata": metadata if isinstance(metadata, dict) else {},
+        "model": answer.generation.request.model,
+        "object": "response",
+        "output": output or [],
+        "parallel_tool_calls": body.get("parallel_tool_calls", False),
+        "temperature": float(body.get("temperature", 1.0)),
+        "tool_choice": body.get("tool_choice", "auto"),
+        "tools": [_tool(tool) for tool in body.get("tools", ())],
+        "top_p": float(body.get("top_p", 1.0)),
+        "background": body.get("background", False),
+        "completed_at": None,
+        "conversation": _conversation(body.get("conversation")),
+        "max_output_tokens": body.get("max_output_tokens"),
+        "max_tool_calls": body.get("max_tool_calls"),
+        "previous_response_id": body.get("previous_response_id"),
+        "prompt": body.get("prompt"),
+        "prompt_cache_key": body.get("prompt_cache_key"),
+        "prompt_cache_retention": body.get("prompt_cache_retention"),
+        "reasoning": body.get("reasoning"),
+        "safety_identifier": body.get("safety_identifier"),
+        "service_tier": body.get("service_tier", "default"),
+        "status": status,
+        "text": body.get("text"),
+        "top_logprobs": body.get("top_logprobs"),
+        "truncation": body.get("truncation"),
+        "usage": _usage(answer, over=output is not None),
+        "user": body.get("user"),
+        **_TWICE,
+    }
+
+
+def _double(number: int) -> orjson.Fragment:
+    """A whole number as the service writes it: 1790262606 as 1.790262606E9."""
+    digits = str(number)
+    if len(digits) < 8:
+        return orjson.Fragment(f"{digits}.0".encode())
+    return orjson.Fragment(f"{digits[0]}.{digits[1:].rstrip('0') or '0'}E{len(digits) - 1}".encode())
+
+
+def _nested(answer: Answer) -> Mapping[str, bool]:
+    """The mark of an object within a response: once in a stream, twice in a plain answer."""
+    return _VALID if answer.streamed else _TWICE
+
+
+def _conversation(given: Any) -> Mapping[str, Any] | str | None:
+    """The conversation as the request names it: an object, or an id, which any other value is taken for."""
+    return given if given is None or isinstance(given, dict | str) else str(given)
+
+
+def _tool(tool: Mapping[str, Any]) -> dict[str, Any]:
+    if tool["type"] != "function":
+        return {"type": tool["type"], **_UNSET.get(tool["type"], {}), **tool, **_TWICE}
+    return {
+        "name": tool.get("name"),
+        "parameters": tool.get("parameters"),
+        "strict": tool.get("strict"),
+        "type": "function",
+        "defer_loading": tool.get("defer_loading"),
+        "description": tool.get("description"),
+        **_TWICE,
+    }
+
+
+def _usage(answer: Answer, *, over: bool) -> dict[str, Any]:
+    """The usage, which is 0 throughout while the response is not complete."""
+    usage, valid = answer.generation.usage, _nested(answer)
+    found = _RESULT_TOKENS * len(_citations(answer)) if over else 0
+    return {
+        "input_tokens": usage.prompt_tokens if over else 0,
+        "input_tokens_details": {"cached_tokens": usage.cached_tokens if over else 0, **valid, "tool_tokens": found},
+        "output_tokens": usage.completion_tokens if over else 0,
+        "output_tokens_details": {"reasoning_tokens": answer.reasoning_tokens if over else 0, **valid},
+        "total_tokens": usage.total_tokens + found if over else 0,
+        **valid,
+    }
+
+
+def search(answer: Answer) -> tuple[list[Event], list[Mapping[str, Any]]]:
+    """The events and the item of a search of the web; empty if there is none."""
+    if answer.query is None:
+        return [], []
+    id_ = uuid4_text(answer.site.identity, "search")
+    where = {"item_id": id_, "output_index": 0}
+    done = _search(answer, id_, answer.query, "completed")
+    kind = "response.web_search_call"
+    begun = {"output_index": 0, "item": _search(answer, id_, "", "in_progress")}
+    return [
+        Event("response.output_item.added", begun),
+        *(Event(f"{kind}.{step}", where) for step in ("in_progress", "searching", "completed")),
+        Event("response.output_item.done", {"output_index": 0, "item": done}),
+    ], [done]
+
+
+def _search(answer: Answer, id_: str, query: str, status: str) -> Mapping[str, Any]:
+    valid = _nested(answer)
+    action = {"query": query, "type": "search", **valid}
+    return {"id": id_, "action": action, "status": status, "type": "web_search_call", **valid}
+
+
+def _citations(answer: Answer) -> list[Mapping[str, Any]]:
+    """What a search has found; recorded citations all have the indexes 0."""
+    if answer.query is None:
+        return []
+    where = {"end_index": 0, "start_index": 0}
+    return [
+        {
+            **where,
+            "title": f"{answer.query} — {host}",
+            "type": "url_citation",
+            "url": f"https://{host}/{quote(answer.query)}",
+            **_nested(answer),
+        }
+        for host in _HOSTS
+    ]
+
+
+def item_id(answer: Answer, spoken: Spoken) -> str:
+    """The id of an item."""
+    return uuid4_text(answer.site.identity, "item", spoken.kind, spoken.place)
+
+
+def item(answer: Answer, spoken: Spoken, text: str | None, id_: str) -> Mapping[str, Any]:
+    """An item with its text; None for an item that has only begun."""
+    status, valid = "in_progress" if text is None else spoken.status, _nested(answer)
+    if spoken.is_call:
+        kind, key = ("function_call", "arguments") if spoken.kind == "call" else ("custom_tool_call", "input")
+        call = {key: text or "", "call_id": _call_id(answer, spoken), "name": spoken.name, "type": kind}
+        return {**call, "id": id_, "status": status, **valid}
+    if spoken.kind in ("summary", "hidden"):
+        summed = text is not None and spoken.kind == "summary"
+        summary = [_content(answer, spoken, text or "")] if summed else []
+        return {"id": id_, "summary": summary, "type": "reasoning", "status": status, **valid}
+    content = [] if text is None else [_content(answer, spoken, text)]
+    phase = {} if answer.streamed else {"phase": None}
+    return {"id": id_, "content": content, "role": "assistant", "status": status, "type": "message", **phase, **valid}
+
+
+def _call_id(answer: Answer, spoken: Spoken) -> str:
+    """The id by which a result names its call, as in chats: the tool's name, unless vLLM serves the model."""
+    if answer.backend.named_calls:
+        return spoken.name
+    return f"chatcmpl-tool-{hex_digits(answer.site.identity, 32, 'call', spoken.place)}"
+
+
+def _content(answer: Answer, spoken: Spoken, text: str) -> Mapping[str, Any]:
+    """The text of an item within it; only a plain answer has `logprobs` that nobody has asked for, without a value."""
+    rows: list[Any] | None = answer.logprobs(range(len(spoken.texts))) if answer.detailed else None
+    logprobs = {} if answer.streamed and not answer.detailed else {"logprobs": rows}
+    return _part(spoken, text, logprobs, _nested(answer), _citations(answer))
+
+
+def part(answer: Answer, spoken: Spoken, text: str, over: bool) -> Mapping[str, Any]:
+    """The part of an item that has its text, open or done, as an event of its own."""
+    return _part(spoken, text, {"logprobs": answer.logprobs(range(len(spoken.texts)))} if over else {}, _VALID)
+
+
+def _part(
+    spoken: Spoken,
+    text: str,
+    logprobs: Mapping[str, Any],
+    valid: Mapping[str, bool],
+    annotations: Sequence[Mapping[str, Any]] = (),
+) -> Mapping[str, Any]:
+    if spoken.kind == "summary":
+        return {"text": text, "type": "summary_text", **valid}
+    if spoken.kind == "refusal":
+        return {"refusal": text, "type": "refusal", **valid}
+    return {"annotations": list(annotations), "text": text, "type": "output_text", **logprobs, **valid}
+
+
+def beside(answer: Answer, spoken: Spoken, tokens: range) -> Mapping[str, Any]:
+    """The members beside a delta."""
+    return {"logprobs": answer.logprobs(tokens)} if answer.detailed and spoken.kind == "text" else {}
+
+
+def ended(answer: Answer, spoken: Spoken) -> Mapping[str, Any]:
+    """The members beside the whole text."""
+    if spoken.kind == "text" and answer.detailed:
+        return {"logprobs": answer.logprobs(range(len(spoken.texts)))}
+    return {"name": spoken.name} if spoken.kind == "call" else {}
+
+
+def runs(answer: Answer, spoken: Spoken) -> Iterator[Run]:
+    """The deltas: a few tokens each, or all arguments of a call; one token each of the models that vLLM serves."""
+    if not answer.backend.named_calls:
+        return by_token(spoken)
+    if spoken.is_call:
+        return by_group(spoken, [range(len(spoken.texts))])
+    return by_group(spoken, token_groups(spoken.texts, answer.choice.seed, _SMALLEST, _LARGEST))

@@ -1,0 +1,183 @@
+"""`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Constraint, Effort, GenerationRequest, Limits, Output, Prompt, Sampling
+from mockserver.dialects.openai_style.fields import whole
+from mockserver.dialects.openai_style.messages import chat_prompt, with_images, with_media
+from mockserver.dialects.openai_style.responses.items import files_of, messages_of
+from mockserver.dialects.yandex.backends import Backend, backend_of
+from mockserver.dialects.yandex.errors import fault
+from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
+from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
+from mockserver.dialects.yandex.models import FOLDER, context_window
+from mockserver.dialects.yandex.responses.tools import query_of, read_response_tools
+from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
+from mockserver.dialects.yandex.sessions import in_session
+from mockserver.dialects.yandex.uri import ModelUri
+from mockserver.generation.schemas import schema_fault
+
+_ROLES = ("user", "system", "developer", "assistant")
+_LOGPROBS = "message.output_text.logprobs"
+# The reasoning effort of a request for a summary that states none.
+_USUAL: Effort = "medium"
+# The tokens of a file: a figure of our own, since the vendor states none.
+_FILE_TOKENS = 256
+
+
+class Asked(NamedTuple):
+    """The fields of the request that its answer repeats, whether thoughts are summarised, and the query with which the
+    service searches the web before the model answers, if it does."""
+
+    body: Mapping[str, Any]
+    summary: bool
+    query: str | None = None
+
+
+def read(call: Call, site: Site) -> GenerationRequest | Rejection:
+    """The request, or why Yandex refuses it: first for its form, then for its model, then for its content."""
+    body = checked_body(call, site, RESPONSES_REQUEST)
+    if isinstance(body, Rejection):
+        return body
+    # "prompt: Reference to a prompt template": an agent, which has a model and a prompt of its own.
+    for field in ("model", "input") if "prompt" not in body else ():
+        if field not in body:
+            return fault(field, "is required")
+    model = body.get("model") or (_agent(body, call) if body.get("prompt") else "")
+    uri = checked_uri(model, site)
+    if isinstance(uri, Rejection):
+        return uri
+    conversation = _conversation(body, site)
+    messages = messages_of(conversation, body.get("instructions"))
+    wrong = _items_fault(body) or messages_fault(messages) if "input" in body else None
+    if wrong is not None:
+        return in_session(FailureKind.INVALID_REQUEST, wrong, uri, call, site)
+    refused = _conflict(body, conversation)
+    if refused is not None:
+        return refused
+    backend = backend_of(uri.name)
+    offer = read_response_tools(body, parallel=_parallel(body, backend, site.edition))
+    if isinstance(offer, Rejection):
+        return offer
+    prompt = _prompt(messages, body)
+    effort, summary = _thinking(body)
+    request = GenerationRequest(
+        model=str(uri),
+        prompts=(prompt,),
+        output=Output(
+            stream=body.get("stream", False), include_usage=True, logprobs=_logprobs(body), reasoning=summary
+        ),
+        limits=Limits(whole(body.get("max_output_tokens")), context=context_window(uri.name)),
+        sampling=Sampling(temperature=body.get("temperature", 1.0), top_p=body.get("top_p", 1.0)),
+        constraint=_constraint(body),
+        tools=offer.tools,
+        tool_choice=offer.choice._replace(compact=backend.compact_calls),
+        effort=effort,
+        wishes=Asked(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
+    )
+    return fitting(request, uri, call, site)
+
+
+def _conversation(body: Body, site: Site) -> object:
+    """The input, after all items of the stored response that it continues, and with the stored items that it refers
+    to."""
+    given, id_ = body.get("input", ""), body.get("previous_response_id")
+    if site.ledger is None:
+        return given
+    # Few requests need what is stored.
+    from mockserver.dialects.yandex.responses.shelf import Shelf
+
+    assert isinstance(site.ledger, Shelf), "a dialect has ledgers of its own"
+    earlier = site.ledger.get(str(id_))
+    own = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    items = [*(earlier.items if earlier is not None else ()), *own]
+    return [site.ledger.item(str(each.get("id"))) or each if _refers(each) else each for each in items]
+
+
+def _refers(item: Mapping[str, Any]) -> bool:
+    return item.get("type") == "item_reference"
+
+
+def _parallel(body: Body, backend: Backend, edition: Edition) -> bool:
+    """Whether a response may have several calls: by the page they may, unless the request forbids it; recorded
+    responses say that they may not unless the request allows it."""
+    if edition == "observed":
+        return bool(body.get("parallel_tool_calls", False))
+    return body.get("parallel_tool_calls", True) or not backend.one_call
+
+
+def _agent(body: Body, call: Call) -> str:
+    """The URI of an agent, which is addressed like a model of the caller's folder."""
+    folder = call.headers.get("openai-project") or call.headers.get("x-folder-id") or FOLDER
+    return str(ModelUri("gpt", folder, body["prompt"]["id"]))
+
+
+def _items_fault(body: Body) -> str | None:
+    """The fault of the first message whose role is not allowed; None if there is none."""
+    items = body["input"] if isinstance(body["input"], list) else ()
+    roles = (item["role"] for item in items if item.get("type") in (None, "message"))
+    return next((f"invalid message role '{role}'" for role in roles if role not in _ROLES), None)
+
+
+def _conflict(body: Body, conversation: object) -> Rejection | None:
+    """The refusal of incompatible fields, of a result without its call, or of an unusable schema."""
+    # "Only set this when you set `stream: true`."
+    if "stream_options" in body and not body.get("stream"):
+        return fault("stream_options", "needs 'stream' to be true")
+    if "previous_response_id" in body and "conversation" in body:
+        return fault("previous_response_id", "cannot be used together with 'conversation'")
+    return _history_fault(body, conversation) or _schema_fault(body)
+
+
+def _history_fault(body: Body, items: object) -> Rejection | None:
+    """The refusal of a result whose call no earlier item made; what is stored elsewhere may have made it."""
+    if not isinstance(items, list) or "previous_response_id" in body or "conversation" in body:
+        return None
+    calls: set[str] = set()
+    for place, item in enumerate(items):
+        kind, id_ = str(item.get("type")), item.get("call_id")
+        if kind in ("function_call", "custom_tool_call"):
+            calls.add(id_)
+        elif kind in ("function_call_output", "custom_tool_call_output") and id_ not in calls:
+            return fault(f"input[{place}].call_id", f"answers a call that was not made: {id_!r}")
+    return None
+
+
+def _form(body: Body) -> Body:
+    return (body.get("text") or {}).get("format") or {"type": "text"}
+
+
+def _constraint(body: Body) -> Constraint | None:
+    form = _form(body)
+    if form["type"] == "json_schema":
+        return Constraint("json_schema", form["schema"])
+    return Constraint("json_object") if form["type"] == "json_object" else None
+
+
+def _schema_fault(body: Body) -> Rejection | None:
+    form = _form(body)
+    if form["type"] != "json_schema":
+        return None
+    reason = schema_fault(form["schema"])
+    return fault("text.format.schema", f"is a schema that no answer could keep to: {reason}") if reason else None
+
+
+def _thinking(body: Body) -> tuple[Effort | None, bool]:
+    """The reasoning effort, and whether thoughts are summarised."""
+    reasoning = body.get("reasoning") or {}
+    effort: Effort | None = reasoning.get("effort")
+    summary = bool(reasoning.get("summary") or reasoning.get("generate_summary")) and effort != "none"
+    return (effort or _USUAL if summary else effort), summary
+
+
+def _logprobs(body: Body) -> int | None:
+    return int(body.get("top_logprobs", 0)) if _LOGPROBS in body.get("include", ()) else None
+
+
+def _prompt(messages: Sequence[dict[str, Any]], body: Body) -> Prompt:
+    prompt = with_images(chat_prompt(messages, body.get("tools")), messages, IMAGE_TOKENS)
+    return with_media(prompt, [("file", name, _FILE_TOKENS) for name in files_of(list(messages))])

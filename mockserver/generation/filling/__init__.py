@@ -1,0 +1,1 @@
+"""Filling instances of schemas with what a prompt names and states."""

@@ -1,0 +1,1 @@
+"""Answers in words: which text a prompt gets, its writer, and what sampling parameters do to its words."""

@@ -1,0 +1,1 @@
+"""Tool calls: which tools a model calls, and what their arguments are."""
