@@ -7,8 +7,11 @@ and 10`, `The number of verdicts must equal that of the statements`, and a list 
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
+
+import orjson
 
 from mockserver.generation.forms.sketches import RANGE, bounded
 
@@ -67,9 +70,17 @@ def restricted(schema: Any, text: str) -> Any:
     """A schema whose values are as a text says besides; the schema itself if it says nothing of them."""
     choices = {name: _words(found) for name, _, found in _keyed(_CHOICES, _CHOSEN, text)}
     ranges = {name: f"{before}{found}".lower() for name, before, found in _keyed(RANGE, _RANGED, text)}
-    changed = _restricted(schema, _Said(choices, ranges), 0)
-    # What is the same stays the same object, by which others remember it.
-    return _sized(schema if changed == schema else changed, text)
+    if choices or ranges or _may_describe_binary(orjson.dumps(schema)):
+        changed = _restricted(schema, _Said(choices, ranges), 0)
+        # What is the same stays the same object, by which others remember it.
+        schema = schema if changed == schema else changed
+    return _sized(schema, text)
+
+
+@lru_cache(maxsize=64)
+def _may_describe_binary(dump: bytes) -> bool:
+    """Whether one of the descriptions in a schema's text may be that of a 0 or 1."""
+    return _BINARY.search(dump.decode()) is not None
 
 
 def _words(choices: str) -> list[str | int]:

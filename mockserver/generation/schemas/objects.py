@@ -150,7 +150,8 @@ class ObjectBuilder:
     def _may_be(self, name: str) -> bool:
         if self._demand.names and not all(node.holds(name) for node in self._demand.names):
             return False
-        return self._properties.may_have(name) and all(node.schema is not False for node in self._more.get(name, ()))
+        more = self._more.get(name)
+        return self._properties.may_have(name) and (not more or all(node.schema is not False for node in more))
 
     def _value(self, name: str, beside: Sequence[Node] = ()) -> Any:
         return self._search.solve(

@@ -72,9 +72,7 @@ class Solver:
     def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
         """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
         self.spend()
-        key = tuple([id(node) for node in nodes if node.place is not None])
-        whole = len(key) == len(nodes)
-        if depth > _DEEPEST or (whole and depth >= self._failed.get(key, _DEEPEST + 1)):
+        if depth > _DEEPEST or (self._failed and depth >= self._failed.get(_places(nodes), _DEEPEST + 1)):
             return NOTHING
         first = id(nodes[0]) if nodes else 0
         self._open[first] = self._open.get(first, 0) + 1
@@ -88,8 +86,8 @@ class Solver:
             self._open[first] -= 1
         if found is not NOTHING:
             self._earn()
-        elif whole:
-            self._failed[key] = min(depth, self._failed.get(key, depth))
+        elif places := _places(nodes):
+            self._failed[places] = min(depth, self._failed.get(places, depth))
         return found
 
     def spend(self, steps: int = 1) -> None:
@@ -107,6 +105,9 @@ class Solver:
 
     def _search(self, nodes: Sequence[Node], name: str, depth: int) -> Any:
         demand = demand_of(nodes)
+        if not (demand.forks or demand.checks or demand.impossible):
+            # Most demands are met in one way only, and whatever meets them is right.
+            return self._fill(demand, nodes, name, depth)
         forks = [Fork(ordered(each.options, self.draws, frugal=self.frugal), each.scopes) for each in demand.forks]
         for way in settled(demand, forks, self.spend):
             checks = {id(check): check for check in way.checks}.values()
@@ -125,7 +126,7 @@ class Solver:
         if demand.values is not None:
             return self._one_of(demand, nodes)
         setting = Setting(self.draws, name, " ".join(demand.hints[:4]), *self._topic)
-        for kind in self._types(demand):
+        for kind in self._types(demand) if len(demand.types) > 1 else demand.types:
             found = self._of_type(kind, demand, setting, depth)
             if found is not NOTHING:
                 return found
@@ -149,8 +150,6 @@ class Solver:
 
     def _types(self, demand: Demand) -> list[str]:
         """The types that it may have, the likeliest first: the one whose keywords it has, and null last of all."""
-        if len(demand.types) == 1:
-            return list(demand.types)
         bounded = {
             "object": bool(demand.objects or demand.required or demand.min_properties or demand.names or demand.extras
                            or demand.named or demand.name_demands or demand.max_properties),
@@ -200,6 +199,11 @@ class Solver:
     def _number(self, demand: Demand, setting: Setting) -> Any:
         found = write_number(demand, self.draws, range_of(setting.name, setting.about, whole=bool(demand.whole)))
         return NOTHING if found is None else found
+
+
+def _places(nodes: Sequence[Node]) -> tuple[int, ...]:
+    """What names schemas that stand in a document, which have failed for good; empty if one of them was made."""
+    return tuple(map(id, nodes)) if all(node.place is not None for node in nodes) else ()
 
 
 # Where any type will do: a text says most.
