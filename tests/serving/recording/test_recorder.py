@@ -26,7 +26,6 @@ from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Targets
 from mockserver.serving.recording.upstreams import read_upstreams
-from tests.support.asking import FROZEN
 from tests.support.certificates import write_certificate
 from tests.support.http import Transcript, exchange
 from tests.support.questions import EMBEDDERS, QUESTIONS
@@ -39,18 +38,6 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("/ovms/v3/embeddings", {"model": EMBEDDERS["ovms"], "input": ["The tides", "The moon"]}),
     ("/cerebras/v1/completions", {"model": "llama3.1-8b", "prompt": "x", "max_tokens": "many"}),
 ]
-
-
-@pytest.fixture(scope="module")
-def vendor() -> Iterator[MockServer]:
-    """A server that stands for every vendor, and says nothing that they would not."""
-    with MockServer(strict=True, created=FROZEN, cors="vendor") as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _forget(vendor: MockServer) -> None:
-    vendor.reset()
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "har"])

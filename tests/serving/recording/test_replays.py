@@ -1,7 +1,6 @@
 """A recorder that forwards only what is new: everything else is answered as it was recorded."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +9,12 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import ConfigError
 from mockserver.serving.recording.replays import replays_in
-from tests.support.asking import FROZEN
 from tests.support.http import Transcript, exchange
 from tests.support.questions import QUESTIONS
 from tests.support.recording import led_to, lines_of, recorder
 
 COMPLETIONS = "/cerebras/v1/completions"
 BODY = {"model": "llama3.1-8b", "prompt": "Tell me about sea otters", "max_tokens": 12}
-
-
-@pytest.fixture(scope="module")
-def vendor() -> Iterator[MockServer]:
-    with MockServer(strict=True, created=FROZEN, cors="vendor") as running:
-        yield running
-
-
-@pytest.fixture(autouse=True)
-def _forget(vendor: MockServer) -> None:
-    vendor.reset()
 
 
 @pytest.fixture
