@@ -155,7 +155,7 @@ def test_the_same_key_gives_the_same_bytes_in_another_process() -> None:
     )
     run = subprocess.run(
         [sys.executable, "-c", script],
-        cwd=Path(__file__).parents[2], env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"}, check=True,
+        cwd=Path(__file__).parents[3], env={"PYTHONHASHSEED": "7", "PYTHONIOENCODING": "utf-8"}, check=True,
         capture_output=True,
     )  # fmt: skip
     assert run.stdout.decode().splitlines() == [write_instance(REAL[name], 99, "ru", "море") for name in names]
