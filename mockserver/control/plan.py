@@ -32,7 +32,7 @@ from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.generation.generate import generate
 from mockserver.generation.prepared import Speech, speak
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.refusals import word_refusals
 from mockserver.generation.sampling import is_plain
 from mockserver.generation.unseen import with_prediction_recounted

@@ -16,7 +16,7 @@ from operator import mul
 from struct import Struct
 
 from mockserver.generation import corpus
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.terms import is_concept, terms
 
 # The number of dimensions to which a term adds, and the weight of a concept relative to a stem.

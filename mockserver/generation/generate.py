@@ -31,7 +31,7 @@ from mockserver.generation.beams import ranked
 from mockserver.generation.echo import echo_of
 from mockserver.generation.orders import ordered_form
 from mockserver.generation.positions import asked_positions
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop

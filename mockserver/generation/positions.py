@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 
 
 def asked_positions(

@@ -7,7 +7,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
 from mockserver.generation.corpus import phrase
 from mockserver.generation.positions import asked_positions
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 
 
 def word_refusals(generation: Generation) -> Generation:

@@ -13,7 +13,7 @@ from mockserver.core.seeding import derive
 from mockserver.dialects.friendli.wishes import wishes_of
 from mockserver.generation import tokens
 from mockserver.generation.logprobs import positions, scale
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 
 
 def enforced(generation: Generation) -> Generation:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from mockserver.generation import corpus
 from mockserver.generation.filling import statements
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.terms import is_concept, stem, terms, words_in
 
 _STRETCH = 1200

@@ -20,7 +20,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
-from mockserver.generation.prompts.subject import Brief, brief
+from mockserver.generation.prompts.brief import Brief, brief
 from mockserver.generation.prose.texts import write_prose
 
 Value = dict[str, "Value"] | list["Value"] | str | int | float | bool | None

@@ -14,8 +14,8 @@ from mockserver.generation.forms.pairs import stated_pairs
 from mockserver.generation.forms.restrictions import restricted
 from mockserver.generation.forms.sections import next_step, without_headings
 from mockserver.generation.forms.sketches import keys_announced, like_text, named_keys, sketched_object
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.passages import answer_from
-from mockserver.generation.prompts.subject import brief
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.terms import terms
 

@@ -15,7 +15,7 @@ from mockserver.core.seeding import derive
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.filling.instances import filled
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prose.reports import gist
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.tools.calls import decide

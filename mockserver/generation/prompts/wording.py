@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+# A word of a text as it is written, with the apostrophes and hyphens within.
+WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
+
 _PIECE = re.compile(r"[^\W_]+")
 # Replaces every ASCII character that is neither a letter nor a digit by a space.
 _BLANKS = bytes(code if chr(code).isalnum() else ord(" ") for code in range(128)).ljust(256)

@@ -13,8 +13,8 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase
+from mockserver.generation.prompts.brief import Brief, brief
 from mockserver.generation.prompts.dialogues import gives_the_word, is_dialogue
-from mockserver.generation.prompts.subject import Brief, brief
 from mockserver.generation.prose.reports import report, results
 from mockserver.generation.prose.writer import Writer, code_begun
 

@@ -7,7 +7,7 @@ from mockserver.core.generation import Prompt
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 
 
 def think(prompt: Prompt, count: int, key: int) -> Sequence[str]:

@@ -18,7 +18,7 @@ from mockserver.core.generation import Prompt, Sampling
 from mockserver.core.seeding import Draws
 from mockserver.generation import tokens
 from mockserver.generation.corpus import Phrase
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prose.bans import NEVER, bans, sayable
 from mockserver.generation.prose.words import Unit, in_place, units, words_of
 from mockserver.generation.sampling import straying

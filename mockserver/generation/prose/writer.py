@@ -9,7 +9,7 @@ from keyword import iskeyword
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
 from mockserver.generation.corpus import Phrase, fresh_phrase, phrase
-from mockserver.generation.prompts.subject import Brief
+from mockserver.generation.prompts.brief import Brief
 from mockserver.generation.prose.records import people
 
 _CODE_NAMES = {

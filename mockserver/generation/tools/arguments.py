@@ -23,7 +23,7 @@ from mockserver.generation.filling.instances import (
 )
 from mockserver.generation.filling.mentions import listed, names, texts_for
 from mockserver.generation.patterns import write_match
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.terms import terms
 

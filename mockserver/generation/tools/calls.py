@@ -42,7 +42,7 @@ from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus, tokens
 from mockserver.generation.corrections import corrected, refusals, settled
 from mockserver.generation.filling.instances import accepting, is_told
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prose.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms

@@ -5,8 +5,8 @@ from itertools import takewhile
 import pytest
 
 from mockserver.core.generation import Prompt
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.dialogues import gives_the_word, is_dialogue, last_turn
-from mockserver.generation.prompts.subject import brief
 from mockserver.generation.prose.texts import write_prose
 
 ASKED = "What's the weather in Oslo?"

@@ -7,8 +7,8 @@ import pytest
 
 from mockserver.core.generation import Message, Prompt
 from mockserver.generation.forms import WRITERS
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.sentiment import sentiment
-from mockserver.generation.prompts.subject import brief
 from mockserver.generation.prose.texts import write_prose
 
 LABELS = ("positive", "negative", "neutral")

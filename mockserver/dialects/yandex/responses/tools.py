@@ -11,7 +11,7 @@ from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
-from mockserver.generation.prompts.subject import brief
+from mockserver.generation.prompts.brief import brief
 
 Body = Mapping[str, Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from mockserver.core.seeding import Draws
+from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.genres import GENRES
-from mockserver.generation.prompts.subject import brief
 
 
 @pytest.mark.parametrize(
