@@ -12,7 +12,7 @@ from mockserver.core.generation import Prompt
 from mockserver.generation.prompts.material import sentences
 from mockserver.generation.terms import stem
 
-# How many characters of a passage are read, and the fewest that make one.
+# How many characters of a passage are read, and the fewest that make one, without the question.
 _STRETCH, _LEAST = 8_000, 100
 # Words count as equal if so many of their first letters are, without a common ending.
 _STEM = 5

@@ -19,9 +19,11 @@ from mockserver.generation.prose.reports import report, results
 from mockserver.generation.prose.writer import Writer, code_begun
 
 _SAY = re.compile(r"\s*(?:please )?say ", re.IGNORECASE)
-# Genres in which a question about a passage is answered, and the fewest characters of a prompt with a passage.
+# Genres in which a question about a passage is answered.
 _ANSWERING_GENRES = ("plain", "sentence", "brief", "short")
-_LEAST_PASSAGE = 160
+# A whole prompt of fewer characters is conversation: what it tells before its question does not answer it in prose. A
+# passage alone may be shorter (`passages`), and that is enough for the property of an object that asks for its answer.
+_LEAST_WITH_PASSAGE = 160
 # The characters after which an answer needs no leading space.
 _ENDS_OF_TURNS = frozenset(" \t\n>")
 # Messages that refer to the one before, and their greatest length in characters.
@@ -120,7 +122,7 @@ def _found_in_prompt(prompt: Prompt, about: Brief) -> Sequence[str]:
     """The answer that stands in a passage of the prompt; none if it has no passage, or asks for more than an answer."""
     if "?" not in prompt.topic or about.facts or about.genre not in _ANSWERING_GENRES:
         return ()
-    if len(prompt.text) < _LEAST_PASSAGE:
+    if len(prompt.text) < _LEAST_WITH_PASSAGE:
         return ()
     from mockserver.generation.prompts.passages import answer_from  # few prompts have a passage
 
