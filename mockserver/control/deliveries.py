@@ -7,6 +7,7 @@ here: they are exchanges in the journal.
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from mockserver.control.watchers import Watchers
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task
 
@@ -42,7 +43,7 @@ class Deliveries:
         self._outboxes: dict[str, Outbox] = {}
         self._kept: Bounded[int, Delivery] | None = None
         self._closers: tuple[Callable[[], None], ...] = ()
-        self._watchers: tuple[Callable[[], None], ...] = ()
+        self._watchers: Watchers[Callable[[], None]] = Watchers()
         self.begun = self.ended = 0
 
     def outbox(self, dialect: Dialect) -> Outbox | None:
@@ -75,17 +76,12 @@ class Deliveries:
         """Record its outcome."""
         delivery.outcome, delivery.seconds = outcome._replace(body=outcome.body[:_ANSWER]), seconds
         self.ended += 1
-        for watcher in self._watchers:
+        for watcher in self._watchers.each:
             watcher()
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
         """Call `watcher` in the server's thread whenever a delivery ends, until the result is called."""
-        self._watchers = (*self._watchers, watcher)
-
-        def stop() -> None:
-            self._watchers = tuple(other for other in self._watchers if other is not watcher)
-
-        return stop
+        return self._watchers.add(watcher)
 
     def on_reset(self, closer: Callable[[], None]) -> None:
         """Call `closer` when the outboxes are emptied, so that it stops what it has begun for them."""

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from mockserver.control.plan import Plan
+from mockserver.control.watchers import Watchers
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Record
 
@@ -129,7 +130,7 @@ class Journal:
         self._exchanges: deque[Exchange] = deque()
         self._weights: deque[int] = deque()
         self._held = 0
-        self._watchers: tuple[Watcher, ...] = ()
+        self._watchers: Watchers[Watcher] = Watchers()
         self._opened = self._asked = 0
         # How many exchanges were dropped to make room.
         self.forgotten = NOTHING
@@ -213,18 +214,13 @@ class Journal:
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
         """Call `watcher` in the server's thread whenever an exchange begins or ends, until the result is called."""
-        self._watchers = (*self._watchers, watcher)
-
-        def stop() -> None:
-            self._watchers = tuple(other for other in self._watchers if other is not watcher)
-
-        return stop
+        return self._watchers.add(watcher)
 
     def notify(self, exchange: Exchange) -> None:
         """Call the watchers because an exchange has begun or ended."""
         if exchange.record.closed_by is not None:
             self._unended.discard(exchange)
-        for watcher in self._watchers:
+        for watcher in self._watchers.each:
             watcher(exchange)
 
     def _keep(self, exchange: Exchange, weight: int) -> None:
