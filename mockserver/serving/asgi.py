@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from mockserver.core.timeline import Ending, RawHeaders
-from mockserver.serving.player import Performance, Sink, Then
+from mockserver.serving.player import Performance
+from mockserver.serving.sink import Sink, Then
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]

@@ -20,8 +20,9 @@ from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.clock import Alarm, ShiftedClock
 from mockserver.serving.logs import log
 from mockserver.serving.outgoing import UnsentError, is_local, send
-from mockserver.serving.player import Performance, Sink, Then
+from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.sink import Sink, Then
 
 # How many requests of a namespace are under way at once, at most: a simple server has room for few connections.
 _MOST = 16

@@ -11,57 +11,22 @@ import logging
 from bisect import bisect_right
 from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import accumulate
-from typing import Protocol
 
-from mockserver.core.timeline import Closer, Ending, RawHeaders, Record, Run, Timeline, Wrapped
+from mockserver.core.timeline import Closer, Record, Run, Timeline, Wrapped
 from mockserver.serving.clock import Alarm, Clock
+from mockserver.serving.sink import Sink, Then
 
 log = logging.getLogger("mockserver")
 
 # When a stream is late, gaps of up to so many seconds may close, and wider ones up to this share of its lateness.
 _GRAIN = 0.004
 _HASTE = 1 / 64
-# How many frames of a long answer are written before other connections get their turn; one of log-probabilities, which
-# takes long to make, counts as several of so many bytes.
+# How many frames of a long answer are written before other connections get their turn. A larger frame, such as one of
+# log-probabilities, takes long to make: it counts as several of so many bytes.
 _TURN = 256
-# For so many frames what they are on the wire is computed at once.
-_MOST_STEADY = 512
 _FRAME = 256
-
-# A callback without arguments.
-Then = Callable[[], None]
-
-
-class Sink(Protocol):
-    """Where an answer goes: one client, over any transport."""
-
-    @property
-    def longest_write(self) -> int:
-        """The size in bytes at which joined frames stop growing, so that a write mostly arrives in one read."""
-
-    def begin(self, status: int, headers: RawHeaders, length: int | None) -> None:
-        """Send the head, which may wait for the first write. Without a `length` the body's size is unknown."""
-
-    def write(self, data: bytes, *, last: bool) -> bool:
-        """Send a part of the body, the final one if `last`. Return whether the client may take more."""
-
-    def write_more(self, data: bytes) -> bool:
-        """The same for a part that is not empty and not the final one."""
-        return self.write(data, last=False)
-
-    def steady(self, frames: Wrapped, interrupted: Then) -> "tuple[Sequence[bytes], Callable[[bytes], object]] | None":
-        """These frames as they are sent, and the transport's own write, to be used until `interrupted` is called; None
-        if there is more to a write than that."""
-        return None
-
-    def blocked(self, resume: Then) -> bool:
-        """Whether the client takes no more for now; if so, `resume` is called once it does."""
-
-    def break_off(self, ending: Ending, ended: Then) -> None:
-        """Make the answer fail; `ended` is called when nothing more will be sent, unless the client leaves first."""
-
-    def abort(self) -> None:
-        """Drop the client, because its answer cannot go on."""
+# The bytes on the wire of a run with at most so many frames are computed at once.
+_MOST_STEADY = 512
 
 
 class Performance:

@@ -32,8 +32,9 @@ from mockserver.serving.cors import preflight, shared
 from mockserver.serving.large_bodies import fingerprint_of, has_too_many_values, is_large, read_by_turns
 from mockserver.serving.logs import log, log_access
 from mockserver.serving.metrics import Metrics
-from mockserver.serving.player import Performance, Sink
+from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Setup, Simulator
+from mockserver.serving.sink import Sink
 
 if TYPE_CHECKING:
     from mockserver.serving.courier import Courier

@@ -10,7 +10,8 @@ import pytest
 from mockserver.core.timeline import Ending, Lazy, RawHeaders, Record, Run, Timeline, Wrapped
 from mockserver.serving.asgi import AsgiSink, Receive, Send, play
 from mockserver.serving.clock import LoopClock, ShiftedClock
-from mockserver.serving.player import Performance, Sink, Then
+from mockserver.serving.player import Performance
+from mockserver.serving.sink import Sink, Then
 from tests.support.virtual import be_busy, run_virtually
 
 

@@ -8,8 +8,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from mockserver.core.calls import Headers
 from mockserver.core.timeline import Closer, Ending, RawHeaders, Wrapped
-from mockserver.serving.player import Performance, Then
+from mockserver.serving.player import Performance
 from mockserver.serving.reception import Incoming
+from mockserver.serving.sink import Then
 from mockserver.serving.sockets.wire import WireProtocol
 
 _LAST_CHUNK = b"0\r\n\r\n"
