@@ -25,10 +25,10 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.core.outbox import Task
 from mockserver.core.timeline import Record, Run, Timeline
-from mockserver.serving.addresses import ADMIN, own_place
 from mockserver.serving.browsers import to_live_page
 from mockserver.serving.clock import Clock
 from mockserver.serving.cors import preflight, shared
+from mockserver.serving.hints import no_route, with_hint
 from mockserver.serving.large_bodies import fingerprint_of, has_too_many_values, is_large, read_by_turns
 from mockserver.serving.logs import log, log_access
 from mockserver.serving.metrics import Metrics
@@ -139,22 +139,29 @@ class Reception:
             return self._denied(visitor, Denial(400, "bad_namespace", BAD_NAME))
         landing = setup.router.find(incoming.method, path, incoming.headers.get("host") or "")
         if landing is None:
-            led = (
-                None if setup.settings.strict else to_live_page(incoming.method, path, incoming.headers, incoming.path)
-            )
-            return self._denied(visitor, self._no_route(visitor)) if led is None else Staged(visitor, aside=led)
+            return self._receive_elsewhere(visitor)
         if incoming.too_large:
             return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)
         if is_large(incoming.body, incoming.headers.get("content-encoding")):
             return self._receive_large(visitor, landing)
-        return self._guarded(visitor, landing)
+        return self._receive_small(visitor, landing)
 
     def _receive_own(self, task: Task, target: str) -> Staged | Awaitable[Staged]:
         """The exchange of a request that the server itself makes, at a path with or without a query."""
         path, _, query = target.partition("?")
         return self.receive(Incoming(task.method, path, query, Headers(task.headers), task.body, wired=True))
 
-    def _guarded(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
+    def _receive_elsewhere(self, visitor: _Visitor) -> Staged:
+        """The exchange of a request for a path that nothing serves; a browser at the root is led to the live page."""
+        incoming, setup = visitor.incoming, visitor.setup
+        if not setup.settings.strict:
+            led = to_live_page(incoming.method, visitor.path, incoming.headers, incoming.path)
+            if led is not None:
+                return Staged(visitor, aside=led)
+        return self._denied(visitor, no_route(incoming.method, visitor.path, self._simulator.dialects, setup.router))
+
+    def _receive_small(self, visitor: _Visitor, landing: Landing) -> Staged | Awaitable[Staged]:
+        """The exchange of a request of the usual size: a repeated one gets its plan again, others are read at once."""
         call = visitor.call(landing.path)
         known = recall(call, landing, visitor.setup.settings, visitor.namespace)
         if known is not None:
@@ -267,7 +274,7 @@ class Reception:
         if decision is not None:
             visitor.namespace.retries.note(plan)
         if plan.rejection is not None and not visitor.setup.settings.strict:
-            plan = _with_hint(plan, visitor)
+            plan = with_hint(plan, visitor.path, visitor.setup.router)
         return self._noted(visitor, call, plan, ticket)
 
     def _noted(
@@ -289,14 +296,6 @@ class Reception:
         call = visitor.call(visitor.path if landing is None else landing.path)
         return self._noted(visitor, call, denial=denial)
 
-    def _no_route(self, visitor: _Visitor) -> Denial:
-        message = (
-            f"Nothing is served at {visitor.incoming.method} {visitor.path}. Put a dialect's name in front "
-            f"({', '.join(f'/{name}/...' for name in self._simulator.dialects)}), or see GET {ADMIN}/routes, "
-            f"or the live page: {ADMIN}/ui/.{own_place(visitor.path)}"
-        )
-        return Denial(404, "no_route", message, tuple(visitor.setup.router.nearest(visitor.path)))
-
 
 def _timeline(exchange: Exchange) -> Timeline:
     """The plan's timeline, or that of our own refusal."""
@@ -311,28 +310,6 @@ def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
     """The timeline, with headers that let pages of other origins read it."""
     origin = visitor.incoming.headers.get("origin")
     return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
-
-
-def _with_hint(plan: Plan, visitor: _Visitor) -> Plan:
-    """The plan of a refusal; if another path would work, with a header of our own that names it."""
-    hint = _hint(plan, visitor)
-    if not hint:
-        return plan
-    header = (b"x-mockserver-hint", hint.encode("ascii", "replace"))
-    return plan._replace(timeline=plan.timeline._replace(headers=(*plan.timeline.headers, header)))
-
-
-def _hint(plan: Plan, visitor: _Visitor) -> str:
-    landing, router = plan.visit.landing, visitor.setup.router
-    if landing.allowed and landing.operation is None:
-        return f"{visitor.path} takes {', '.join(landing.allowed)}"
-    assert plan.rejection is not None, "only refusals are given hints"
-    if plan.rejection.kind is FailureKind.UNKNOWN_PATH or landing.operation is None:
-        return f"nearest: {', '.join(router.nearest(visitor.path))}"
-    if plan.rejection.kind not in (FailureKind.INVALID_REQUEST, FailureKind.UNKNOWN_MODEL):
-        return ""
-    others = [] if plan.visit.landing.route else router.elsewhere(landing, visitor.path)
-    return f"{visitor.path} is {landing.dialect.name}'s; others: {', '.join(others)}" if others else ""
 
 
 def _leave(namespace: Namespace, ticket: Ticket | None) -> None:
