@@ -13,9 +13,9 @@ from mockserver.core.timeline import Pace, Reply
 from mockserver.dialects.contracts import by_edition
 from mockserver.dialects.openai_style.embeddings import EmbeddingForm, embedding_request, embeddings, read_usage
 from mockserver.dialects.openai_style.fields import json_object, whole
-from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.errors import explain, fault
 from mockserver.dialects.yandex.models import EMBEDDING_CONTEXT, is_offered
+from mockserver.dialects.yandex.replies import json_reply
 from mockserver.dialects.yandex.schemas import CONTRACT
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import parse_uri

@@ -6,7 +6,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Model, Site
 from mockserver.core.timeline import Reply
 from mockserver.dialects.yandex.backends import backend_of
-from mockserver.dialects.yandex.body import json_reply
+from mockserver.dialects.yandex.replies import json_reply
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 # The folder of callers who name none.

@@ -14,9 +14,9 @@ from mockserver.core.timeline import Frames, Lazy, Pace, Reply
 from mockserver.dialects.openai_style.events import DONE, at_step, event, stream_reply, weave
 from mockserver.dialects.openai_style.logprobs import chat_logprobs
 from mockserver.dialects.yandex.backends import Backend, backend_of
-from mockserver.dialects.yandex.body import json_reply
 from mockserver.dialects.yandex.calls import CallForm, call_form, message_calls
 from mockserver.dialects.yandex.chunks import DETAILED_RUN, Chunks, large_chunks, token_chunks
+from mockserver.dialects.yandex.replies import json_reply
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
 
 
