@@ -8,14 +8,14 @@ from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest, Limits, Output, Stops
 from mockserver.dialects.cerebras.body import sent_object
 from mockserver.dialects.cerebras.families import Family, effort_of, family_of, shown_of
-from mockserver.dialects.cerebras.fields import Body, fitting, least_tokens, patience
+from mockserver.dialects.cerebras.fields import fitting, least_tokens, patience
 from mockserver.dialects.cerebras.formats import format_fault, read_format
 from mockserver.dialects.cerebras.messages import messages_fault, read_prompt
 from mockserver.dialects.cerebras.refusals import explain_chat, refused
 from mockserver.dialects.cerebras.schemas import CHAT_REQUEST
 from mockserver.dialects.cerebras.tools import read_tools
 from mockserver.dialects.cerebras.wishes import ChatWishes
-from mockserver.dialects.openai_style.fields import sampling, stop_texts, whole
+from mockserver.dialects.openai_style.fields import Body, sampling, stop_texts, whole
 from mockserver.dialects.openai_style.tools import Offer
 
 

@@ -1,14 +1,9 @@
 """The fields that completions and chats have in common, and a refusal that both share."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.openai_style.fields import whole
-
-Body = Mapping[str, Any]
 
 
 def patience(call: Call) -> float | None:

@@ -5,9 +5,9 @@ from typing import Any
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
-from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.refusals import refused
 from mockserver.dialects.cerebras.strictness import form_fault
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.generation.schemas import schema_fault
 
 

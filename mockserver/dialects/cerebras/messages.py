@@ -8,9 +8,9 @@ from mockserver.core.dialects import Edition
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
 from mockserver.dialects.cerebras.families import Family
-from mockserver.dialects.cerebras.fields import Body
 from mockserver.dialects.cerebras.images import Messages, image_urls, seeing
 from mockserver.dialects.cerebras.refusals import refused
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.messages import called, chat_prompt
 from mockserver.generation.readings import token_count
 

@@ -5,8 +5,7 @@
 By the page each station refuses with all the faults that it finds; today only the first is reported, in one message.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
@@ -25,10 +24,8 @@ from mockserver.dialects.friendli.models import is_by_vllm, perceives
 from mockserver.dialects.friendli.reasoning import Reasoning, read_reasoning
 from mockserver.dialects.friendli.schemas import CHATS, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
-from mockserver.dialects.openai_style.fields import number_or
+from mockserver.dialects.openai_style.fields import Body, number_or
 from mockserver.dialects.openai_style.tools import function_tools, tool_choice
-
-Body = Mapping[str, Any]
 
 # The first client knows no thoughts.
 _NO_THOUGHT = Reasoning(None, "hidden")

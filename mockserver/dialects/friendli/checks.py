@@ -4,16 +4,15 @@ A field that is null, or has its default value, counts as not given.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from mockserver.core.dialects import Edition
 from mockserver.core.failures import Violation
 from mockserver.dialects.friendli.formats import documented_format, observed_format
 from mockserver.dialects.friendli.json_schemas import BRANCHES, has_several_branches
 from mockserver.dialects.friendli.models import is_by_vllm
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.tools import function_tools, parameters_fault, tool_choice, unknown_tool
 
-Body = Mapping[str, Any]
 Check = Callable[[Body], Iterable[Violation]]
 
 _EMBEDDINGS = ("token_index_to_replace", "embedding_to_replace")

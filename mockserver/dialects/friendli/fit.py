@@ -1,15 +1,13 @@
 """Whether a model is large enough for a request: its context window, its vocabulary, and what the prompt leaves."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from mockserver.core.dialects import Model
 from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.friendli.errors import invalid
 from mockserver.dialects.friendli.models import vocabulary_size
-
-Body = Mapping[str, Any]
+from mockserver.dialects.openai_style.fields import Body
 
 
 def misfits(body: Body, request: GenerationRequest, model: Model) -> Rejection | None:

@@ -5,7 +5,6 @@
 Each station refuses with all violations that it finds, and ends the way.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.calls import Call
@@ -22,9 +21,7 @@ from mockserver.dialects.friendli.fit import misfits
 from mockserver.dialects.friendli.formats import constraint
 from mockserver.dialects.friendli.schemas import COMPLETIONS, known_fields
 from mockserver.dialects.friendli.wishes import Wishes
-from mockserver.dialects.openai_style.fields import number_or, text_prompt, text_prompts, whole
-
-Body = Mapping[str, Any]
+from mockserver.dialects.openai_style.fields import Body, number_or, text_prompt, text_prompts, whole
 
 # The vendor's evaluation harness writes these as a batch of one, `"tokens": [[1, 2]]`, which the page does not say.
 _IN_BATCHES = ("tokens", "forced_output_tokens")

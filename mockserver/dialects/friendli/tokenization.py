@@ -3,9 +3,6 @@
 All models here share one vocabulary, so the ids may be sent as the `tokens` of a completion.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
@@ -17,10 +14,9 @@ from mockserver.dialects.friendli.endpoints import Place
 from mockserver.dialects.friendli.errors import invalid, unknown_model, worded
 from mockserver.dialects.friendli.schemas import DETOKENIZATIONS, TOKENIZATIONS, Requests
 from mockserver.dialects.openai_style.bodies import body_reply
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.generation import tokens
 from mockserver.generation.readings import is_short
-
-Body = Mapping[str, Any]
 
 # Up to this many ids are decoded in a fraction of a millisecond.
 _FEW = 4_096

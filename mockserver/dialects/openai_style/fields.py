@@ -12,6 +12,9 @@ from mockserver.core.json_values import nests_absurdly
 from mockserver.generation import tokens
 from mockserver.generation.readings import token_count
 
+# The body of a request, or an object in it, by the names of its fields.
+Body = Mapping[str, Any]
+
 
 def json_object(body: bytes) -> dict[str, Any] | Rejection:
     """The body as a JSON object, or why it is none; what nests absurdly deep counts as malformed."""

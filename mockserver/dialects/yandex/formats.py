@@ -1,14 +1,12 @@
 """`response_format`: the format that an answer must have (vendor note A6)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Constraint
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.yandex.errors import fault
 from mockserver.generation.schemas import schema_fault
-
-Body = Mapping[str, Any]
 
 # The keywords that distinguish a schema from the object around one.
 _KEYWORDS = frozenset((

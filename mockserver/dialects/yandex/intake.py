@@ -1,21 +1,18 @@
 """The checks on a request's way to a model: its form, the model's URI and its context window, with their refusals."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import GenerationRequest
 from mockserver.dialects.contracts import Contract
-from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.openai_style.fields import Body, json_object
 from mockserver.dialects.yandex.errors import explain
 from mockserver.dialects.yandex.models import is_offered
 from mockserver.dialects.yandex.schemas import request_fields
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import ModelUri, parse_uri
-
-Body = Mapping[str, Any]
 
 
 def checked_body(call: Call, site: Site, contract: Mapping[Edition, Contract]) -> Body | Rejection:

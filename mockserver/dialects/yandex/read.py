@@ -4,12 +4,12 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import Effort, GenerationRequest, Limits, Output
-from mockserver.dialects.openai_style.fields import sampling, whole
+from mockserver.dialects.openai_style.fields import Body, sampling, whole
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.backends import Backend, backend_of, thinks
 from mockserver.dialects.yandex.errors import fault
 from mockserver.dialects.yandex.formats import format_fault, read_format
-from mockserver.dialects.yandex.intake import Body, checked_body, checked_uri, fitting
+from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import history_fault, messages_fault, read_prompt
 from mockserver.dialects.yandex.models import context_window
 from mockserver.dialects.yandex.schemas import REQUEST

@@ -9,11 +9,10 @@ from typing import Any
 
 from mockserver.core.failures import Rejection
 from mockserver.core.generation import Prompt
+from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
 from mockserver.generation.prompts.brief import brief
-
-Body = Mapping[str, Any]
 
 _CALLED = ("function", "custom")
 
