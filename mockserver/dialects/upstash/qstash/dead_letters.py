@@ -14,7 +14,7 @@ from mockserver.dialects.upstash.qstash.filters import Query, cursor, fits, page
 from mockserver.dialects.upstash.qstash.options import HeaderError, read_wishes
 from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
 from mockserver.dialects.upstash.qstash.signing import digits
-from mockserver.dialects.upstash.qstash.values import Bury, Dead, Publish
+from mockserver.dialects.upstash.qstash.values import Dead, Publish, Unbury
 from mockserver.dialects.upstash.qstash.views import dead_view
 
 # How many dead letters a page has at most, and how many are published again by one request.
@@ -41,7 +41,7 @@ def get_dead(call: Call, site: Site) -> Reply | Rejection:
 def delete_dead(call: Call, site: Site) -> Reply | Rejection:
     """Remove a dead letter."""
     dead = mailbox_of(site).dead_letter(site.variables.get("dlqId", ""))
-    return _no_dead(site) if dead is None else empty_reply(Bury((dead.id,)))
+    return _no_dead(site) if dead is None else empty_reply(Unbury((dead.id,)))
 
 
 def delete_dead_letters(call: Call, site: Site) -> Reply | Rejection:
@@ -50,7 +50,7 @@ def delete_dead_letters(call: Call, site: Site) -> Reply | Rejection:
     if isinstance(query, Rejection):
         return query
     ids = tuple(each.id for each in _dead(mailbox_of(site).dead(), query))
-    return json_reply({"deleted": len(ids)}, orders=(Bury(ids),))
+    return json_reply({"deleted": len(ids)}, orders=(Unbury(ids),))
 
 
 def retry_dead(call: Call, site: Site) -> Reply | Rejection:
@@ -76,7 +76,7 @@ def retry_dead_letters(call: Call, site: Site) -> Reply | Rejection:
     return json_reply({"responses": answers}, 201, tuple(chain.from_iterable(orders)))
 
 
-def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Bury]] | Rejection:
+def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]] | Rejection:
     """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
     fields, orders = by_name(call.headers.raw), []
     for each in dead:
@@ -94,7 +94,7 @@ def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, 
             callback=wishes.callback or message.callback,
             failure_callback=wishes.failure_callback or message.failure_callback,
         )
-        orders.append((Publish(again, identity), Bury((each.id,))))
+        orders.append((Publish(again, identity), Unbury((each.id,))))
     return orders
 
 

@@ -66,18 +66,21 @@ class Gate:
 
     def configure(self, flow: Flow) -> None:
         """Take over the limits of a new message, except those that are pinned."""
-        old = self.flow
-        rated = old if "rate" in self.pinned else flow
-        parallelism = old.parallelism if "parallelism" in self.pinned else flow.parallelism
-        self.flow = Flow(flow.key, parallelism, rated.rate, rated.period)
+        self.flow = _with_limits(flow, self.flow, self.pinned)
+
+    def pin(self, flow: Flow, names: frozenset[str], now: float) -> None:
+        """Take over the limits with these names, and keep them whatever later messages say."""
+        self.flow = _with_limits(self.flow, flow, names)
+        self.pinned |= names
+        # "Pinning a configuration resets the current state (rate count and period) of the flow-control key."
+        self.reset_rate(now)
 
     def begin(self, now: float) -> str | None:
         """The next message whose attempt may begin, which counts from now on; None if there is none."""
         flow = self.flow
         if now >= self.began + flow.period:
             self.began, self.used = now, 0
-        full = flow.parallelism is not None and len(self.active) >= flow.parallelism
-        if not self.waiting or self.paused or full or (flow.rate is not None and self.used >= flow.rate):
+        if not self.waiting or self.paused or self.is_full or (flow.rate is not None and self.used >= flow.rate):
             return None
         self.used += 1
         message, _ = self.waiting.popitem(last=False)
@@ -86,9 +89,7 @@ class Gate:
 
     def opens(self) -> float | None:
         """When the period ends that holds back what waits; None if something else does, or nothing waits."""
-        flow = self.flow
-        full = flow.parallelism is not None and len(self.active) >= flow.parallelism
-        return None if not self.waiting or self.paused or full else self.began + flow.period
+        return None if not self.waiting or self.paused or self.is_full else self.began + self.flow.period
 
     def leave(self, message: str) -> None:
         """Take note that an attempt has ended, or that a message is removed."""
@@ -98,6 +99,11 @@ class Gate:
     def reset_rate(self, now: float) -> None:
         """End the current period."""
         self.began, self.used = now, 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether as many attempts are under way as there may be at a time."""
+        return self.flow.parallelism is not None and len(self.active) >= self.flow.parallelism
 
     @property
     def is_idle(self) -> bool:
@@ -110,3 +116,10 @@ class Gate:
         return FlowStanding(
             self.flow, len(self.waiting), len(self.active), self.used, self.began, self.paused, self.pinned
         )
+
+
+def _with_limits(flow: Flow, other: Flow, names: frozenset[str]) -> Flow:
+    """A flow with the limits of another one that have these names; a period belongs to its rate."""
+    rated = other if "rate" in names else flow
+    parallelism = other.parallelism if "parallelism" in names else flow.parallelism
+    return Flow(flow.key, parallelism, rated.rate, rated.period)

@@ -22,7 +22,6 @@ from mockserver.dialects.upstash.qstash.retries import is_delivered, may_repeat,
 from mockserver.dialects.upstash.qstash.schedules import PauseSchedule, RemoveSchedule, Schedules, SetSchedule
 from mockserver.dialects.upstash.qstash.signing import signing_key
 from mockserver.dialects.upstash.qstash.values import (
-    Bury,
     Cancel,
     Dead,
     Event,
@@ -37,6 +36,7 @@ from mockserver.dialects.upstash.qstash.values import (
     SetFlow,
     SetQueue,
     Standing,
+    Unbury,
 )
 
 # How many messages there may be at once, and how many dead ones; the oldest are dropped.
@@ -278,14 +278,7 @@ class Mailbox:
 
     def _pin_flow(self, order: PinFlow, now: float) -> None:
         gate = self._made_gate(order.flow)
-        gate.pinned -= order.pinned
-        kept = gate.flow
-        rated = order.flow if "rate" in order.pinned else kept
-        parallelism = order.flow.parallelism if "parallelism" in order.pinned else kept.parallelism
-        gate.flow = Flow(order.flow.key, parallelism, rated.rate, rated.period)
-        gate.pinned |= order.pinned
-        # "Pinning a configuration resets the current state (rate count and period) of the flow-control key."
-        gate.reset_rate(now)
+        gate.pin(order.flow, order.pinned, now)
         self._let_through(gate, now)
 
     def _reset_flow(self, order: ResetFlow, now: float) -> None:
@@ -325,7 +318,7 @@ class Mailbox:
                 self._note("CANCELED", entry.message, now)
                 self._remove(entry, now)
 
-    def _unbury(self, order: Bury, now: float) -> None:
+    def _unbury(self, order: Unbury, now: float) -> None:
         for id in order.ids:
             self._dead.remove(id)
 
@@ -363,7 +356,7 @@ class Mailbox:
 _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {
     Publish: Mailbox._publish,
     Cancel: Mailbox._cancel,
-    Bury: Mailbox._unbury,
+    Unbury: Mailbox._unbury,
     SetQueue: Mailbox._set_queue,
     SetFlow: Mailbox._set_flow,
     PinFlow: Mailbox._pin_flow,

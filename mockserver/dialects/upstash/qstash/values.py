@@ -134,7 +134,7 @@ class Cancel(NamedTuple):
     ids: tuple[str, ...]
 
 
-class Bury(NamedTuple):
+class Unbury(NamedTuple):
     """Remove these messages from the dead letter queue."""
 
     ids: tuple[str, ...]
