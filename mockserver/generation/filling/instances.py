@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.generation.filling.mentions import is_clear, names, number_for, numbers, texts_for
+from mockserver.generation.filling.mentions import is_clear, number_for, numbers, texts_for
+from mockserver.generation.filling.names import STRETCH, names
 from mockserver.generation.filling.statements import occasions, truth, wanted_items
 from mockserver.generation.prompts.sentiment import sentiment
 from mockserver.generation.schemas import schema_fault
@@ -21,7 +22,6 @@ from mockserver.generation.terms import place_of
 Schema = Mapping[str, Any]
 
 _TRIED = 4
-_STRETCH = 1200
 _LONGEST_INPUT = 400
 _LONGEST_NUMBER = 15
 _DEEPEST = 3
@@ -110,7 +110,7 @@ def is_told(schema: Schema, topic: str) -> bool:
 def with_wanted_items(schema: Any, topic: str) -> Any:
     """The schema with the number of items that the prompt asks for, if it is a list or has a single property that is
     one, and allows as many: "Generate three profiles"."""
-    count = wanted_items(topic[:_STRETCH])
+    count = wanted_items(topic[:STRETCH])
     if count is None or not isinstance(schema, Mapping):
         return schema
     parts = schema.get("properties")
@@ -172,7 +172,7 @@ def _filled(
     for name, own, vague in shape.clear_first:
         offers = _offers(name, own, filling) if filling.guessing or not vague else []
         if name.lower() in shape.occasions and type_of(own) == "string":
-            offers = [*occasions(filling.topic[:_STRETCH]), *offers]
+            offers = [*occasions(filling.topic[:STRETCH]), *offers]
         for offer in offers:
             # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own
@@ -293,7 +293,7 @@ def _lists(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[An
 
 
 def _truths(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
-    stated = truth(name, topic[:_STRETCH])
+    stated = truth(name, topic[:STRETCH])
     return [] if stated is None else [stated]
 
 
@@ -309,7 +309,7 @@ _OFFERS: dict[str, Callable[[str, Schema, str, frozenset[str]], list[Any]]] = {
 def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
     """The strings of an enumeration that the prompt mentions, in its order."""
     texts = (value for value in values if isinstance(value, str) and value)
-    stretch = topic[:_STRETCH]
+    stretch = topic[:STRETCH]
     found = ((place_of(text, stretch), text) for text in texts)
     return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
 

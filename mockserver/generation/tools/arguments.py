@@ -21,7 +21,8 @@ from mockserver.generation.filling.instances import (
     type_of,
     with_wanted_items,
 )
-from mockserver.generation.filling.mentions import listed, names, texts_for
+from mockserver.generation.filling.mentions import texts_for
+from mockserver.generation.filling.names import listed, names
 from mockserver.generation.patterns import write_match
 from mockserver.generation.prompts.brief import brief
 from mockserver.generation.schemas import schema_fault, write_instance

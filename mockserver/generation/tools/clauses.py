@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from mockserver.generation.filling.mentions import between_names
+from mockserver.generation.filling.names import between_names
 from mockserver.generation.terms import terms
 
 _STRETCH = 1200
