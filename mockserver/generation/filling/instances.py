@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from mockserver.generation.filling.mentions import is_clear, number_for, numbers, texts_for
-from mockserver.generation.filling.names import STRETCH, names
+from mockserver.generation.filling.names import names
 from mockserver.generation.filling.statements import occasions, truth, wanted_items
 from mockserver.generation.prompts.sentiment import sentiment
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.schemas import schema_fault
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.terms import place_of

@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from mockserver.generation import corpus
 from mockserver.generation.filling import statements
-from mockserver.generation.filling.names import STRETCH, names, opens
+from mockserver.generation.filling.names import names, opens
 from mockserver.generation.prompts.brief import brief
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.terms import stem, words_in
 
 _DESCRIPTION = 80

@@ -12,10 +12,8 @@ from typing import NamedTuple
 from mockserver.generation import corpus
 from mockserver.generation.filling import statements
 from mockserver.generation.prompts.brief import brief
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.terms import is_concept, terms
-
-# How many characters of a prompt are read.
-STRETCH = 1200
 
 _CAPITAL = "[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĐĖĘĚĞĢĪĮİĶĻŁŃŅŇŌŐŒŘŚŞŠŢŤŪŮŰŲŹŻŽА-ЯЁІЇЄҐ]"
 # Two initials before a name, or one before two. A single one may as well be the letter of an item: "A. Paris B. Rome".

@@ -14,10 +14,8 @@ from mockserver.generation.prompts.dialogues import last_turn
 from mockserver.generation.prompts.genres import genre_of
 from mockserver.generation.prompts.language import language_of, requested_language
 from mockserver.generation.prompts.subject import subject_of
-from mockserver.generation.prompts.wording import Wording, wording_of
+from mockserver.generation.prompts.wording import STRETCH, Wording, stretch_of, wording_of
 
-# How many characters of a topic are read, half of them from its end.
-_STRETCH = 1200
 # The subject of a prompt that names none, by language.
 _GENERIC = {
     "en": "this topic", "ru": "этот вопрос", "de": "dieses Thema", "fr": "ce sujet", "es": "este tema",
@@ -94,9 +92,7 @@ class Brief(NamedTuple):
 
 def brief(topic: str) -> Brief:
     """The brief of a topic, which is the part of a prompt that asks for something."""
-    if len(topic) > _STRETCH:
-        topic = last_turn(topic)
-    return _brief(topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}")
+    return _brief(stretch_of(last_turn(topic)) if len(topic) > STRETCH else topic)
 
 
 @lru_cache(maxsize=1024)

@@ -4,7 +4,8 @@ film"), or neither."""
 import re
 from collections.abc import Iterable, Iterator
 
-_STRETCH = 1200
+from mockserver.generation.prompts.wording import STRETCH
+
 # How many words after a negation are negated.
 _REACH = 3
 
@@ -43,7 +44,7 @@ def sentiment(labels: Iterable[object], text: str, *, may_hold_nothing: bool = F
     if positive is None or negative is None:
         return None
     names = {label.lower() for label in known}
-    stretch = text[-_STRETCH:]
+    stretch = text[-STRETCH:]
     judged = list(_judged(_behind(names, stretch), names)) or list(_judged(stretch, names))
     praise, blame = judged.count(True), judged.count(False)
     if praise != blame:

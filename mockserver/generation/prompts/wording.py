@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+# How many characters of a prompt are read for what it asks, so that one of a megabyte costs no more than a short one.
+STRETCH = 1200
 # A word of a text as it is written, with the apostrophes and hyphens within.
 WORD = re.compile(r"[^\W_]+(?:['\u2019\-][^\W_]+)*")
 
@@ -26,6 +28,11 @@ class Wording(NamedTuple):
         if not self.words.isdisjoint(words):
             return True
         return bool(self.folded) and any(stem in self.folded for stem in stems)
+
+
+def stretch_of(text: str) -> str:
+    """A text as far as it is read: the beginning and the end of a long one."""
+    return text if len(text) <= STRETCH else f"{text[: STRETCH // 2]}\n{text[-STRETCH // 2 :]}"
 
 
 def wording_of(lowered: str) -> Wording:

@@ -25,10 +25,10 @@ from mockserver.generation.filling.mentions import texts_for
 from mockserver.generation.filling.names import listed, names
 from mockserver.generation.patterns import write_match
 from mockserver.generation.prompts.brief import brief
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.terms import terms
 
-_STRETCH = 1200
 _LONGEST_INPUT = 400
 
 
@@ -113,6 +113,6 @@ def _text(value: Mapping[str, Any], schema: Schema) -> str:
 
 def _code(tool: Tool, prompt: Prompt, key: int) -> str:
     """A code snippet in the language that the tool or the prompt names, or else in Python."""
-    wanted = f"{tool.name} {tool.description} {prompt.topic[:_STRETCH]}".lower()
+    wanted = f"{tool.name} {tool.description} {prompt.topic[:STRETCH]}".lower()
     language = next((name for name in corpus.code() if re.search(rf"(?<![^\W_]){name}(?![^\W_])", wanted)), "python")
     return Draws(key).pick(corpus.code()[language]).replace("{name}", "solve")

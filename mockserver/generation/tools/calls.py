@@ -43,6 +43,7 @@ from mockserver.generation import corpus, tokens
 from mockserver.generation.corrections import corrected, refusals, settled
 from mockserver.generation.filling.instances import accepting, is_told
 from mockserver.generation.prompts.brief import brief
+from mockserver.generation.prompts.wording import STRETCH, stretch_of
 from mockserver.generation.prose.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
@@ -53,7 +54,6 @@ from mockserver.generation.tools.clauses import clauses_about
 _FINAL = ("final_result", "final_answer")
 _NEEDED = 2
 _MOST_CALLS = 8
-_STRETCH = 1200
 _DESCRIPTION = 200
 
 # Words that describe nearly every tool.
@@ -144,7 +144,7 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     if answered and choice.mode == "required":
         tools = [tool for tool in tools if tool.name in refused or tool.name not in answered] or tools[-1:]
     prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
-    if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:_STRETCH]):
+    if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:STRETCH]):
         tools = [tool for tool in tools if _takes_final_answer(tool)]
     called = _relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
@@ -193,10 +193,10 @@ def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
     stated = [tool for tool in tools if _takes_final_answer(tool) or _is_stated(tool, topic)]
     if stated or not tools:
         return stated[:1]
-    if _ORDERED.search(topic[:_STRETCH]):
+    if _ORDERED.search(topic[:STRETCH]):
         best = max(matches := [_match(tool, topic) for tool in tools], key=lambda match: match.score)
         return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
-    if _WORLDLY.search(topic[:_STRETCH]) and not _PERSONAL.search(topic[:_STRETCH]) and brief(topic).names_subject:
+    if _WORLDLY.search(topic[:STRETCH]) and not _PERSONAL.search(topic[:STRETCH]) and brief(topic).names_subject:
         return [tool for tool in tools if _searches(tool)][:1]
     return []
 
@@ -242,7 +242,7 @@ def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bo
 
 def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
     """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
-    order = [name for each in operations(topic[:_STRETCH]) for name in each.names]
+    order = [name for each in operations(topic[:STRETCH]) for name in each.names]
     matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: (-match.score, _turn(match, order)))
     explained: set[str] = set()
     found = []
@@ -291,7 +291,7 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> _Te
 
 
 def _topic_terms(topic: str) -> frozenset[str]:
-    stretch = topic if len(topic) <= _STRETCH else f"{topic[: _STRETCH // 2]}\n{topic[-_STRETCH // 2 :]}"
+    stretch = stretch_of(topic)
     return _stretch_terms(stretch, brief(topic).language)
 
 
@@ -324,7 +324,7 @@ def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]
         return [_call(tool, write_input(tool, prompt._replace(topic=clauses), own))]
     terms_of_tool = _terms_of(tool)
     about = frozenset().union(*terms_of_tool)
-    sums = [each.text for each in operations(prompt.topic[:_STRETCH]) if each.names & terms_of_tool.name]
+    sums = [each.text for each in operations(prompt.topic[:STRETCH]) if each.names & terms_of_tool.name]
     if sums:
         texts = [text for each in sums for text in write_arguments(tool, prompt._replace(topic=each), own, about, each)]
         return [_call(tool, text) for text in dict.fromkeys(texts)]

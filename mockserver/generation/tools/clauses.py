@@ -10,9 +10,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from mockserver.generation.filling.names import between_names
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.terms import terms
 
-_STRETCH = 1200
 # Where a prompt can be divided, the strongest division first.
 _BREAKS = (
     re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；])|\n+"),
@@ -31,7 +31,7 @@ def clauses_about(topic: str, subjects: Sequence[frozenset[str]]) -> list[str]:
 
     Empty if there are none.
     """
-    stretch = topic[:_STRETCH]
+    stretch = topic[:STRETCH]
     alone: list[list[str]] = [[] for _ in subjects]
     shared: list[list[str]] = [[] for _ in subjects]
     latest: list[int] = []
