@@ -1,21 +1,18 @@
 """Tool calls: which tools a model calls, and with which arguments.
 
-In the mode `auto` a tool is called if the prompt is about it: if the last user message shares terms (stems of words, or
-the concepts they stand for in any language of the corpus) with the tool's name, the first sentence of its description,
-or the names of its parameters. A term of the name counts 3, a concept of the description 2, anything else 1; a tool
-needs 2. Words that describe nearly every tool ("get", "data", "user") do not count. A tool whose name is in the prompt
-is called. After the result of a tool nothing more is called in the mode `auto` until the next user message. If a call
-is required nevertheless, it is of a tool without a result yet, or else of the last tool offered, which in agents takes
-the final answer. A tool named like those of Pydantic AI or smolagents for the final answer is called instead of an
-answer in words in the mode `auto` too, since some models do not support required calls.
+In the mode `auto` a tool is called if the prompt is about it (`relevance`), or if it states all of the tool's required
+properties, two at least: "Jason is 25 years old" asks to fill a form of a name and an age. A prompt that orders to use
+"the tool" gets the call of the best match, however weak, and one that forbids to use any gets none. A search engine is
+asked what a question about the world asks. After the result of a tool nothing more is called until the next user
+message.
 
-So is a tool if the prompt states all of its required properties, two at least: "Jason is 25 years old" asks to fill a
-form of a name and an age. A prompt that orders to use "the tool" gets the call of the best match, however weak, and one
-that forbids to use any gets none. A search engine is asked what a question about the world asks.
+If a call is required nevertheless, it is of a tool without a result yet, or else of the last tool offered, which in
+agents takes the final answer. A tool named like those of Pydantic AI or smolagents for the final answer is called
+instead of an answer in words in the mode `auto` too, since some models do not support required calls.
 
-Several tools are called if each of them explains something in the prompt that those before it do not, and one tool
-several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and 4 * 5"). The arguments
-of each call come first from the clauses that speak of its tool ("the weather in Oslo, and the time in Tokyo").
+One tool is called several times if the prompt lists several things for it ("in Oslo, Bergen and Rome", "3 * 12 and
+4 * 5"). The arguments of each call come first from the clauses that speak of its tool ("the weather in Oslo, and the
+time in Tokyo").
 
 The calls depend on the choice's key and the tool, not on how many choices, tokens or calls are allowed, so that a lower
 limit gives a prefix of the same calls.
@@ -24,8 +21,7 @@ limit gives a prefix of the same calls.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.core.generation import (
     FinishReason,
@@ -39,50 +35,28 @@ from mockserver.core.generation import (
 )
 from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
-from mockserver.generation import corpus, tokens
+from mockserver.generation import tokens
 from mockserver.generation.corrections import corrected, refusals, settled
 from mockserver.generation.filling.instances import accepting, is_told
 from mockserver.generation.prompts.brief import brief
-from mockserver.generation.prompts.wording import STRETCH, stretch_of
+from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.prose.reports import asked, gist, results
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
+from mockserver.generation.terms import operations
 from mockserver.generation.tools.arguments import object_schema, write_arguments, write_input
-from mockserver.generation.tools.clauses import clauses_about
+from mockserver.generation.tools.relevance import (
+    clauses_for,
+    parameter_names,
+    relevance_of,
+    relevant,
+    searches,
+    terms_of,
+)
 
 # The names of the tools that take the final answer of an agent: those of Pydantic AI and smolagents.
 _FINAL = ("final_result", "final_answer")
-_NEEDED = 2
 _MOST_CALLS = 8
-_DESCRIPTION = 200
 
-# Words that describe nearly every tool.
-_GENERIC = terms(
-    "get set use call function tool user users data info information value values return returns give given provide "
-    "specified based request result results api string number name id input output type text new current currently "
-    "key item object details option parameter argument field content language format unit units mode limit list the a "
-    "an of for in on to and or by with from any all this that it is are be can when whether which need needs needed "
-    "want wants asks asked получить получает вернуть возвращает данные информация инструмент функция пользователь "
-    "пользователя текущий текущая текущую значение для по в на из или и с о об это который "
-    "获取 返回 信息 数据 查询 当前 用户 指定 取得 情報 指定 現在 する 使用 정보 가져 조회 반환 현재 사용 지정"
-)
-_VERBS = terms("get set use call return give provide specify")
-# Words for what many tools do: they distinguish tools only if their names have nothing else.
-_WEAK = terms(
-    "search find fetch send add create update delete remove check look lookup open query run web generate make write "
-    "describe compare suggest"
-)
-# Stopwords of prompts that tell what a tool is for.
-_TASKS = frozenset((
-    "categorize", "classify", "convert", "define", "paraphrase", "rephrase", "rewrite", "summarise", "summarize",
-    "translate",
-))  # fmt: skip
-# What the names of tools for searching the web consist of.
-_ENGINES = terms(
-    "search web internet online google bing tavily duckduckgo ddg brave serp wikipedia wiki tool engine run results "
-    "json api query"
-)
-_SEARCHING = terms("search wikipedia wiki google bing tavily duckduckgo serp")
 _USING = r"(?:us(?:e|ing)|call(?:ing)?|invok(?:e|ing)|использу[йя]\w*|используйте|вызови(?:те)?|вызывай(?:те)?|вызывая)"
 _TOOLS = (
     r"(?: (?:the|a|an|any|all|your|my|this|that|these|those|one|of|provided|available|given|following|appropriate|"
@@ -104,29 +78,12 @@ _WORLDLY = re.compile(
 _PERSONAL = re.compile(r"\b(?:you|your|yours|i|me|my|mine|we|us|our|ты|вы|тебя|вас|твой|ваш\w*|я|мне|мой|меня)\b", re.I)
 
 
-class _Terms(NamedTuple):
-    """The terms of a tool: those of its name, and those of its description and its parameters' names."""
-
-    name: frozenset[str]
-    rest: frozenset[str]
-    parameters: frozenset[str]
-
-
 class CutCalls(NamedTuple):
     """Calls cut by limits and stops, with their finish reason, and the stop that ended them, if any."""
 
     calls: tuple[ToolCall, ...]
     finish_reason: FinishReason
     stop: str | int | None = None
-
-
-class _Match(NamedTuple):
-    tool: Tool
-    points: Mapping[str, int]  # by shared term
-
-    @property
-    def score(self) -> int:
-        return sum(self.points.values())
 
 
 def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCall, ...]:
@@ -146,7 +103,7 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     prompt = prompt._replace(topic=asked(prompt)) if found else settled(prompt)
     if choice.mode == "auto" and _FORBIDDEN.search(prompt.topic[:STRETCH]):
         tools = [tool for tool in tools if _takes_final_answer(tool)]
-    called = _relevant(tools, prompt.topic)
+    called = relevant(tools, prompt.topic)
     if not called and choice.mode == "required":
         called = [tools[-1] if answered else Draws(derive(key, "tool")).pick(tools)]
     elif not called:
@@ -155,7 +112,7 @@ def decide(request: GenerationRequest, prompt: Prompt, key: int) -> tuple[ToolCa
     single = not choice.parallel or choice.legacy or (choice.mode == "required" and len(choice.names) == 1)
     calls = [
         call
-        for tool, clauses in zip(called, _clauses_about(called, prompt.topic), strict=True)
+        for tool, clauses in zip(called, clauses_for(called, prompt.topic), strict=True)
         for call in _final_answer(tool, found) or _calls(tool, prompt, key, clauses)
     ]
     if refused:
@@ -194,17 +151,11 @@ def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
     if stated or not tools:
         return stated[:1]
     if _ORDERED.search(topic[:STRETCH]):
-        best = max(matches := [_match(tool, topic) for tool in tools], key=lambda match: match.score)
+        best = max(matches := [relevance_of(tool, topic) for tool in tools], key=lambda each: each.score)
         return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
     if _WORLDLY.search(topic[:STRETCH]) and not _PERSONAL.search(topic[:STRETCH]) and brief(topic).names_subject:
-        return [tool for tool in tools if _searches(tool)][:1]
+        return [tool for tool in tools if searches(tool)][:1]
     return []
-
-
-def _searches(tool: Tool) -> bool:
-    """Whether a tool searches the web, by its name."""
-    own = terms(tool.name)
-    return tool.kind == "function" and own <= _ENGINES and not own.isdisjoint(_SEARCHING)
 
 
 def _is_stated(tool: Tool, topic: str) -> bool:
@@ -220,7 +171,7 @@ def _takes_final_answer(tool: Tool) -> bool:
 def _final_answer(tool: Tool, found: Sequence[Message]) -> list[ToolCall]:
     """A call that gives an agent the gist of its tools' results; empty if the tool does not take one final text."""
     texts = [text for message in found if (text := gist(message.text))]
-    if not (texts and _takes_final_answer(tool) and _parameter_names(tool) == ("answer",)):
+    if not (texts and _takes_final_answer(tool) and parameter_names(tool) == ("answer",)):
         return []
     arguments = {"answer": "; ".join(texts)}
     fits = accepting(object_schema(tool.parameters))(arguments)
@@ -240,89 +191,12 @@ def cut_calls(calls: Sequence[ToolCall], limit: int, stops: Stops, *, legacy: bo
     return CutCalls(kept, "function_call" if legacy else "tool_calls")
 
 
-def _relevant(tools: Sequence[Tool], topic: str) -> list[Tool]:
-    """The tools that the prompt is about: the best match first, then those that explain other terms of the prompt."""
-    order = [name for each in operations(topic[:STRETCH]) for name in each.names]
-    matches = sorted((_match(tool, topic) for tool in tools), key=lambda match: (-match.score, _turn(match, order)))
-    explained: set[str] = set()
-    found = []
-    for match in matches:
-        if sum(points for term, points in match.points.items() if term not in explained) >= _NEEDED:
-            found.append(match.tool)
-            explained |= match.points.keys()
-    return found
-
-
-def _turn(match: _Match, order: Sequence[str]) -> int:
-    """When the first operation of a tool comes, if it has one."""
-    return next((place for place, name in enumerate(order) if name in match.points), len(order))
-
-
-def _match(tool: Tool, topic: str) -> _Match:
-    own = _terms_of(tool)
-    points = {term: _points(term, own) for term in _topic_terms(topic) & (own.name | own.rest | own.parameters)}
-    if place_of(tool.name, topic) is not None:
-        points[f"={tool.name}"] = _NEEDED
-    return _Match(tool, points)
-
-
-def _points(term: str, own: _Terms) -> int:
-    if term in own.name:
-        return 3
-    # If a name has no terms of its own, the description counts more.
-    return 2 if term in own.rest and (is_concept(term) or not own.name) else 1
-
-
-def _terms_of(tool: Tool) -> _Terms:
-    return _tool_terms(tool.name, tool.description[:_DESCRIPTION], _parameter_names(tool))
-
-
-@lru_cache(maxsize=1024)
-def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> _Terms:
-    words = terms(name)
-    own = words - _GENERIC - _WEAK or words - _GENERIC or words - _VERBS
-    if words - _GENERIC <= _WEAK:
-        own = words - _VERBS - _WEAK or own  # "create_user" is about users, though many tools are
-    first_sentence = re.split(r"[.!?。！？\n]", description, maxsplit=1)[0]
-    rest = terms(first_sentence) - _GENERIC - _WEAK
-    if is_operation(own):  # a tool that adds does not multiply, though both calculate
-        own, rest = own - {ARITHMETIC}, rest - {ARITHMETIC}
-    return _Terms(own, rest - own, terms(" ".join(parameters)) - _GENERIC - _WEAK - own - rest)
-
-
-def _topic_terms(topic: str) -> frozenset[str]:
-    stretch = stretch_of(topic)
-    return _stretch_terms(stretch, brief(topic).language)
-
-
-@lru_cache(maxsize=256)
-def _stretch_terms(stretch: str, language: str) -> frozenset[str]:
-    return terms(stretch, corpus.stopwords(language) - _TASKS)
-
-
-def _parameter_names(tool: Tool) -> tuple[str, ...]:
-    properties: Any = tool.parameters.get("properties") if isinstance(tool.parameters, Mapping) else None
-    return tuple(map(str, properties)) if isinstance(properties, Mapping) else ()
-
-
-def _clauses_about(tools: Sequence[Tool], topic: str) -> list[str]:
-    """The part of the prompt that speaks of each tool, by what distinguishes it from the others; else the whole prompt.
-
-    Of a single tool only a question tells apart what is asked from what is merely stated.
-    """
-    points = [_match(tool, topic).points.keys() for tool in tools]
-    own = [frozenset(each - set().union(*(other for other in points if other is not each))) for each in points]
-    found = clauses_about(topic, own) if any(own) else [""] * len(own)
-    single = len(tools) == 1
-    return [topic if single and not text.endswith(("?", "？")) else text or topic for text in found]
-
-
 def _calls(tool: Tool, prompt: Prompt, key: int, clauses: str) -> list[ToolCall]:
     """The call of a tool, or several calls if the part of the prompt that speaks of it lists several things."""
     own = derive(key, "call", tool.name)
     if tool.kind == "custom":
         return [_call(tool, write_input(tool, prompt._replace(topic=clauses), own))]
-    terms_of_tool = _terms_of(tool)
+    terms_of_tool = terms_of(tool)
     about = frozenset().union(*terms_of_tool)
     sums = [each.text for each in operations(prompt.topic[:STRETCH]) if each.names & terms_of_tool.name]
     if sums:
