@@ -1,8 +1,7 @@
 """The project's own sentences, by language and section, and their tokens.
 
 `corpus/<language>.txt` and `corpus/thoughts.txt` have sections of entries, one per line; `corpus/code.txt` has snippets
-separated by `---`.
-Sentences are tokenised only once: an answer is put together from ready phrases.
+separated by `---`. Sentences are tokenised only once: an answer is put together from ready phrases.
 """
 
 from collections.abc import Mapping

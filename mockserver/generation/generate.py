@@ -124,6 +124,7 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     searched, free = request.best_of > 1, freedom(request.sampling)
     content = _content(request, prompt, names, seed)
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
+    # The seeds that the choices state, and those that decide them.
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.

@@ -17,7 +17,7 @@ from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose.texts import write_prose
 
 if TYPE_CHECKING:
-    from mockserver.generation.forms import Writer
+    from mockserver.generation.forms import FormWriter
 
 _KEPT_STORIES = 256
 _LONGEST_KEPT = 4096
@@ -121,7 +121,7 @@ def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterato
 
 
 @cache
-def _writers() -> "Mapping[str, Writer]":
+def _writers() -> "Mapping[str, FormWriter]":
     """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
     take_time()
     from mockserver.generation.forms import WRITERS

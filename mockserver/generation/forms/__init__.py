@@ -10,7 +10,8 @@ from mockserver.generation.forms.json_answers import write_array, write_complete
 from mockserver.generation.forms.sections import write_sections
 from mockserver.generation.patterns import tell_match
 
-Writer = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
+# Writes the answer to a prompt, with a key that decides what is random, under a schema.
+FormWriter = Callable[[Prompt, int, Any], Iterator[Phrase | None]]
 
 
 def _write_match(prompt: Prompt, key: int, pattern: str) -> Iterator[Phrase | None]:
@@ -24,7 +25,7 @@ def _write_action(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase |
     return write_action(prompt, key, schema)
 
 
-WRITERS: Mapping[str, Writer] = {
+WRITERS: Mapping[str, FormWriter] = {
     "json_object": write_object,
     "json_array": write_array,
     "json_schema": write_schema,
