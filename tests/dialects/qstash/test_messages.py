@@ -7,104 +7,21 @@ import hmac
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import pytest
 
-from mockserver.control.plan import hear
-from mockserver.control.routing import Router
-from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
-from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.core.outbox import Outcome, Task
 from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
 from mockserver.dialects.upstash.qstash.durations import duration, wanted_wait
 from mockserver.dialects.upstash.qstash.expressions import ExpressionError, milliseconds
-from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.dialects.upstash.qstash.signing import signing_key
-from tests.support.asking import QUIET
-from tests.support.conformity import faults
-
-START = 1_700_000_000.0
-CALLBACK = "http://127.0.0.1:9/callback"
-FAILURE = "http://127.0.0.1:9/failure"
-CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
-LLM = "/v2/publish/api/llm"
-WELL, BROKEN = Outcome(200, ((b"content-type", b"text/plain"),), b"fine"), Outcome(500, (), b"broken")
-
-
-class Post:
-    """A namespace's mailbox, with a clock that only the test moves."""
-
-    def __init__(self) -> None:
-        self.mailbox = Mailbox()
-        self.now = START
-
-    def ask(
-        self, method: str, path: str, body: object = None, edition: str = "documented", **headers: str
-    ) -> tuple[int, Any]:
-        """The answer to a request, whose orders are carried out. `upstash_delay="5s"` is a header."""
-        payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
-        sent = {"authorization": "Bearer token", "content-type": "application/json", "x-mockserver-edition": edition}
-        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
-        target, _, query = path.partition("?")
-        landing = Router({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
-        assert landing is not None
-        raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
-        heard = hear(Call(method, landing.path, raw, payload, query, self.now), landing, QUIET, outbox=self.mailbox)
-        data = b"".join(event for run in heard.timeline.runs for event in run.data)  # type: ignore[union-attr]
-        assert faults(heard, data) == []  # type: ignore[arg-type]
-        for order in heard.orders:  # type: ignore[union-attr]
-            self.mailbox.take(order, self.now)
-        return heard.timeline.status, json.loads(data) if data else None  # type: ignore[union-attr]
-
-    def publish(self, path: str = LLM, body: object = CHAT, **headers: str) -> str:
-        """The id of a message that is accepted."""
-        if path.endswith("api/llm"):
-            headers.setdefault("upstash_callback", CALLBACK)
-        status, answer = self.ask("POST", path, body, **headers)
-        assert status == 200, answer
-        id: str = answer["messageId"]
-        return id
-
-    def due(self) -> list[Task]:
-        """What is sent now."""
-        return list(self.mailbox.due(Times(self.now, START), 100))
-
-    def perform(self, *outcomes: Outcome) -> list[Task]:
-        """What is sent now, with the outcome of each."""
-        tasks = self.due()
-        assert len(tasks) == len(outcomes), [task.url for task in tasks]
-        for task, outcome in zip(tasks, outcomes, strict=True):
-            self.mailbox.done(task, outcome, self.now)
-        return tasks
-
-    def advance(self, seconds: float) -> None:
-        """Put the clock forward."""
-        self.now += seconds
-
-    def events(self, query: str = "") -> list[dict[str, Any]]:
-        """The log, oldest first."""
-        _, answer = self.ask("GET", f"/v2/events{query}")
-        found: list[dict[str, Any]] = answer["events"]
-        return found[::-1]
-
-    def states(self, id: str) -> list[str]:
-        """The states that a message has been in."""
-        return [event["state"] for event in self.events(f"?messageId={id}")]
-
-
-@pytest.fixture
-def post() -> Post:
-    return Post()
+from tests.support.post import BROKEN, CALLBACK, CHAT, FAILURE, LLM, START, WELL, Post, headers_of
 
 
 def decoded(text: str) -> str:
     return base64.b64decode(text).decode()
-
-
-def headers_of(task: Task) -> dict[str, str]:
-    return {name.decode(): value.decode() for name, value in task.headers}
 
 
 # --- what is delivered -----------------------------------------------------------------------------------------------
@@ -426,121 +343,6 @@ def test_a_cancelled_message_leaves_its_queue(post: Post) -> None:
 
 
 # --- duplicates, batches, lists --------------------------------------------------------------------------------------
-
-
-# --- flow control --------------------------------------------------------------------------------------------------
-
-
-def flowing(
-    post: Post, value: str, key: str = "k", path: str = "/v2/publish/http://127.0.0.1:9/to", **more: str
-) -> str:
-    return post.publish(path, upstash_flow_control_key=key, upstash_flow_control_value=value, **more)
-
-
-def test_so_many_messages_of_a_key_are_under_way_at_once_whatever_their_destination(post: Post) -> None:
-    ids = [flowing(post, "parallelism=2"), flowing(post, "parallelism=2", path=LLM), flowing(post, "parallelism=2")]
-    other = flowing(post, "parallelism=1", key="other")
-    first = post.due()
-    assert [task.message for task in first] == [ids[0], ids[1], other]
-    assert post.ask("GET", "/v2/flowControl/k")[1] == {
-        "flowControlKey": "k",
-        "waitListSize": 1,
-        "parallelismMax": 2,
-        "parallelismCount": 2,
-        "rateMax": 0,
-        "rateCount": 2,
-        "ratePeriod": 1,
-        "ratePeriodStart": int(START),
-        "isPaused": False,
-        "isPinnedParallelism": False,
-        "isPinnedRate": False,
-    }
-    post.mailbox.done(first[0], WELL, post.now)
-    assert [task.message for task in post.due()] == [ids[2]]
-
-
-def test_so_many_attempts_of_a_key_begin_in_a_period_and_retries_count(post: Post) -> None:
-    ids = [flowing(post, "rate=2, period=1m", upstash_retries="1", upstash_retry_delay="1000") for _ in range(4)]
-    assert [task.message for task in post.perform(BROKEN, WELL)] == ids[:2]
-    post.now += 30
-    assert post.due() == []
-    assert post.mailbox.next_due() == START + 60
-    post.now = START + 60
-    assert [task.message for task in post.perform(WELL, WELL)] == ids[2:]
-    post.now += 60
-    assert [(task.message, task.attempt) for task in post.perform(WELL)] == [(ids[0], 1)]
-    assert [each["waitListSize"] for each in post.ask("GET", "/v2/flowControl?search=k")[1]] == [0]
-    assert post.ask("GET", "/v2/flowControl?search=x") == (200, [])
-
-
-def test_a_cancelled_message_leaves_its_place_to_the_next_one_of_its_key(post: Post) -> None:
-    ids = [flowing(post, "parallelism=1") for _ in range(4)]
-    assert [task.message for task in post.due()] == ids[:1]
-    post.ask("DELETE", f"/v2/messages/{ids[1]}")
-    post.ask("DELETE", f"/v2/messages/{ids[0]}")
-    assert [task.message for task in post.due()] == ids[2:3]
-    assert post.ask("GET", "/v2/flowControl/k")[1]["waitListSize"] == 1
-
-
-def test_a_key_can_be_paused_pinned_and_begin_a_new_period(post: Post) -> None:
-    assert post.ask("POST", "/v2/flowControl/k/pause") == (200, None)
-    ids = [flowing(post, "rate=1,period=3600") for _ in range(5)]
-    assert post.due() == []
-    post.ask("POST", "/v2/flowControl/k/resume")
-    assert [task.message for task in post.perform(WELL)] == ids[:1]
-    post.ask("POST", "/v2/flowControl/k/resetRate")
-    assert [task.message for task in post.perform(WELL)] == ids[1:2]
-    assert post.ask("POST", "/v2/flowControl/k/pin?rate=2&period=10") == (200, None)
-    assert [task.message for task in post.perform(WELL, WELL)] == ids[2:4]
-    ids.append(flowing(post, "rate=100,parallelism=7"))
-    _, pinned = post.ask("GET", "/v2/flowControl/k")
-    shown = [
-        pinned[name] for name in ("rateMax", "ratePeriod", "isPinnedRate", "parallelismMax", "isPinnedParallelism")
-    ]
-    assert shown == [2, 10, True, 7, False]
-    post.ask("POST", "/v2/flowControl/k/unpin?rate=true")
-    ids.append(flowing(post, "rate=100"))
-    assert [task.message for task in post.perform(WELL, WELL, WELL)] == ids[4:]
-
-
-def test_a_message_shows_its_flow_control_and_can_be_found_by_it(post: Post) -> None:
-    id = flowing(post, "ratePerSecond=5, parallelism=3, period=1d", upstash_delay="1h")
-    flowing(post, "rate=1", key="other", upstash_delay="1h")
-    _, message = post.ask("GET", f"/v2/messages/{id}")
-    shown = {"flowControlKey": "k", "parallelism": 3, "rate": 5, "ratePerSecond": 5, "period": 86_400}
-    assert {name: message[name] for name in shown} == shown
-    [event] = post.ask("GET", "/v2/events?flowControlKey=k")[1]["events"]
-    assert (event["messageId"], event["flowControlKey"]) == (id, "k")
-    assert post.ask("DELETE", "/v2/messages?flowControlKey=k") == (202, {"cancelled": 1})
-
-
-def test_a_callback_has_flow_control_of_its_own_and_not_that_of_its_message(post: Post) -> None:
-    own = {"upstash_callback_flow_control_key": "c", "upstash_callback_flow_control_value": "parallelism=1"}
-    for _ in range(2):
-        flowing(post, "parallelism=9", upstash_callback=CALLBACK, **own)
-    post.perform(WELL, WELL)
-    assert [task.url for task in post.due()] == [CALLBACK]
-    counts = [each["parallelismCount"] for each in post.ask("GET", "/v2/flowControl")[1]]
-    assert counts == [0, 1]
-
-
-@pytest.mark.parametrize(
-    "key, value, complaint",
-    [
-        ("k", "", "Upstash-Flow-Control-Key header needs Upstash-Flow-Control-Value"),
-        ("", "rate=1", "Upstash-Flow-Control-Value header needs Upstash-Flow-Control-Key"),
-        ("k", "10", "'10' is not one of parallelism=5, rate=10 and period=1m"),
-        ("k", "period=1m", "neither parallelism nor rate is given"),
-        ("k", "rate=0", "rate '0' is not a whole number greater than 0"),
-        ("k", "rate=1,period=8d", "period '8d' is not longer than nothing and at most a week"),
-    ],
-)
-def test_flow_control_that_makes_no_sense_is_refused(post: Post, key: str, value: str, complaint: str) -> None:
-    headers = {"upstash_callback": CALLBACK, "upstash_flow_control_key": key, "upstash_flow_control_value": value}
-    said = complaint if "header" in complaint else f"invalid Upstash-Flow-Control-Value header: {complaint}"
-    assert post.ask("POST", LLM, CHAT, **headers) == (400, {"error": said})
-    assert post.ask("GET", "/v2/flowControl/k") == (404, {"error": "flow control key k not found"})
-    assert post.ask("POST", "/v2/flowControl/k/pin?rate=x")[0] == 400
 
 
 def test_a_duplicate_is_accepted_and_not_delivered_for_ten_minutes(post: Post) -> None:

@@ -1,0 +1,90 @@
+"""A mailbox of QStash whose courier is the test: it performs the tasks at times of its choosing, without a socket."""
+
+import json
+from typing import Any
+
+from mockserver.control.plan import hear
+from mockserver.control.routing import Router
+from mockserver.core.calls import Call, Headers
+from mockserver.core.installed import load_dialect
+from mockserver.core.outbox import Outcome, Task, Times
+from mockserver.dialects.upstash.qstash.mailbox import Mailbox
+from tests.support.asking import QUIET
+from tests.support.conformity import faults
+
+START = 1_700_000_000.0
+CALLBACK = "http://127.0.0.1:9/callback"
+FAILURE = "http://127.0.0.1:9/failure"
+CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
+LLM = "/v2/publish/api/llm"
+WELL, BROKEN = Outcome(200, ((b"content-type", b"text/plain"),), b"fine"), Outcome(500, (), b"broken")
+
+# A URL group of two endpoints, and its own path.
+ONE, TWO = {"url": "http://127.0.0.1:9/one", "name": "first"}, {"url": "http://127.0.0.1:9/two"}
+ENDPOINTS = "/v2/topics/team/endpoints"
+
+
+class Post:
+    """A namespace's mailbox, with a clock that only the test moves."""
+
+    def __init__(self) -> None:
+        self.mailbox = Mailbox()
+        self.now = START
+
+    def ask(
+        self, method: str, path: str, body: object = None, edition: str = "documented", **headers: str
+    ) -> tuple[int, Any]:
+        """The answer to a request, whose orders are carried out. `upstash_delay="5s"` is a header."""
+        payload = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
+        sent = {"authorization": "Bearer token", "content-type": "application/json", "x-mockserver-edition": edition}
+        sent |= {name.replace("_", "-"): value for name, value in headers.items()}
+        target, _, query = path.partition("?")
+        landing = Router({"upstash": load_dialect("upstash")}, QUIET).find(method, f"/upstash{target}")
+        assert landing is not None
+        raw = Headers((name.encode(), value.encode()) for name, value in sent.items() if value)
+        heard = hear(Call(method, landing.path, raw, payload, query, self.now), landing, QUIET, outbox=self.mailbox)
+        data = b"".join(event for run in heard.timeline.runs for event in run.data)  # type: ignore[union-attr]
+        assert faults(heard, data) == []  # type: ignore[arg-type]
+        for order in heard.orders:  # type: ignore[union-attr]
+            self.mailbox.take(order, self.now)
+        return heard.timeline.status, json.loads(data) if data else None  # type: ignore[union-attr]
+
+    def publish(self, path: str = LLM, body: object = CHAT, **headers: str) -> str:
+        """The id of a message that is accepted."""
+        if path.endswith("api/llm"):
+            headers.setdefault("upstash_callback", CALLBACK)
+        status, answer = self.ask("POST", path, body, **headers)
+        assert status == 200, answer
+        id: str = answer["messageId"]
+        return id
+
+    def due(self) -> list[Task]:
+        """What is sent now."""
+        return list(self.mailbox.due(Times(self.now, START), 100))
+
+    def perform(self, *outcomes: Outcome) -> list[Task]:
+        """What is sent now, with the outcome of each."""
+        tasks = self.due()
+        assert len(tasks) == len(outcomes), [task.url for task in tasks]
+        for task, outcome in zip(tasks, outcomes, strict=True):
+            self.mailbox.done(task, outcome, self.now)
+        return tasks
+
+    def advance(self, seconds: float) -> None:
+        """Put the clock forward."""
+        self.now += seconds
+
+    def events(self, query: str = "") -> list[dict[str, Any]]:
+        """The log, oldest first."""
+        _, answer = self.ask("GET", f"/v2/events{query}")
+        found: list[dict[str, Any]] = answer["events"]
+        return found[::-1]
+
+    def states(self, id: str) -> list[str]:
+        """The states that a message has been in."""
+        return [event["state"] for event in self.events(f"?messageId={id}")]
+
+
+def headers_of(task: Task) -> dict[str, str]:
+    """The headers of a request as text."""
+    return {name.decode(): value.decode() for name, value in task.headers}
