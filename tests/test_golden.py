@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer
+from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange
 
-FIXTURES = Path(__file__).parent.parent / "fixtures"
 CASES = sorted(path.parent for path in FIXTURES.glob("*/*/request.json"))
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from pathlib import Path
 from timeit import repeat
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from mockserver.core.timeline import Record
 from mockserver.serving.exposition import CONTENT_TYPE, Family, Histogram, Sample, exposition, histogram
 from mockserver.serving.metrics import Metrics
 from tests.support.asking import ask
+from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange
 from tests.support.waiting import until
 
@@ -207,7 +207,7 @@ def test_counting_a_plain_answer_costs_little() -> None:
 
 def test_the_dashboard_asks_for_nothing_that_is_not_there(server: MockServer) -> None:
     """Each metric in its queries is one that a server tells, with the labels that it has."""
-    dashboard = json.loads((Path(__file__).parents[2] / "fixtures/grafana/mockserver.json").read_text())
+    dashboard = json.loads((FIXTURES / "grafana" / "mockserver.json").read_text())
     exchange(server.url, "POST", PATH, QUESTION | {"stream": True}, {"x-mockserver-fault": "no_finish"})
     exchange(server.url, "POST", PATH, {})
     families = list(text_string_to_metric_families(scrape(server).answer.body.decode()))

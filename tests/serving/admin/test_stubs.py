@@ -12,9 +12,10 @@ from mockserver.cli import main
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.installed import load_dialects
 from mockserver.serving.files.stubs import load_stubs, standing_stubs
+from tests.support.goldens import FIXTURES
 from tests.support.http import Transcript, exchange
 
-LIBRARY = Path(__file__).parents[2] / "fixtures" / "stubs"
+LIBRARY = FIXTURES / "stubs"
 ASK = {"model": "llama3.1-8b", "prompt": "What is the weather like?"}
 
 Admin = Callable[..., tuple[int, Any]]
