@@ -186,7 +186,8 @@ class Served(Protocol):
     """An application that a server can serve."""
 
     @property
-    def settings(self) -> Settings: ...
+    def settings(self) -> Settings:
+        """The settings in force."""
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None: ...
 

@@ -61,7 +61,7 @@ class Aio:
         return await _in_thread(lambda: self._handle.last)
 
     async def reset(self) -> None:
-        """Forget all stubs, armed faults, counts and the journal."""
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         await _in_thread(self._handle.reset)
 
 

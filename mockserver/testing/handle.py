@@ -136,7 +136,7 @@ class Handle:
         return Clock(self._link)
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts and the journal; the settings and the clock stay."""
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal; settings and clock stay."""
         self._unfinished.clear()
         self._link.reset()
 

@@ -99,7 +99,7 @@ class Link(Protocol):
         """Set settings of the namespace's own; others are unchanged."""
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts and the journal."""
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
 
 
 class LocalLink:
@@ -186,7 +186,7 @@ class LocalLink:
         self._thread.call(settle)
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts and the journal."""
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._thread.call(lambda: self._space.reset())
 
     @property
@@ -267,7 +267,7 @@ class RemoteLink:
         self._ask("PUT", "/settings?merge=1", settings)
 
     def reset(self) -> None:
-        """Forget all stubs, armed faults, counts and the journal."""
+        """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._ask("POST", "/reset")
 
     def _ask(self, method: str, path: str, body: object = None, seconds: float = 0.0) -> Any:

@@ -82,6 +82,7 @@ def _text(body: bytes) -> str | None:
 
 
 def is_telling(name: str, value: str) -> bool:
+    """Whether a header of a recorded answer tells its client something: of retries, limits or ids, and no secret."""
     return bool(_TELLING.fullmatch(name)) and not is_secret(name) and _can_be_sent(value)
 
 

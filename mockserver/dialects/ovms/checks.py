@@ -49,6 +49,8 @@ def _stream_options(fields: Fields, model: Model) -> str | None:
 
 
 def whole_limit(name: str) -> Check:
+    """A check that a limit is an integer of 32 bits without a sign; one of 64 bits is told apart."""
+
     def fault(value: object) -> str | None:
         if whole(value, UINT32):
             return None
@@ -129,6 +131,7 @@ def _best_of(fields: Fields, model: Model) -> str | None:
 
 
 def several(fields: Fields, model: Model) -> str | None:
+    """The check of `n`, the number of choices."""
     if "n" not in fields:
         return None
     value = fields["n"]
@@ -193,6 +196,7 @@ def _something_to_say(fields: Fields, model: Model) -> str | None:
 
 
 def chat_logprobs(fields: Fields, model: Model) -> str | None:
+    """The check of `logprobs` in a chat, where it is a boolean."""
     value = fields.get("logprobs", False)
     if not isinstance(value, bool):
         return "logprobs accepts values true or false"

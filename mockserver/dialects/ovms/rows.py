@@ -33,6 +33,7 @@ def first_fault(checks: Iterable[Check], fields: Fields, model: Model) -> str | 
 
 
 def whole(value: object, width: range) -> bool:
+    """Whether a value is an integer of a width."""
     return type(value) is int and value in width
 
 
@@ -47,6 +48,7 @@ def field(name: str, fault: Callable[[Any], str | None]) -> Check:
 
 
 def boolean(name: str, message: str = "{} accepts values true or false") -> Check:
+    """A check that a field is a boolean; `{}` in the message stands for its name."""
     return field(name, lambda value: None if isinstance(value, bool) else message.format(name))
 
 
@@ -62,4 +64,5 @@ def number(name: str, low: float = float("-inf"), high: float = float("inf")) ->
 
 
 def integer(name: str, width: range, message: str) -> Check:
+    """A check that a field is an integer of a width."""
     return field(name, lambda value: None if whole(value, width) else message)

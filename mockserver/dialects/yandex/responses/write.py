@@ -27,7 +27,10 @@ Json = Mapping[str, Any]
 
 
 class Form(Protocol):
-    """How an edition writes a response: a plain answer, events (the number of the `FIRST`), and their parts."""
+    """How an edition writes a response: a plain answer, events (the number of the `FIRST`), and their parts.
+
+    The functions of `documented` say what each of them is.
+    """
 
     FIRST: int
 
