@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
-from mockserver.generation.forms.sketches import like_text, named_keys, sketched_object
+from mockserver.generation.forms.keys import named_keys
+from mockserver.generation.forms.notes import like_text
+from mockserver.generation.forms.sketches import sketched_object
 
 Schema = dict[str, Any]
 
