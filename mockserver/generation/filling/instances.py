@@ -5,67 +5,36 @@ it. Objects within it are filled in the same way. A list of objects gets one for
 can take, filled from the text between that name and the next.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import orjson
-
-from mockserver.generation.filling.mentions import is_clear, number_for, numbers, texts_for
+from mockserver.generation.filling.mentions import number_for, numbers, texts_for
 from mockserver.generation.filling.names import names
+from mockserver.generation.filling.shapes import (
+    NUMERIC,
+    Part,
+    Schema,
+    Shape,
+    description_of,
+    is_vague,
+    known_schema,
+    properties,
+    says_what,
+    type_of,
+)
 from mockserver.generation.filling.statements import occasions, truth, wanted_items
 from mockserver.generation.prompts.sentiment import sentiment
 from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.schemas import schema_fault
-from mockserver.generation.schemas.documents import Document
 from mockserver.generation.terms import place_of
 
-Schema = Mapping[str, Any]
-
+# Limits: how many offers are tried for a property, the length of a text and of a number in characters, how deep objects
+# within objects are filled, and how many objects a list gets.
 _TRIED = 4
 _LONGEST_INPUT = 400
 _LONGEST_NUMBER = 15
 _DEEPEST = 3
 _MOST_ROWS = 8
-_MOST_STEPS = 4
-_NUMERIC = ("integer", "number")
-# An object with one of these properties is an event, whose name is not that of a person.
-_GUESTS = frozenset(("participants", "attendees", "guests", "invitees"))
-_HEADINGS = frozenset(("name", "title"))
-_EVENTS = frozenset(("event", "event_name", "event_title", "eventname", "eventtitle"))
-
-
-class _Part(NamedTuple):
-    """A property of an object, with its own schema. A `vague` one does not tell what it means."""
-
-    name: str
-    own: Schema
-    vague: bool
-
-
-class _Shape:
-    """The properties of an object as its schema has them; `root` is the whole schema."""
-
-    def __init__(self, schema: Schema, root: Schema) -> None:
-        self._root = root
-        self.parts = [_Part(name, own, _is_vague(name, own)) for name, own in properties(schema, root)]
-        self.clear_first = sorted(self.parts, key=lambda part: part.vague)
-        self.keys = {part.name.lower() for part in self.parts}
-        self.occasions = _EVENTS | _HEADINGS if self.keys & _GUESTS else _EVENTS
-        self.numeric = [part.name for part in self.parts if _is_number(part.own)]
-        self._shapes: dict[str, _Shape] = {}
-
-    def of(self, name: str, schema: Schema) -> "_Shape":
-        """The shape of the object that a property holds, or of those in its list."""
-        found = self._shapes.get(name)
-        if found is None:
-            found = self._shapes[name] = _Shape(_plain(schema, self._root), self._root)
-        return found
-
-    def ordered(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """An object with its properties in the order of the schema."""
-        order = dict.fromkeys([*(part.name for part in self.parts if part.name in value), *value])
-        return {name: value[name] for name in order}
 
 
 class _Filling(NamedTuple):
@@ -84,7 +53,7 @@ def filled(
 
     With `guessing`, a string whose property does not tell what it means takes the only name in the prompt.
     """
-    known = _known(schema)
+    known = known_schema(schema)
     return _filled(base, known.shape, _Filling(topic, about, guessing), known.accepts, 0)
 
 
@@ -99,11 +68,11 @@ def is_told(schema: Schema, topic: str) -> bool:
 
     def states(name: str) -> bool:
         own = parts.get(name, {})
-        offers = [] if _is_vague(name, own) else _offers(name, own, filling)
+        offers = [] if is_vague(name, own) else _offers(name, own, filling)
         if not offers:
             return False
         values = offers[0] if isinstance(offers[0], list) else [offers[0]]
-        return type_of(own) in _NUMERIC or "enum" in own or all(value in named for value in values)
+        return type_of(own) in NUMERIC or "enum" in own or all(value in named for value in values)
 
     return all(map(states, required))
 
@@ -133,40 +102,15 @@ def _sized(own: Schema, count: int) -> Schema:
 
 def texts_of(name: str, own: Schema, topic: str, about: frozenset[str]) -> list[Any]:
     """What the prompt offers for a string; if its property does not tell what it means, an only name."""
-    if _says_what(name, own) or "format" in own:
-        found = texts_for(f"{name} {own.get('format', '')}", topic, about, _described(own))
+    if says_what(name, own) or "format" in own:
+        found = texts_for(f"{name} {own.get('format', '')}", topic, about, description_of(own))
         return list(dict.fromkeys(text[:_LONGEST_INPUT] for text in found if text))
     only = {found.text for found in names(topic, about)}
     return list(only) if len(only) == 1 else []
 
 
-def properties(schema: Schema, root: Schema) -> Iterator[tuple[str, Schema]]:
-    """The properties of an object by name, references resolved and `anyOf` replaced by its first choice but null."""
-    own = schema.get("properties")
-    if isinstance(own, Mapping):
-        yield from ((name, _plain(part, root)) for name, part in own.items() if isinstance(part, Mapping))
-
-
-def type_of(own: Schema) -> str:
-    """The first type of a value other than null; empty if the schema has none."""
-    kind = own.get("type")
-    if isinstance(kind, list):
-        return next((name for name in kind if name != "null"), "")
-    return kind if isinstance(kind, str) else ""
-
-
-def in_order(value: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
-    """An object with its properties in the order of its schema."""
-    return _known(schema).shape.ordered(value)
-
-
-def accepting(schema: Schema) -> Callable[[object], bool]:
-    """A function that tells whether the schema accepts a value, including its formats."""
-    return _known(schema).accepts
-
-
 def _filled(
-    base: Mapping[str, Any], shape: _Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
+    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool], depth: int
 ) -> dict[str, Any]:
     instance = _counted(base, shape, filling, accepts)
     taken: list[Any] = []
@@ -192,9 +136,9 @@ def _filled(
 
 
 def _within(
-    part: _Part,
+    part: Part,
     instance: Mapping[str, Any],
-    shape: _Shape,
+    shape: Shape,
     filling: _Filling,
     accepts: Callable[[object], bool],
     depth: int,
@@ -215,7 +159,7 @@ def _within(
     return rows if rows and stands(rows) else value
 
 
-def _rows(base: Sequence[dict[str, Any]], item: _Shape, filling: _Filling, depth: int) -> list[Any]:
+def _rows(base: Sequence[dict[str, Any]], item: Shape, filling: _Filling, depth: int) -> list[Any]:
     """An object for each name that one can take; the other objects stay if there is only one name and nothing else."""
     found = [name for name in names(filling.topic, filling.about) if name.text not in filling.taken]
     rows = []
@@ -231,25 +175,8 @@ def _rows(base: Sequence[dict[str, Any]], item: _Shape, filling: _Filling, depth
     return [row for row, _ in rows]
 
 
-def _is_vague(name: str, own: Schema) -> bool:
-    """Whether a property is a string with no hint at its meaning, so that others are filled first."""
-    return type_of(own) == "string" and not {"enum", "const", "format"} & own.keys() and not _says_what(name, own)
-
-
-def _says_what(name: str, own: Schema) -> bool:
-    return is_clear(f"{name} {own.get('format', '')}", _described(own))
-
-
-def _described(own: Schema) -> str:
-    return own["description"] if isinstance(own.get("description"), str) else ""
-
-
-def _is_number(own: Schema) -> bool:
-    return type_of(own) in _NUMERIC and "enum" not in own
-
-
 def _counted(
-    base: Mapping[str, Any], shape: _Shape, filling: _Filling, accepts: Callable[[object], bool]
+    base: Mapping[str, Any], shape: Shape, filling: _Filling, accepts: Callable[[object], bool]
 ) -> dict[str, Any]:
     """The instance with the prompt's numbers in order, if there are as many as numeric properties, and at least two;
     or a single one, with `guessing`."""
@@ -313,50 +240,3 @@ def _mentioned(values: Sequence[Any], topic: str) -> list[Any]:
     stretch = topic[:STRETCH]
     found = ((place_of(text, stretch), text) for text in texts)
     return [text for _, text in sorted((place, text) for place, text in found if place is not None)]
-
-
-def _plain(own: Schema, root: Schema) -> Schema:
-    """A schema with references resolved and `anyOf` replaced by its first choice other than null, in a few steps."""
-    for _ in range(_MOST_STEPS):
-        if isinstance(own.get("$ref"), str):
-            document = _known(root).document
-            found = document.resolve(own["$ref"], document.base)
-            own = found.schema if found is not None and isinstance(found.schema, Mapping) else {}
-            continue
-        choices = own.get("anyOf")
-        listed = choices if isinstance(choices, list) else []
-        chosen = (each for each in listed if isinstance(each, Mapping) and each.get("type") != "null")
-        choice = next(chosen, None)
-        if choice is None:
-            break
-        own = choice
-    return own
-
-
-class _Known:
-    """A schema that was read: its document, and what filling needs of it."""
-
-    def __init__(self, dump: bytes) -> None:
-        self.document = Document(orjson.loads(dump))
-        self._has_formats = b'"format"' in dump
-
-    @cached_property
-    def shape(self) -> _Shape:
-        """The shape of the object that the schema describes."""
-        schema = self.document.schema
-        return _Shape(_plain(schema, schema), schema)
-
-    @property
-    def accepts(self) -> Callable[[object], bool]:
-        """Whether the schema accepts a value, including its formats."""
-        document = self.document
-        if not self._has_formats:
-            return document.accepts
-        return lambda value: document.accepts(value) and document.accepts_formats(value)
-
-
-def _known(schema: Schema) -> _Known:
-    return _read(orjson.dumps(schema))
-
-
-_read = lru_cache(maxsize=64)(_Known)

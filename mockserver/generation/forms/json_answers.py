@@ -9,7 +9,8 @@ from mockserver.core.generation import Prompt
 from mockserver.generation import corpus, tokens
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.corrections import corrected, refusals, settled
-from mockserver.generation.filling.instances import accepting, filled, with_wanted_items
+from mockserver.generation.filling.instances import filled, with_wanted_items
+from mockserver.generation.filling.shapes import accepting
 from mockserver.generation.forms.descriptions import SEARCHED, described_object
 from mockserver.generation.forms.pairs import stated_pairs
 from mockserver.generation.forms.restrictions import restricted

@@ -11,18 +11,10 @@ import orjson
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
-from mockserver.generation.filling.instances import (
-    Schema,
-    accepting,
-    filled,
-    in_order,
-    properties,
-    texts_of,
-    type_of,
-    with_wanted_items,
-)
+from mockserver.generation.filling.instances import filled, texts_of, with_wanted_items
 from mockserver.generation.filling.mentions import texts_for
 from mockserver.generation.filling.names import listed, names
+from mockserver.generation.filling.shapes import Schema, accepting, in_order, properties, type_of
 from mockserver.generation.patterns import write_match
 from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.wording import STRETCH

@@ -37,7 +37,8 @@ from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import tokens
 from mockserver.generation.corrections import corrected, refusals, settled
-from mockserver.generation.filling.instances import accepting, is_told
+from mockserver.generation.filling.instances import is_told
+from mockserver.generation.filling.shapes import accepting
 from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.prose.reports import asked, gist, results
