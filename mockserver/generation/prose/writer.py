@@ -61,11 +61,28 @@ class Writer:
             phrases = self._in_genre(self._about.genre)
         return chain((phrase(lead),), phrases) if lead else phrases
 
+    def continuation(self, text: str) -> Iterator[Phrase]:
+        """Sentences that continue the text, even from the middle of a sentence."""
+        first = self._entry("continuations")
+        stripped = text.rstrip()
+        lead = self._space if stripped == text else ""
+        if self._about.facts:
+            yield fresh_phrase(lead + self._draws.pick(self._about.facts))
+        elif not stripped:
+            yield phrase(first)
+        elif stripped[-1] in '.!?…。！？"”»':
+            yield phrase(lead + first)
+        else:
+            comma = "" if stripped[-1] in ",;:-—–" or lead == "" else ","
+            yield phrase(comma + (self._space if comma else lead) + first[0].lower() + first[1:])
+        for _ in range(2 + self._draws.below(6)):
+            yield self._sentence("continuations")
+
     def more(self) -> Iterator[Phrase]:
         """Endless paragraphs."""
         while True:
             yield phrase("\n\n")
-            yield from self.paragraph(5, opened=False)
+            yield from self._paragraph(5, opened=False)
 
     def rest_of_code(self, begun: str) -> Iterator[Phrase]:
         """The rest of a function whose first line ends the prompt."""
@@ -89,10 +106,10 @@ class Writer:
         return (write if needed in self._sections else Writer._plain)(self)
 
     def _plain(self) -> Iterator[Phrase]:
-        yield from self.paragraph(2 + self._draws.below(4), opened=True)
+        yield from self._paragraph(2 + self._draws.below(4), opened=True)
         if self._draws.below(3) == 0:
             yield phrase("\n\n")
-            yield from self.paragraph(2 + self._draws.below(2), opened=False)
+            yield from self._paragraph(2 + self._draws.below(2), opened=False)
         yield self._sentence("closers")
 
     def _known(self) -> Iterator[Phrase]:
@@ -107,26 +124,9 @@ class Writer:
         yield from self._with_subject(self._entry("openers"), "")
 
     def _brief(self) -> Iterator[Phrase]:
-        yield from self.paragraph(1, opened=True)
+        yield from self._paragraph(1, opened=True)
 
-    def continuation(self, text: str) -> Iterator[Phrase]:
-        """Sentences that continue the text, even from the middle of a sentence."""
-        first = self._entry("continuations")
-        stripped = text.rstrip()
-        lead = self._space if stripped == text else ""
-        if self._about.facts:
-            yield fresh_phrase(lead + self._draws.pick(self._about.facts))
-        elif not stripped:
-            yield phrase(first)
-        elif stripped[-1] in '.!?…。！？"”»':
-            yield phrase(lead + first)
-        else:
-            comma = "" if stripped[-1] in ",;:-—–" or lead == "" else ","
-            yield phrase(comma + (self._space if comma else lead) + first[0].lower() + first[1:])
-        for _ in range(2 + self._draws.below(6)):
-            yield self._sentence("continuations")
-
-    def paragraph(self, sentences: int, *, opened: bool) -> Iterator[Phrase]:
+    def _paragraph(self, sentences: int, *, opened: bool) -> Iterator[Phrase]:
         """A paragraph: an opener or another first sentence, and `sentences` more."""
         if opened:
             yield from self._with_subject(self._entry("openers"), "")
@@ -167,7 +167,7 @@ class Writer:
         yield from self._with_subject(self._entry("openers"), "")
         yield self._sentence("code_intro")
         yield fresh_phrase(f"\n\n```{name}\n{snippet.replace('{name}', _identifier(self._about.subject))}\n```\n\n")
-        yield from self.paragraph(1 + self._draws.below(2), opened=False)
+        yield from self._paragraph(1 + self._draws.below(2), opened=False)
 
     def _list(self) -> Iterator[Phrase]:
         yield from self._with_subject(self._entry("openers"), "")
@@ -183,12 +183,12 @@ class Writer:
         yield phrase("#")
         yield _own_phrase(f" {self._about.subject[:1].upper()}{self._about.subject[1:]}")
         yield phrase("\n\n")
-        yield from self.paragraph(4, opened=True)
+        yield from self._paragraph(4, opened=True)
         for _ in range(3 + self._draws.below(3)):
             yield phrase("\n\n##")
             yield phrase(" " + self._entry("headings"))
             yield phrase("\n\n")
-            yield from self.paragraph(4 + self._draws.below(4), opened=False)
+            yield from self._paragraph(4 + self._draws.below(4), opened=False)
         yield phrase("\n\n")
         yield phrase(self._entry("closers"))
 
@@ -222,7 +222,7 @@ class Writer:
         for _ in range(1 + self._draws.below(2)):
             yield self._sentence("body")
         yield phrase("\n\n")
-        yield from self.paragraph(1 + self._draws.below(2), opened=False)
+        yield from self._paragraph(1 + self._draws.below(2), opened=False)
         yield phrase(f"\n\n{self._entry('letter_closings')}\n\n{_in_lines(self._entry('signatures'))}")
 
     def _poem(self) -> Iterator[Phrase]:
