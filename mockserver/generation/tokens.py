@@ -18,8 +18,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import chain
-from operator import itemgetter
+from itertools import chain, islice
 from typing import NamedTuple
 
 from mockserver.core.package_data import read_data
@@ -87,17 +86,15 @@ def _white_space() -> list[str]:
     ]
 
 
-def _lines() -> list[str]:
+def _lines() -> Iterator[str]:
     # Decoded part by part: as one text, because of its Chinese, it would take two bytes for each letter.
     data = read_data("mockserver.generation", "vocabulary.txt").removesuffix(b"\n")
-    lines: list[str] = []
     start = 0
     while start < len(data):
         end = data.find(b"\n", start + _PART)
         end = end if end >= 0 else len(data)
-        lines += data[start:end].decode().split("\n")
+        yield from data[start:end].decode().split("\n")
         start = end + 1
-    return lines
 
 
 def made_texts() -> list[str]:
@@ -108,16 +105,18 @@ def made_texts() -> list[str]:
 
 @cache
 def _vocabulary() -> _Vocabulary:
-    derived = made_texts()
-    texts = [*derived, *_lines(), "", ""]
+    # No lists in between: each would take half a megabyte that the process then keeps.
+    texts = made_texts()
+    first_line = len(texts)
+    texts.extend(chain(_lines(), ("", "")))
     starts = _character_starts()
     first_piece = 256 + len(starts)
-    ids = dict(zip(texts[first_piece:EOS], range(first_piece, EOS), strict=True))
+    ids = dict(zip(islice(texts, first_piece, EOS), range(first_piece, EOS), strict=True))
     ids.update(zip(texts[:128], range(128), strict=True))
-    # The pieces are sorted by length, so the last value of a key is that of its longest piece.
-    longer = texts[bisect_right(texts, _PREFIX, len(derived), EOS, key=len) : EOS]
-    pieces = [*sorted((text for text in _white_space() if len(text) > _PREFIX), key=len), *longer]
-    reach = dict(zip(map(itemgetter(slice(_PREFIX)), pieces), map(len, pieces), strict=True))
+    # Sorted by length, as the lines are, so that the last value of a key is that of its longest piece.
+    longer = sorted((text for text in _white_space() if len(text) > _PREFIX), key=len)
+    pieces = chain(longer, islice(texts, bisect_right(texts, _PREFIX, first_line, EOS, key=len), EOS))
+    reach = {piece[:_PREFIX]: len(piece) for piece in pieces}
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)
 
 
