@@ -28,7 +28,7 @@ from mockserver.control.stubs.notation import STUB_KEYS, read_stubs
 from mockserver.control.stubs.notation import check_names as check_stub_names
 from mockserver.control.stubs.replies import REPLY_KEYS, read_wish
 from mockserver.control.verify.checks import CHECKS
-from mockserver.control.visits import profile_of
+from mockserver.control.visits import lengths_of, profile_of
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.installed import load_dialects
 from mockserver.faults.catalogue import FAULTS
@@ -189,6 +189,7 @@ def test_every_command_of_a_job_is_one(block: Block) -> None:
 WISHES: dict[str, Callable[[str], object]] = {
     "X-Mockserver-Fault": read_faults,
     "X-Mockserver-Latency": lambda text: profile_of(text, "fast"),
+    "X-Mockserver-Output-Tokens": lengths_of,
     "X-Mockserver-Reply": read_wish,
     "X-Mockserver-Seed": int,
 }

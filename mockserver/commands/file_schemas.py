@@ -139,6 +139,7 @@ def _route(dialects: Mapping[str, Dialect]) -> Schema:
         "operation": described(one_of(sorted(operations)), "the operation's name, as in `mockserver routes`"),
         "edition": one_of(EDITIONS),
         "latency": reference("Latency"),
+        "output_tokens": reference("OutputTokens"),
         "seed": _SEED,
         "faults": reference("RouteFaults"),
     }
@@ -154,6 +155,7 @@ def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
         "dialect": one_of(dialects),
         "seed": _SEED,
         "latency": reference("Latency"),
+        "output_tokens": reference("OutputTokens"),
         "speed": NUMBER,
         "fault": reference("Faults"),
         "quota": either(reference("Quota"), rows(reference("Quota"))),

@@ -157,7 +157,7 @@ LOOKING = (
         takes_settings=True,
         matter=(
             *("dialect", "edition", "seed", "latency", "speed", "fault", "stubs", "unmatched", "strict", "created"),
-            *("ids", "writes"),
+            *("ids", "writes", "output_tokens"),
         ),
         about="Needs --dialect, which names the dialect that the request is for. Credentials are not checked.",
     ),

@@ -18,7 +18,7 @@ from mockserver.serving.files.sources import Sources
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "answers": (
         *("dialect", "edition", "seed", "stubs", "unmatched", "strict", "created", "ids", "auth", "cors", "max_body"),
-        "deliver",
+        *("deliver", "output_tokens"),
     ),
     "timing": ("latency", "speed", "prompt_cache", "writes"),
     "faults and limits": ("fault", "quota"),

@@ -23,7 +23,7 @@ from mockserver.control.visits import Visit, check_wishes, paced, visit_of
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Generation, GenerationRequest
+from mockserver.core.generation import Generation, GenerationRequest, Lengths
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import Standing
@@ -118,7 +118,8 @@ class Question(NamedTuple):
         most = limits.max_tokens
         if most is None:
             words = max((brief(prompt.topic).words or 0 for prompt in request.prompts), default=0)
-            most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words))
+            drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
+            most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words, drawn))
         choices = max(request.n, request.best_of) * len(request.prompts)
         care = 1 if is_plain(request.sampling) else _CARE
         rivals = request.output.logprobs or 0
@@ -185,7 +186,14 @@ def _hear(visit: Visit) -> Heard:
     request = operation.read(call, visit.site)
     if isinstance(request, Rejection):
         return refuse(request, visit)
-    return Question(paced(visit, request.model), request)
+    return Question(paced(visit, request.model), of_lengths(request, visit.lengths))
+
+
+def of_lengths(request: GenerationRequest, lengths: Lengths | None) -> GenerationRequest:
+    """The request, whose answers have these lengths."""
+    if request.limits.lengths is lengths:
+        return request
+    return request._replace(limits=request.limits._replace(lengths=lengths))
 
 
 def answer(

@@ -7,7 +7,7 @@ from mockserver.control.quotas.rules import Quota
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Edition
 from mockserver.faults.rules import Fault
-from mockserver.latency.presets import REALISTIC
+from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.traces import NO_TRACES, Traces
 
 
@@ -27,6 +27,7 @@ class RouteSettings:
     edition: Edition | None = None
     latency: str | None = None
     seed: int | None = None
+    output_tokens: str | None = None
     faults: tuple[Fault, ...] = ()
     origin: str = field(default="", compare=False)
 
@@ -35,6 +36,7 @@ class RouteSettings:
 class Settings:
     """Everything that can be configured of a server; `configuration/options.py` explains each to its users.
 
+    - `output_tokens`: after how many tokens prose ends, in the notation of lengths; "off" leaves it to the text.
     - `speed` divides the times of every latency, wherever it is set.
     - `prompt_cache`: engines cache prompts, as the vendor's do.
     - `auth`: "any" key, "off", or the accepted keys.
@@ -50,13 +52,14 @@ class Settings:
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
       answer to a request that none of them matches.
     - `deliver`: the applications that messages and callbacks may be sent to, "local" ones or "any".
-    - `traces`: the recordings that latencies may name.
+    - `traces`: the recordings that latencies and `output_tokens` may name.
     - `pinned`: settings of the command line and the environment, which routes of a config file do not override.
     """
 
     host: str = "127.0.0.1"
     port: int = 8000
     seed: int = 42
+    output_tokens: str = OFF
     latency: str = REALISTIC
     speed: float = 1
     prompt_cache: bool = False

@@ -12,17 +12,18 @@ from mockserver.control.routing import Landing
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Site
+from mockserver.core.generation import Lengths
 from mockserver.core.naming import unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import SEEDS, derive
-from mockserver.latency.notation import NotationError, complaint_of, read_profile
+from mockserver.latency.notation import NotationError, complaint_of, read_lengths, read_profile
 from mockserver.latency.presets import OFF, REALISTIC
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import NO_TRACES, Traces
 
 # The prefix of our own headers: those that requests may send, and those of answers, which a proxy may send back.
 _OWN = b"x-mockserver-"
-_REQUEST_HEADERS = ("seed", "latency", "fault", "edition", "reply", "namespace")
+_REQUEST_HEADERS = ("seed", "latency", "output-tokens", "fault", "edition", "reply", "namespace")
 _ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 
@@ -32,7 +33,10 @@ class WishError(Exception):
 
 
 class Visit(NamedTuple):
-    """A call, and everything that is decided about it before its body is read. Without a `profile` latency is off."""
+    """A call, and everything that is decided about it before its body is read.
+
+    Without a `profile` latency is off; without `lengths` answers end where their texts do.
+    """
 
     call: Call
     landing: Landing
@@ -40,6 +44,7 @@ class Visit(NamedTuple):
     site: Site
     profile: Profile | None
     latency: str = OFF
+    lengths: Lengths | None = None
 
 
 def visit_of(
@@ -57,7 +62,8 @@ def visit_of(
     site = _site(call, landing, settings, seed, edition, salt)
     if standings:
         site = site._replace(standings=standings)
-    return Visit(call, landing, settings, site, profile, latency)
+    output_tokens = wish("x-mockserver-output-tokens") or usual.output_tokens
+    return Visit(call, landing, settings, site, profile, latency, lengths_of(output_tokens, settings.traces))
 
 
 def paced(visit: Visit, model: str) -> Visit:
@@ -72,7 +78,8 @@ def _routed(settings: Settings, route: RouteSettings | None) -> Settings:
     """The settings with those of the route, which only yield to the command line and the environment."""
     if route is None:
         return settings
-    own = {name: getattr(route, name) for name in ("seed", "edition", "latency") if name not in settings.pinned}
+    names = ("seed", "edition", "latency", "output_tokens")
+    own = {name: getattr(route, name) for name in names if name not in settings.pinned}
     return replace(settings, **{name: value for name, value in own.items() if value is not None})
 
 
@@ -95,11 +102,15 @@ def _site(call: Call, landing: Landing, settings: Settings, seed: int, edition: 
     )
 
 
-def overridden(visit: Visit, model: str, seed: int | None, latency: str | None) -> Visit:
-    """The visit with another seed and latency if given, unless the request's own headers set them."""
+def overridden(
+    visit: Visit, model: str, seed: int | None, latency: str | None, output_tokens: str | None = None
+) -> Visit:
+    """The visit with another seed, latency and lengths if given, unless the request's own headers set them."""
     headers, site = visit.call.headers, visit.site
     if seed is not None and not headers.get("x-mockserver-seed"):
         site = site._replace(seed=seed, identity=derive(seed, "retold", site.identity))
+    if output_tokens is not None and not headers.get("x-mockserver-output-tokens"):
+        visit = visit._replace(lengths=lengths_of(output_tokens, visit.settings.traces))
     if latency is not None and not headers.get("x-mockserver-latency"):
         profile = _profile_in_force(latency, visit.landing.dialect.realistic, visit.settings)
         return paced(visit._replace(site=site, profile=profile, latency=latency), model)
@@ -132,6 +143,15 @@ def _edition(name: str) -> Edition:
 def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:
     """The profile that a latency names, at the settings' speed; None if it is off."""
     return profile_of(text, realistic, settings.speed, settings.traces)
+
+
+@lru_cache(maxsize=256)
+def lengths_of(text: str, traces: Traces = NO_TRACES) -> Lengths | None:
+    """The lengths of answers in text form; None if they are off. Raises WishError."""
+    try:
+        return read_lengths(text, traces)
+    except NotationError as error:
+        raise WishError(f"X-Mockserver-Output-Tokens: {error}") from None
 
 
 @lru_cache(maxsize=256)

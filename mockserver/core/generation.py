@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 FinishReason = Literal["stop", "length", "content_filter", "tool_calls", "function_call"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh"]
@@ -42,13 +42,28 @@ class Prompt(NamedTuple):
         return [message.text for message in self.messages if message.role in INSTRUCTING]
 
 
+# The maximum length of a choice in tokens, whether or not the request has a limit.
+LONGEST_CHOICE = 131_072
+
+
+class Lengths(Protocol):
+    """A distribution of lengths, given by its quantile function."""
+
+    def quantile(self, share: float) -> float:
+        """The length at that share (0 to 1) of the distribution, in tokens."""
+
+
 class Limits(NamedTuple):
-    """How long a choice may be, in tokens. Without `max_tokens` it ends when its text is complete, or at `context`."""
+    """How long a choice may be, in tokens. Without `max_tokens` it ends when its text is complete, or at `context`.
+
+    With `lengths` free prose ends after as many tokens as are drawn from them, complete or not.
+    """
 
     max_tokens: int | None = None
     min_tokens: int = 0
     ignore_eos: bool = False
     context: int = 131_072
+    lengths: Lengths | None = None
 
 
 class Stops(NamedTuple):

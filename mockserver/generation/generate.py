@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from mockserver.core.generation import (
+    LONGEST_CHOICE,
     Choice,
     Constraint,
     FinishReason,
@@ -29,6 +30,7 @@ from mockserver.core.generation import (
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
 from mockserver.generation.echo import echo_of
+from mockserver.generation.lengths import drawn_length
 from mockserver.generation.orders import ordered_form
 from mockserver.generation.positions import asked_positions
 from mockserver.generation.prompts.brief import brief
@@ -40,9 +42,6 @@ from mockserver.generation.unseen import thinking, unseen
 
 if TYPE_CHECKING:
     from mockserver.generation.tools.calls import CutCalls
-
-# The maximum length of a choice in tokens, whether or not the request has a limit.
-_LONGEST = 131_072
 
 
 class _Draft(NamedTuple):
@@ -154,26 +153,47 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
 
 
 def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int) -> _Draft:
+    calls = _calls(request, prompt, source, own) if request.tools else ()
     room = _limit(request, prompt)
+    length = None
+    if request.limits.lengths is not None and not calls:
+        length = drawn_length(request, prompt, source.content, own)
     if request.effort is None:
-        return _answer_draft(request, prompt, source, seed, own, room)
+        return _answer_draft(request, prompt, source, seed, own, calls, room, length)
     # "An upper bound [...] including visible output tokens and reasoning tokens."
     thought = thinking(request.effort, source.content, own)
     reasoning = min(thought, room if request.budget is None else request.budget, room)
-    draft = _answer_draft(request, prompt, source, seed, own, room - reasoning)
+    if length is not None:
+        # The length is that of thoughts and text together, and some text there must be.
+        reasoning = min(reasoning, length // 2)
+        length -= reasoning
+    draft = _answer_draft(request, prompt, source, seed, own, calls, room - reasoning, length)
     thoughts = _thoughts(prompt, thought, own)[:reasoning] if request.output.reasoning else ()
     return draft._replace(reasoning=reasoning, thoughts=thoughts)
 
 
 def _answer_draft(
-    request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int, limit: int
+    request: GenerationRequest,
+    prompt: Prompt,
+    source: Source,
+    seed: int,
+    own: int,
+    calls: Sequence[ToolCall],
+    limit: int,
+    length: int | None,
 ) -> _Draft:
-    """An answer of at most `limit` tokens: tool calls or a text."""
-    cut = _calls(request, prompt, source, own, limit) if request.tools else None
-    if cut is not None:
+    """An answer of at most `limit` tokens: the `calls` of tools, or else a text, which ends after `length` tokens if
+    that is given."""
+    if calls:
+        cut = _cut_calls(request, calls, limit)
         return _Draft(seed, own, (), (), cut.finish_reason, cut.stop, calls=cut.calls)
-    least = limit if request.limits.ignore_eos else request.limits.min_tokens
-    ids, texts, ended = tell(prompt, request.constraint, request.sampling, source, own, limit=limit, least=least)
+    least, most = request.limits.min_tokens, limit
+    if request.limits.ignore_eos:
+        least = limit
+    elif length is not None:
+        least = most = min(max(length, least), limit)
+    ids, texts, ended = tell(prompt, request.constraint, request.sampling, source, own, limit=most, least=least)
+    ended = ended or most < limit
     likeliest = source.free == 0 and own == LIKELIEST
     key = derive(source.content, "likeliest") if likeliest else own
     stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
@@ -182,13 +202,18 @@ def _answer_draft(
     return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, likeliest=likeliest)
 
 
-def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int, limit: int) -> "CutCalls | None":
-    """The tool calls of an answer, cut at the limit; None for an answer in words."""
+def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int) -> Sequence[ToolCall]:
+    """The tool calls of an answer; none for an answer in words."""
     # Few requests offer tools: without this import the server starts sooner.
-    from mockserver.generation.tools.calls import cut_calls, decide
+    from mockserver.generation.tools.calls import decide
 
-    calls = decide(request, prompt, derive(source.content, "calls", own))
-    return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy) if calls else None
+    return decide(request, prompt, derive(source.content, "calls", own))
+
+
+def _cut_calls(request: GenerationRequest, calls: Sequence[ToolCall], limit: int) -> "CutCalls":
+    from mockserver.generation.tools.calls import cut_calls
+
+    return cut_calls(calls, limit, request.stops, legacy=request.tool_choice.legacy)
 
 
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
@@ -201,7 +226,7 @@ def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
 
 def _limit(request: GenerationRequest, prompt: Prompt) -> int:
     """The maximum number of tokens of a choice: the request's limit, or what the context window leaves."""
-    room = max(min(request.limits.context - prompt.token_count, _LONGEST), 0)
+    room = max(min(request.limits.context - prompt.token_count, LONGEST_CHOICE), 0)
     limit = request.limits.max_tokens
     return room if limit is None else min(limit, room)
 

@@ -1,8 +1,8 @@
 """Distributions of durations, given by their quantile functions.
 
-A quantile function maps a probability (0 to 1) to seconds. A long series of draws is a slice of a shuffled grid of
-quantiles, made once per distribution: a stream of a thousand gaps costs one slice instead of a thousand draws, and its
-gaps follow the distribution more closely than independent draws would.
+A quantile function maps a probability (0 to 1) to seconds, or to tokens where lengths are drawn. A long series of draws
+is a slice of a shuffled grid of quantiles, made once per distribution: a stream of a thousand gaps costs one slice
+instead of a thousand draws, and its gaps follow the distribution more closely than independent draws would.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,6 +5,8 @@
 
 A profile is the name of a preset, or settings separated by commas, or a preset followed by settings that change it. A
 mistake raises `NotationError`, which names its column.
+
+Lengths of answers are written as the same distributions, of tokens: `128`, `normal(128, 20)`, `off`.
 """
 
 import re
@@ -12,6 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import NamedTuple
 
+from mockserver.core.generation import LONGEST_CHOICE
 from mockserver.core.naming import unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.durations import UNITS, seconds_of
@@ -25,6 +28,7 @@ FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
+_LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(?:t|tok|toks|token|tokens)?")
 # All of these mean tokens per second: `50 tok/s`, `50 tokens/s`, `50/s`, `50 tps`, `50`.
 _RATE = re.compile(r"(\d+(?:\.\d+)?|\.\d+)\s*(?:(?:t|tok|toks|token|tokens)?\s*/\s*s|tps)?")
 
@@ -108,6 +112,21 @@ def read_distribution(text: str) -> Distribution:
     return _distribution(_Part(text, 1, NO_TRACES).cut(0), _duration)
 
 
+def read_lengths(text: str, traces: Tracing = NO_TRACES) -> Distribution | None:
+    """Read a distribution of lengths in tokens: `128`, `normal(128, 20)`; None for `off`. Raises NotationError, which
+    quotes it."""
+    if text == OFF:
+        return None
+    part = _Part(text, 1, traces).cut(0)
+    try:
+        lengths = _distribution(part, _length)
+        if lengths.quantile(1) < 1:
+            raise part.fault("an answer has at least one token")
+    except NotationError as error:
+        raise NotationError(f"{text!r}: {error}. Write '128', 'normal(128, 20)' or the like, or {OFF}") from None
+    return lengths
+
+
 def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
     name = realistic if realistic and part.text == REALISTIC else part.text
     if name[:1].isdigit():
@@ -187,8 +206,9 @@ class _Arguments:
             found = file.traces(recording)
         except TraceError as error:
             raise file.fault(str(error)) from None
-        if self._amount is _tokens and (min(found) < 1 or max(found) > _MOST_TOKENS):
-            raise file.fault(f"{file.text}: a chunk must have from 1 to {_MOST_TOKENS} tokens")
+        what, most = _COUNTED.get(self._amount, ("", 0))
+        if what and (min(found) < 1 or max(found) > most):
+            raise file.fault(f"{file.text}: {what} must have from 1 to {most} tokens")
         return found
 
     def end(self) -> None:
@@ -293,6 +313,20 @@ def _tokens(part: _Part) -> float:
     if not 1 <= number <= _MOST_TOKENS:
         raise part.fault(f"{part.text} is not a number of tokens from 1 to {_MOST_TOKENS}")
     return number
+
+
+def _length(part: _Part) -> float:
+    matched = _LENGTH.fullmatch(part.text)
+    if matched is None or float(matched[1]) > LONGEST_CHOICE:
+        raise part.fault(f"{part.text!r} is not a number of tokens up to {LONGEST_CHOICE}")
+    return float(matched[1])
+
+
+# What is counted in tokens rather than timed: what has them, and the most that it may have.
+_COUNTED: Mapping[Callable[[_Part], float], tuple[str, int]] = {
+    _tokens: ("a chunk", _MOST_TOKENS),
+    _length: ("an answer", LONGEST_CHOICE),
+}
 
 
 def _speed(part: _Part) -> float:

@@ -58,9 +58,9 @@ class Traces:
         found = self.known.get(recording)
         if found is None:
             raise TraceError(
-                f"the trace {_described(recording)} has not been loaded. Trace files are loaded only if a latency of "
-                "the server's own settings names them: options, environment, the config file and its routes. Headers "
-                "and the admin API can only use those; stubs cannot use trace files"
+                f"the trace {_described(recording)} has not been loaded. Trace files are loaded only if a latency, "
+                "or output_tokens, of the server's own settings names them: options, environment, the config file and "
+                "its routes. Headers and the admin API can only use those; stubs cannot use trace files"
             )
         return found
 

@@ -97,6 +97,10 @@ class Stubbing:
         """Set the latency of the answer: "realistic", a preset, or settings such as "ttft=2s, rate=50 tok/s"."""
         return self._put(latency=latency)
 
+    def output_tokens(self, tokens: str | int) -> Self:
+        """Generate answers of this length: 128, or a distribution such as "normal(128, 20)"."""
+        return self._put(output_tokens=tokens)
+
     def seed(self, seed: int) -> Self:
         """Generate the answer with another seed."""
         return self._put(seed=seed)

@@ -3,8 +3,9 @@
 import pytest
 
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
-from mockserver.latency.notation import NotationError, preset_profile, read_distribution, read_profile
+from mockserver.latency.notation import NotationError, preset_profile, read_distribution, read_lengths, read_profile
 from mockserver.latency.profiles import Profile
+from mockserver.latency.traces import Recording, Traces
 
 
 @pytest.mark.parametrize(
@@ -115,3 +116,47 @@ def test_a_mistake_in_a_profile_names_its_column(text: str, complaint: str) -> N
     with pytest.raises(NotationError) as raised:
         read_profile(text)
     assert complaint in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "text, lengths",
+    [
+        ("off", None),
+        ("128", Constant(128)),
+        ("128 tok", Constant(128)),
+        ("131072 tokens", Constant(131_072)),
+        ("normal(128, 20)", Normal(128, 20)),
+        ("normal(128.5 tok, 0.5, min=64, max=256)", Normal(128.5, 0.5, 64, 256)),
+        ("uniform(0, 10)", Uniform(0, 10)),
+        ("lognormal(180, 0.35, max=2000)", Lognormal(180, 0.35, 2000)),
+        ("gamma(2, 50)", Gamma(2, 50)),
+        ("empirical(16, 64, 64, 512)", Empirical((16, 64, 64, 512))),
+        ("empirical(file=lengths.csv, column=output)", Empirical((12, 300))),
+    ],
+)
+def test_lengths_are_distributions_of_tokens(text: str, lengths: Distribution | None) -> None:
+    assert read_lengths(text, Traces({Recording("lengths.csv", "output"): (12.0, 300.0)})) == lengths
+
+
+@pytest.mark.parametrize(
+    "text, complaint",
+    [
+        ("few", "'few': column 1: 'few' is not a number of tokens up to 131072. Write '128', 'normal(128, 20)' or"),
+        ("180ms", "column 1: '180ms' is not a number of tokens"),
+        ("normal(128, 20ms)", "column 13: '20ms' is not a number of tokens"),
+        ("131073", "column 1: '131073' is not a number of tokens up to 131072"),
+        ("9" * 400, "is not a number of tokens up to 131072"),
+        ("uniform(0, 0.5)", "column 1: an answer has at least one token"),
+        ("normal(128)", "column 1: sd is missing in 'normal(128)'"),
+        ("poisson(128)", "unknown distribution 'poisson'. Known: constant, uniform, normal"),
+        ("ttft=128", "'ttft=128' is not a number of tokens"),
+        ("", "'': column 1: '' is not a number of tokens"),
+        ("empirical(file=a.txt)", "column 16: a.txt: an answer must have from 1 to 131072 tokens"),
+        ("empirical(file=b.txt)", "column 16: the trace b.txt has not been loaded"),
+    ],
+)
+def test_a_mistake_in_lengths_names_its_column_and_what_would_be_valid(text: str, complaint: str) -> None:
+    with pytest.raises(NotationError) as raised:
+        read_lengths(text, Traces({Recording("a.txt"): (0.18, 128.0)}))
+    assert complaint in str(raised.value)
+    assert str(raised.value).endswith(", or off")

@@ -307,6 +307,19 @@ def test_settings_and_seeds_are_the_namespaces_own(handle: Handle, server: MockS
     assert Wire(server.in_namespace("other")).ask()[1]["x-mockserver-seed"] == "42"
 
 
+def test_answers_are_as_long_as_the_namespace_or_a_stub_says(handle: Handle, server: MockServer) -> None:
+    def tokens(here: Handle) -> int:
+        Wire(here).ask({"model": "llama3.1-8b", "prompt": "Tell me about tea"})
+        return here.last.usage["completion_tokens"]
+
+    usual = tokens(server.in_namespace("other"))
+    handle.settle(output_tokens=7)
+    assert tokens(handle) == 7
+    handle.on(model="llama3.1-8b").output_tokens("uniform(9, 9)")
+    assert tokens(handle) == 9
+    assert tokens(server.in_namespace("other")) == usual
+
+
 def test_settings_that_are_not_named_again_stay(handle: Handle) -> None:
     handle.settle(seed=7, strict=True)
     handle.settle(seed=8)

@@ -92,17 +92,20 @@ def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path
     page.get_by_label("Speed").fill("2.5")
     page.get_by_label("Speed").press("Tab")
     page.get_by_label("Prompt cache").select_option("true")
+    page.get_by_label("Output tokens").fill("normal(128, 20)")
+    page.get_by_label("Output tokens").press("Tab")
     page.get_by_role("button", name="Cut after 5 events").click()
     expect(page.get_by_role("region", name="The config")).to_contain_text("[[fault]]")
     expect(page.get_by_role("region", name="The config")).to_contain_text("observed")
     expect(page.get_by_role("region", name="The config")).to_contain_text("speed = 2.5")
+    expect(page.get_by_role("region", name="The config")).to_contain_text("output_tokens")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
     download.value.save_as(tmp_path / "mockserver.toml")
     settings = settle(from_toml((tmp_path / "mockserver.toml").read_text(), "downloaded"))
     [fault] = settings.fault
     assert (settings.seed, settings.edition, settings.latency) == (7, "observed", "slow, speed=20")
-    assert (settings.speed, settings.prompt_cache) == (2.5, True)
+    assert (settings.speed, settings.prompt_cache, settings.output_tokens) == (2.5, True, "normal(128, 20)")
     assert (fault.kind, fault.place.after_event, fault.chance.seconds) == ("cut", 5, 30)
 
 

@@ -89,7 +89,7 @@ def _route(entry: dict[str, Any], place: str, traces: Tracing) -> RouteSettings:
             raise ConfigError(f"{place}: {key} is missing or not a string")
     if not entry["path"].startswith("/"):
         raise ConfigError(f"{place}.path: {entry['path']!r} must start with /")
-    options = {"edition": "edition", "latency": "latency", "seed": "seed", "faults": "fault"}
+    options = {"faults": "fault", **{key: key for key in ("edition", "latency", "seed", "output_tokens")}}
     checked: dict[str, Any] = {
         key: read_option(BY_NAME[option], entry[key], f"{place}.{key}", traces)
         for key, option in options.items()

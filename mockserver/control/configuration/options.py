@@ -17,7 +17,7 @@ from mockserver.core.naming import unknown
 from mockserver.core.seeding import SEEDS
 from mockserver.faults.notation import read_faults, read_table
 from mockserver.faults.rules import Fault
-from mockserver.latency.notation import FASTEST, read_latency
+from mockserver.latency.notation import FASTEST, read_latency, read_lengths
 from mockserver.latency.traces import NO_TRACES, Tracing
 
 # The first Unix second whose year has five digits.
@@ -132,6 +132,12 @@ def _latency(value: Any, traces: Tracing) -> str:
     return read_latency(value if isinstance(value, dict) else _text(value), traces)
 
 
+def _output_tokens(value: Any, traces: Tracing) -> str:
+    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _text(value)
+    read_lengths(text, traces)
+    return text
+
+
 def _faults(value: Any) -> tuple[Fault, ...]:
     if isinstance(value, str):
         return read_faults(value)
@@ -156,6 +162,14 @@ OPTIONS: tuple[Option, ...] = (
         "EDITION",
     ),
     Option("seed", _whole(SEEDS[0], SEEDS[-1]), "the number from which every answer is derived", "NUMBER"),
+    Option(
+        "output_tokens",
+        _output_tokens,
+        "how many tokens an answer in prose has: off (as its text demands), 128, or a distribution such as "
+        "'normal(128, 20)'",
+        "TOKENS",
+        traced=True,
+    ),
     Option(
         "latency",
         _latency,
@@ -258,11 +272,11 @@ BY_NAME = {option.name: option for option in OPTIONS}
 FIXED = ("host", "port", "tls_cert", "tls_key", "workers", "journal", "log_level", "log_format")
 LIVE = (
     *("seed", "edition", "latency", "speed", "prompt_cache", "cors", "strict", "created", "ids", "writes", "quota"),
-    "deliver",
+    *("deliver", "output_tokens"),
 )
 OWN = (
     *("seed", "latency", "speed", "prompt_cache", "edition", "fault", "quota", "auth", "strict", "created", "ids"),
-    *("writes", "unmatched", "deliver"),
+    *("writes", "unmatched", "deliver", "output_tokens"),
 )
 # Container platforms describe a service named `mockserver` in variables that look like ours, such as
 # MOCKSERVER_PORT=tcp://10.0.0.7:8000.
@@ -271,7 +285,7 @@ _LINKS = re.compile(r"MOCKSERVER_(SERVICE_|PORT_\d)")
 
 
 def from_texts(values: Mapping[str, Any], place: str, traces: Tracing = NO_TRACES) -> dict[str, Any]:
-    """Settings from strings by option name, as on the command line; a latency may name `traces`."""
+    """Settings from strings by option name, as on the command line; distributions may name `traces`."""
     return {name: read_option(BY_NAME[name], value, f"{place} {name}", traces) for name, value in values.items()}
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
-from mockserver.control.plan import Heard, Plan, Question
+from mockserver.control.plan import Heard, Plan, Question, of_lengths
 from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
 from mockserver.control.stubs.replies import read_wish
 from mockserver.control.stubs.values import StubError
@@ -91,11 +91,14 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
 
 
 def overridden_by(question: Question, chosen: Chosen) -> Question:
-    """The question with the seed and the latency of its prepared answer."""
+    """The question with the seed, the latency and the lengths of its prepared answer."""
     prepared = chosen.prepared
-    if prepared is None or (prepared.seed is None and prepared.latency is None):
+    if prepared is None or (prepared.seed, prepared.latency, prepared.output_tokens) == (None, None, None):
         return question
-    return question._replace(visit=overridden(question.visit, question.request.model, prepared.seed, prepared.latency))
+    request = question.request
+    visit = overridden(question.visit, request.model, prepared.seed, prepared.latency, prepared.output_tokens)
+    limited = of_lengths(request, visit.lengths)
+    return Question(visit, limited, question.kept and limited is request)
 
 
 def check_faults(prepared: Prepared, heard: Heard, by: str) -> None:

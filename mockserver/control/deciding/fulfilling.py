@@ -126,9 +126,11 @@ def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
         returned = Prepared() if value is None else read_prepared(value)
     except StubError as error:
         raise HandlerError(f"{chosen.by}: its function returned an invalid reply: {error}") from error
-    if callable(returned.content) or returned.seed is not None or returned.latency is not None:
+    own = (returned.seed, returned.latency, returned.output_tokens)
+    if callable(returned.content) or own != (None, None, None):
         raise HandlerError(
-            f"{chosen.by}: its function returned a function, a seed or a latency; set these in the stub itself"
+            f"{chosen.by}: its function returned a function, a seed, a latency or output_tokens; set these in the stub "
+            "itself"
         )
     return resolved(returned, chosen)
 

@@ -43,7 +43,7 @@ class Prepared(NamedTuple):
     """One answer: its content, or None if it is generated; the faults that strike it, its latency, seed and headers.
 
     A `template` is the table that this was read from, to be filled and read again for each request. `headers` replace
-    others of the same name.
+    others of the same name. `output_tokens` are the lengths of generated answers, in their notation.
     """
 
     content: Speech | Raw | Handler | None = None
@@ -52,6 +52,7 @@ class Prepared(NamedTuple):
     seed: int | None = None
     headers: RawHeaders = ()
     template: Mapping[str, Any] | None = None
+    output_tokens: str | None = None
 
 
 # Whether an answer is possible for a request at all.

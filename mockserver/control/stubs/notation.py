@@ -11,7 +11,7 @@
     reply   = REPLY                      # the same every time
     replies = [ REPLY, REPLY, ... ]      # in turn; the last one is repeated
     script  = [ STEP, STEP, ... ]        # in turn, each of them once; then the stub matches nothing
-    (none)                               # generated answers, with the stub's faults, latency, seed and headers
+    (none)                               # generated answers, with the stub's faults, latency, lengths, seed and headers
 
 A STEP is a REPLY, or { match = {...}, reply = REPLY }, which waits for a request that matches.
 
@@ -37,11 +37,12 @@ and with these, where applicable:
     event_times = [0.18, "190ms"] | "recorded.times"            # when each event of a body is sent, after the request
     headers = { x-trace = "abc" }                               # any answer
     faults = [ { kind = "cut", after_event = 3 } ]; latency = "ttft=2s"; seed = 7       # any answer
+    output_tokens = "normal(128, 20)"                           # generated ones
     template = true                                             # fill {{ last_user }} in its strings: `templates.py`
 
-`error`, `faults`, `latency`, `seed` and `headers` may also be set in the stub itself, for all of its replies. In Python
-a reply may be a function: it receives the request's facts (`control/facts.py`) and returns a REPLY, or None for a
-generated answer.
+`error`, `faults`, `latency`, `output_tokens`, `seed` and `headers` may also be set in the stub itself, for all of its
+replies. In Python a reply may be a function: it receives the request's facts (`control/facts.py`) and returns a REPLY,
+or None for a generated answer.
 
 A mistake raises `StubError`, which names the place and what would have been valid.
 """
@@ -71,10 +72,13 @@ def read_stub(value: object, place: str = "stub", files: Files | None = None, or
     criteria, shared = _criteria(table.get("match", {}), f"{place}.match"), read_shared(table, place)
     if not given and shared == Prepared():
         raise StubError(f"{place}: has no answer; add reply, replies, script, or one of {', '.join(SHARED)}")
+    steps = tuple(_steps(table, place, files, criteria))
+    if shared.output_tokens is not None and not any(_may_generate(step.prepared) for step in steps):
+        raise StubError(f"{place}.output_tokens: is for generated answers, but every reply here has its own content")
     return Stub(
         name=_name(table.get("name", ""), place),
         criteria=criteria,
-        steps=tuple(_with_shared(step, shared) for step in _steps(table, place, files, criteria)),
+        steps=tuple(_with_shared(step, shared) for step in steps),
         stays="script" not in table,
         priority=whole_of(table.get("priority", 0), f"{place}.priority", least=-MOST),
         times=whole_of(table["times"], f"{place}.times", least=1) if "times" in table else None,
@@ -143,12 +147,18 @@ def _scripted(value: object, place: str, files: Files | None, criteria: Criteria
     return Step(read_prepared(table.get("reply", {}), f"{place}.reply", files, groups), own)
 
 
+def _may_generate(prepared: Prepared) -> bool:
+    """Whether the model may generate an answer: by itself, or because a function leaves it to the model."""
+    return prepared.content is None or callable(prepared.content)
+
+
 def _with_shared(step: Step, shared: Prepared) -> Step:
     """The step with its stub's shared fields; its own take precedence."""
     own = step.prepared
     both = own._replace(
         faults=(*shared.faults, *own.faults),
         latency=shared.latency if own.latency is None else own.latency,
+        output_tokens=shared.output_tokens if own.output_tokens is None else own.output_tokens,
         seed=shared.seed if own.seed is None else own.seed,
         headers=joined(own.headers, shared.headers),
     )

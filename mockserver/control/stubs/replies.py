@@ -31,9 +31,9 @@ from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import FaultError, read_faults, read_table
 from mockserver.faults.rules import Chance, Fault
 from mockserver.generation.prepared import Counts, Speech
-from mockserver.latency.notation import NotationError, read_latency
+from mockserver.latency.notation import NotationError, read_latency, read_lengths
 
-SHARED = ("error", "faults", "latency", "seed", "headers")
+SHARED = ("error", "faults", "latency", "output_tokens", "seed", "headers")
 _CONTENTS = ("text", "chunks", "json", "refusal")
 _SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
 REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
@@ -62,6 +62,8 @@ def read_prepared(
     table = with_files(table_of(value, place, REPLY_KEYS, example), place, files)
     prepared = read_shared(table, place)._replace(content=_content(table, place))
     _check_faults(prepared, place)
+    if prepared.output_tokens is not None and prepared.content is not None:
+        raise StubError(f"{place}.output_tokens: is for generated answers, but this reply has a content of its own")
     if not flag_of(table.get("template", False), f"{place}.template"):
         return prepared
     draft = {key: item for key, item in table.items() if key != "template"}
@@ -92,11 +94,12 @@ def read_wish(text: str) -> Prepared:
 
 
 def read_shared(table: Table, place: str) -> Prepared:
-    """The fields that any answer can have: faults, latency, seed, headers."""
+    """The fields that any answer can have: faults, latency, lengths, seed, headers."""
     faults = _error(table["error"], f"{place}.error") if "error" in table else ()
     return Prepared(
         faults=(*faults, *(_faults(table["faults"], f"{place}.faults") if "faults" in table else ())),
         latency=_latency(table["latency"], f"{place}.latency") if "latency" in table else None,
+        output_tokens=_lengths(table["output_tokens"], f"{place}.output_tokens") if "output_tokens" in table else None,
         seed=whole_of(table["seed"], f"{place}.seed", SEEDS[0], SEEDS[-1]) if "seed" in table else None,
         headers=_headers(table.get("headers", {}), f"{place}.headers"),
     )
@@ -141,6 +144,15 @@ def _latency(value: object, place: str) -> str:
         return read_latency(value if isinstance(value, Mapping) else text_of(value, place))
     except NotationError as error:
         raise StubError(f"{place}: {error}") from None
+
+
+def _lengths(value: object, place: str) -> str:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else text_of(value, place)
+    try:
+        read_lengths(text)
+    except NotationError as error:
+        raise StubError(f"{place}: {error}") from None
+    return text
 
 
 def _headers(value: object, place: str) -> RawHeaders:

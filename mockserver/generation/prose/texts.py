@@ -55,9 +55,19 @@ def write_prose(prompt: Prompt, key: int) -> Iterator[Phrase | None]:
 def draw_prose(prompt: Prompt, draws: Draws) -> Iterator[Phrase | None]:
     """The same, with draws of any kind to decide each turn."""
     about = _about(prompt)
-    sayings = about.sayings or _dictated_to_chats(prompt) or _found_in_prompt(prompt, about)
+    sayings = _dictated(prompt, about) or _found_in_prompt(prompt, about)
     story = Writer(about, draws, sayings, _material(prompt, about))
     return chain(_until_natural_end(prompt, about, story, draws), (None,), story.more())
+
+
+def is_dictated(prompt: Prompt) -> bool:
+    """Whether a prompt dictates its answer, or a choice of answers, word for word."""
+    return bool(_dictated(prompt, _about(prompt))) and not results(prompt.messages)
+
+
+def _dictated(prompt: Prompt, about: Brief) -> Sequence[str]:
+    """The answers that a prompt dictates, one of which is given; usually none."""
+    return about.sayings or _dictated_to_chats(prompt)
 
 
 def _about(prompt: Prompt) -> Brief:

@@ -12,7 +12,7 @@ from mockserver.control.stubs.replies import REPLY_KEYS
 from mockserver.core.criteria import FIELDS
 from mockserver.core.criteria_notation import MATCHERS
 from mockserver.core.failures import FailureKind
-from mockserver.core.generation import FinishReason
+from mockserver.core.generation import LONGEST_CHOICE, FinishReason
 from mockserver.core.quotas import PERIODS
 from mockserver.faults import values
 from mockserver.faults.catalogue import FAULTS, Kind
@@ -125,6 +125,7 @@ def _shared() -> dict[str, Schema]:
         "error": described(reference("ReplyError"), "the vendor's own error, by its neutral name"),
         "faults": described(reference("ReplyFaults"), "faults of the answer"),
         "latency": reference("Latency"),
+        "output_tokens": reference("OutputTokens"),
         "seed": described(WHOLE, "the seed from which the answer is derived"),
         "headers": by_name(TEXT, "headers of the answer"),
     }
@@ -263,6 +264,10 @@ TAKEN: Mapping[str, Schema] = {
     "RuleMatch": match_with({"header": described(TEXT, "a header that is there, or `name: value`")}),
     "Duration": either({"type": "number", "minimum": 0}, described(TEXT, "seconds, or 200ms")),
     "Latency": _latency(),
+    "OutputTokens": described(
+        either(TEXT, {"type": "number", "minimum": 1, "maximum": LONGEST_CHOICE}),
+        "how many tokens a generated answer in prose has: off, 128, or a distribution: normal(128, 20)",
+    ),
     "ReplyFault": _fault(lambda kind: not kind.listens, chosen=False),
     "ReplyFaults": _one_or_more("ReplyFault"),
     "ReplyError": _reply_error(),

@@ -26,6 +26,7 @@ export class Controls {
     this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read answers"], ["vendor", "vendor: as the vendor allows"]]);
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
     this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
+    this.lengths = h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false", onchange: () => this.#change({ output_tokens: this.lengths.value.trim() || "off" }) });
     this.clock = h("strong");
     this.ahead = h("input", { type: "number", min: 0, step: 1, value: "60" });
     this.quotas = h("div");
@@ -41,7 +42,7 @@ export class Controls {
   #server() {
     return h("section", { class: "card stack", "aria-labelledby": "server-title" },
       h("header", null, h("h2", { id: "server-title" }, "Server"), h("p", null, "for all namespaces")),
-      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), h("div", { class: "pair" }, field("Prompt cache", this.cache), field("CORS", this.cors)),
+      h("div", { class: "pair" }, field("Seed", this.seed), field("Edition", this.edition), field("Speed", this.speed)), h("div", { class: "pair" }, field("Output tokens", this.lengths), field("Prompt cache", this.cache), field("CORS", this.cors)),
     );
   }
 
@@ -69,7 +70,7 @@ export class Controls {
   async #read() {
     const settings = await getExactly(`${ADMIN}/settings`);
     this.#settings = settings;
-    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
+    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed], [this.lengths, settings.output_tokens], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
     await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
   }
@@ -126,7 +127,7 @@ export class Controls {
   /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : [])];
+    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : []), ...(settings.output_tokens !== "off" ? ["output_tokens"] : [])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }

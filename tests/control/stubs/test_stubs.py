@@ -423,7 +423,10 @@ def _raises(request: Any) -> str:
             {"reply": lambda request: 42},
             "stub 'x': its function returned 42; it may return a string, a reply such as tool_",
         ),
-        ({"reply": lambda request: {"seed": 1}}, "stub 'x': its function returned a function, a seed or a latency"),
+        (
+            {"reply": lambda request: {"output_tokens": 9}},
+            "stub 'x': its function returned a function, a seed, a latency or output_tokens",
+        ),
         (
             {"match": {"prompt": lambda said: 1 / 0}, "reply": "x"},
             "stub 'x': its predicate raised ZeroDivisionError: division by zero (test_stubs.py:",
@@ -610,7 +613,11 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
     "table, complaint",
     [
         ("It rains.", "stub: 'It rains.' is not valid; write { match = "),
-        ({}, "stub: has no answer; add reply, replies, script, or one of error, faults, latency, seed, headers"),
+        (
+            {},
+            "stub: has no answer; add reply, replies, script, or one of error, faults, latency, output_tokens, seed, "
+            "headers",
+        ),
         (
             {"reply": "a", "replies": ["b"]},
             "stub: can have only one of reply, replies, script, not both reply and replies",
@@ -627,8 +634,9 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         (
             {"reply": {"id": "a", "choices": []}},
             "stub.reply: unknown key 'id'. Known: text, chunks, json, refusal, tool_calls, reasoning, finish_reason, "
-            "usage, body, body_base64, file, status, content_type, event_times, error, faults, latency, seed, headers, "
-            "template. A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is",
+            "usage, body, body_base64, file, status, content_type, event_times, error, faults, latency, "
+            "output_tokens, seed, headers, template. A whole response body is { body = {...} }, in Python raw({...}); "
+            "JSON that the model writes is",
         ),
         ({"replies": ["a", 5]}, 'stub.replies[1]: 5 is not valid; write "It rains." or { text = '),
         (
@@ -728,6 +736,16 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
             "stub.reply.faults: 'silence' changes what the model says, but this reply is a body",
         ),
         ({"latency": "warp"}, "stub.latency: 'warp': column 1: unknown preset"),
+        ({"output_tokens": "few"}, "stub.output_tokens: 'few': column 1: 'few' is not a number of tokens up to"),
+        ({"output_tokens": True}, "stub.output_tokens: True is not a string"),
+        (
+            {"reply": {"text": "a", "output_tokens": 5}},
+            "stub.reply.output_tokens: is for generated answers, but this reply has a content of its own",
+        ),
+        (
+            {"replies": ["a", {"body": "b"}], "output_tokens": 5},
+            "stub.output_tokens: is for generated answers, but every reply here has its own content",
+        ),
         ({"seed": "7"}, "stub.seed: '7' is not a whole number"),
         ({"reply": {"text": "a", "template": "yes"}}, "stub.reply.template: must be true or false"),
     ],

@@ -78,6 +78,17 @@ def test_routes_name_files_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "mock.toml"]) == 0
 
 
+def test_lengths_of_answers_come_from_files_too(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mock.toml").write_text("output_tokens = 'empirical(file=lengths.csv, column=out)'\n")
+    Path("lengths.csv").write_text("in,out\n7,0\n8,3\n")
+    assert main(["check", "mock.toml"]) == 2
+    assert "lengths.csv: an answer must have from 1 to 131072 tokens. Write '128'" in capsys.readouterr().err
+    Path("lengths.csv").write_text("in,out\n7,3\n8,3\n")
+    Path("request.json").write_text(json.dumps({"model": "m", "prompt": "Tell me of tea"}))
+    assert main(["plan", "--dialect", "cerebras", "--config", "mock.toml", "request.json"]) == 0
+    assert '"completion_tokens":3,' in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     "name, complaint",
     [
