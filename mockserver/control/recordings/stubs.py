@@ -15,12 +15,12 @@ from mockserver.control.plan import Question, hear
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import Answers, essence
 from mockserver.control.recordings.requests import PASSING, call_of, landing_of
-from mockserver.control.recordings.toml_writing import is_writable
 from mockserver.control.routing import Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
+from mockserver.core.toml_writing import is_writable
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
 _BATCHES = ("prompt", "input", "query", "documents")

@@ -8,12 +8,12 @@ from pathlib import Path
 from mockserver.control.recordings.drift import Compared, compare
 from mockserver.control.recordings.recorded import Lost, Recorded, RecordingError
 from mockserver.control.recordings.stubs import Made, stubs_of
-from mockserver.control.recordings.toml_writing import toml_of
 from mockserver.control.recordings.traffic import read_recording
 from mockserver.control.routing import Router
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import counted
+from mockserver.core.toml_writing import toml_of
 
 # How many exchanges without a stub are listed individually: a browser records everything that a page loads.
 _MOST_LISTED = 20
