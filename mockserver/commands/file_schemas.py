@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mockserver.control.configuration.options import OPTIONS, Option
+from mockserver.control.stubs.notation import NOTES
 from mockserver.core.dialects import EDITIONS, Dialect
 from mockserver.core.seeding import SEEDS
 from mockserver.serving.admin.json_schema import (
@@ -54,11 +55,12 @@ def stubs_schema(dialects: Mapping[str, Dialect]) -> dict[str, Any]:
     # One object with every key, since editors complete that best; `anyOf` has the valid combinations.
     keys = {
         **_NAMES_A_SCHEMA,
+        "$comment": described(either(TEXT, rows(TEXT)), "for people; the server ignores it"),
         "stub": described(several, "the stubs"),
         "stubs": described(several, "the same, in JSON"),
     }
-    alone = {"propertyNames": {"enum": ["$schema", *stub["properties"]]}}
-    together = [{"propertyNames": {"enum": ["$schema", key]}} for key in ("stub", "stubs")]
+    alone = {"propertyNames": {"enum": [*NOTES, *stub["properties"]]}}
+    together = [{"propertyNames": {"enum": [*NOTES, key]}} for key in ("stub", "stubs")]
     table = {**closed({**keys, **stub["properties"]}), "anyOf": [*together, alone]}
     return _document("mockserver: a stub file", {**table, **several, "type": ["object", "array"]}, dialects)
 

@@ -109,6 +109,18 @@ def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path
     assert (fault.kind, fault.place.after_event, fault.chance.seconds) == ("cut", 5, 30)
 
 
+def test_stubs_that_were_added_can_be_downloaded_as_a_stub_file(
+    open_page: Open, mock: MockServer, tmp_path: Path
+) -> None:
+    exchange(mock.url, "POST", "/_mockserver/ns/mine/stubs", {"name": "rain", "reply": "It rains."})
+    page = open_page("controls", "?ns=mine")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save the stubs").click()
+    assert download.value.suggested_filename == "stubs.toml"
+    download.value.save_as(tmp_path / "stubs.toml")
+    assert (tmp_path / "stubs.toml").read_text() == '[[stub]]\nname = "rain"\nreply = "It rains."\n'
+
+
 def test_a_seed_of_any_size_is_kept_in_the_config(open_page: Open, mock: MockServer) -> None:
     seed = 2**53 + 1
     exchange(mock.url, "PATCH", "/_mockserver/settings", {"seed": seed})

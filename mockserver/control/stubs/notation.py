@@ -58,6 +58,8 @@ from mockserver.core.groups import group_names
 from mockserver.core.headers import joined
 
 _ANSWERS = ("reply", "replies", "script")
+# Keys of a stub file that are for editors and people.
+NOTES = ("$schema", "$comment")
 STUB_KEYS = ("name", "match", *_ANSWERS, "priority", "times", *SHARED)
 
 

@@ -26,6 +26,7 @@ class Endpoint:
     """A method at some paths, and its handler: None if the application itself answers there.
 
     - `gives`: the schema of the answer by status; a string is a content type other than JSON, or empty for no content.
+    - `writes`: further content types in which a query can ask for the answer, as text.
     - `takes`: the schema of the body.
     - `opens`: whether it needs no admin token.
     - `also`: further paths, which are not in the document.
@@ -38,6 +39,7 @@ class Endpoint:
     summary: str
     gives: Mapping[int, Schema | str]
     takes: Schema | None = None
+    writes: tuple[str, ...] = ()
     query: tuple[Query, ...] = ()
     refuses: tuple[int, ...] = ()
     opens: bool = False

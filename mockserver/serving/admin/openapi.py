@@ -61,7 +61,7 @@ def _variable(name: str) -> Schema:
 
 
 def _responses(endpoint: Endpoint, *, named: bool) -> dict[str, Any]:
-    found = {str(status): _answer(schema) for status, schema in endpoint.gives.items()}
+    found = {str(status): _answer(schema, endpoint.writes) for status, schema in endpoint.gives.items()}
     refusals = set(endpoint.refuses if endpoint.opens else (*endpoint.refuses, 401))
     if named:
         # Not every path segment is a valid namespace name.
@@ -70,10 +70,10 @@ def _responses(endpoint: Endpoint, *, named: bool) -> dict[str, Any]:
     return found | {str(status): error for status in sorted(refusals)}
 
 
-def _answer(schema: Schema | str) -> dict[str, Any]:
-    if not isinstance(schema, str):
-        return {"description": "The answer.", "content": _json(schema)}
-    return {"description": "The answer.", **({"content": {schema: {"schema": TEXT}}} if schema else {})}
+def _answer(schema: Schema | str, writes: Iterable[str]) -> dict[str, Any]:
+    texts = {kind: {"schema": TEXT} for kind in ((schema, *writes) if isinstance(schema, str) else writes) if kind}
+    content = texts if isinstance(schema, str) else {**_json(schema), **texts}
+    return {"description": "The answer.", **({"content": content} if content else {})}
 
 
 def _json(schema: Schema) -> dict[str, Any]:

@@ -311,6 +311,10 @@ SCHEMAS: Mapping[str, Schema] = {
     "WholeExchange": table({**_EXCHANGE_KEYS, "request": _REQUEST, "answer": _ANSWER}, _EXCHANGE_MORE),
     **TAKEN,
     "ListedStub": _LISTED_STUB,
+    "StubFile": table(
+        {"stubs": rows(reference("Stub"))},
+        {"$comment": described(rows(TEXT), "the stubs that a file cannot hold, each with the reason")},
+    ),
     "Fault": api_fault(),
     "ArmedFault": _ARMED,
     "CheckMatch": match_with(_OF_ANSWERS),

@@ -7,11 +7,12 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.control.stubs.book import Stub, use_of
-from mockserver.control.stubs.notation import check_names, read_stub
+from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError
+from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
-from mockserver.serving.admin.endpoints import Endpoint, per_namespace
-from mockserver.serving.admin.json_schema import TEXT, Schema, described, reference, rows, table
+from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
+from mockserver.serving.admin.json_schema import TEXT, Schema, described, either, one_of, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
@@ -22,9 +23,27 @@ _STUBS: Schema = {
 }
 
 
+# The formats of stub files.
+_FORMATS = {"toml": "application/toml", "json": "application/json"}
+
+
 async def _listed(request: AdminRequest) -> Response:
+    wanted = request.query.get("format")
+    if wanted is not None:
+        return _saved(request, wanted)
     listed = request.namespace.stubs.listed(request.simulator.setup.stubs)
     return admin_json({"stubs": [_shown(stub, used) for stub, used in listed]})
+
+
+def _saved(request: AdminRequest, wanted: str) -> Response:
+    """The stubs that were added, as a stub file."""
+    if wanted not in _FORMATS:
+        raise BadRequestError(f"format: {unknown('format', wanted[:40], _FORMATS)}")
+    # Few servers have stubs to save: without this import the others start sooner.
+    from mockserver.control.stubs.saving import WRITERS
+
+    file = WRITERS[wanted](stub for stub, _ in request.namespace.stubs.listed())
+    return Response(file, media_type=_FORMATS[wanted])
 
 
 async def _add(request: AdminRequest) -> Response:
@@ -63,8 +82,11 @@ STUBS = (
         "GET",
         per_namespace("/stubs"),
         _listed,
-        "All stubs in their order of precedence, with how often each was used",
-        {200: table({"stubs": rows(reference("ListedStub"))})},
+        "All stubs in their order of precedence, with how often each was used; or the added ones as a stub file",
+        {200: either(table({"stubs": rows(reference("ListedStub"))}), reference("StubFile"))},
+        writes=("application/toml",),
+        query=(Query("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
+        refuses=(400,),
     ),
     Endpoint(
         "addStubs", "POST", per_namespace("/stubs"), _add, "Add stubs", {201: _ADDED}, takes=_STUBS, refuses=(400,)
@@ -111,7 +133,7 @@ STUBS = (
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
-    table = await request.json("A stub", _EXAMPLE)
+    table = {key: value for key, value in (await request.json("A stub", _EXAMPLE)).items() if key not in NOTES}
     key = next(iter(table)) if len(table) == 1 else ""
     # `stub` is the key in files.
     if key not in ("stubs", "stub"):

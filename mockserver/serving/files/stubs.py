@@ -16,7 +16,7 @@ from mockserver.control.configuration.toml_places import located
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
-from mockserver.control.stubs.notation import check_names, check_unique, read_stubs
+from mockserver.control.stubs.notation import NOTES, check_names, check_unique, read_stubs
 from mockserver.control.stubs.values import StubError
 from mockserver.core.dialects import Dialect
 from mockserver.core.toml import read_toml
@@ -100,10 +100,10 @@ def _load(path: Path, folder: Path, operations: Operations | None, sources: Sour
 
 
 def _tables(document: Any, suffix: str) -> Any:
-    """The list of tables in a document; the name of its schema is only for editors."""
+    """The list of tables in a document; the name of its schema and comments are for editors and people."""
     if not isinstance(document, dict):
         return document
-    document = {key: value for key, value in document.items() if key != "$schema"}
+    document = {key: value for key, value in document.items() if key not in NOTES}
     if suffix == ".json" and document.keys() == {"stubs"}:
         return document["stubs"]
     if suffix == ".json" and "stub" not in document:

@@ -1,6 +1,6 @@
 /** The controls: settings of the server and of a namespace. Changes can be saved as a config file. */
 
-import { ADMIN, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
+import { ADMIN, ask, get, getExactly, inSpace, patch, post, space } from "../base/api.js";
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines } from "../base/toml.js";
 import { duration } from "../base/words.js";
@@ -51,6 +51,7 @@ export class Controls {
     return h("section", { class: "card stack", "aria-labelledby": "space-title" },
       h("header", null, this.spaceTitle, h("p", null, "its clock is ", this.clock, " ahead")),
       h("div", { class: "ask" }, field("Advance the clock by seconds", this.ahead), h("button", { onclick: () => this.#advance() }, "Advance")),
+      h("div", { class: "row" }, h("button", { onclick: () => this.#saveStubs() }, "Save the stubs"), h("small", { class: "quiet" }, "those that were added while the server runs, as a file for --stubs")),
       h("div", { class: "row" }, h("button", { class: "danger", onclick: () => this.#reset() }, "Reset the namespace"), h("small", { class: "quiet" }, "removes stubs and faults, clears counters and the journal")),
     );
   }
@@ -113,6 +114,10 @@ export class Controls {
       await post(inSpace("/clock"), { advance: Number(this.ahead.value) });
       await this.#readOften();
     });
+  }
+
+  #saveStubs() {
+    return trying(async () => download("stubs.toml", await (await ask("GET", inSpace("/stubs?format=toml"))).text()));
   }
 
   #reset() {

@@ -72,6 +72,50 @@ def test_stubs_are_added_listed_replaced_and_taken_back(
     assert text(ask(server, here)) == text(ask(server, f"{here}-elsewhere"))
 
 
+@pytest.mark.parametrize("format", ["toml", "json"])
+def test_what_was_arranged_by_hand_is_saved_as_a_file_that_answers_the_same(
+    server: MockServer, admin: Admin, request: pytest.FixtureRequest, tmp_path: Path, format: str
+) -> None:
+    here, frozen = request.node.originalname, 1_700_000_000
+    admin("PUT", "/settings", {"created": frozen})
+    admin(
+        "POST",
+        "/stubs",
+        {"match": {"prompt": {"contains": "weather"}}, "replies": ["It rains.", {"json": {"sky": None}}]},
+    )
+    admin("POST", "/stubs", {"name": "else", "match": {"attempt": 1}, "error": "overloaded"})
+    # A stub that is used up or half used is saved with all of its uses.
+    arranged = [ask(server, here, {**ASK, "prompt": prompt}) for prompt in ("weather", "weather", "tea")]
+    saved = exchange(server.url, "GET", f"/_mockserver/ns/{here}/stubs?format={format}")
+    assert (saved.status, dict(saved.headers)["content-type"]) == (200, f"application/{format}")
+    (tmp_path / f"arranged.{format}").write_bytes(saved.body)
+    assert main(["check", str(tmp_path)]) == 0
+    settings = Settings(port=0, latency="off", log_level="warning", stubs=str(tmp_path), created=frozen)
+    with MockServer(settings) as other:
+        again = [ask(other, here, {**ASK, "prompt": prompt}) for prompt in ("weather", "weather", "tea")]
+        assert [(answer.status, answer.body) for answer in again] == [
+            (answer.status, answer.body) for answer in arranged
+        ]
+        # Those of files are in files already.
+        assert json.loads(exchange(other.url, "GET", "/_mockserver/stubs?format=json").body) == {"stubs": []}
+
+
+def test_a_saved_file_in_json_may_be_added_again(server: MockServer, admin: Admin) -> None:
+    saved = {"$comment": ["Not saved: ..."], "stubs": [{"name": "a", "reply": "x"}]}
+    assert admin("PUT", "/stubs", saved) == (200, {"added": ["a"]})
+    assert admin("GET", "/stubs?format=json") == (200, {"stubs": [{"name": "a", "reply": "x"}]})
+    status, refused = admin("GET", "/stubs?format=yaml")
+    assert (status, refused["error"]["message"]) == (400, "format: unknown format 'yaml'. Known: toml, json")
+
+
+def test_a_function_of_python_is_left_out_of_the_file_and_named_in_it() -> None:
+    with MockServer() as own:
+        own.on(model="m").named("made up").reply(lambda request: "x")
+        own.on(model="n").named("kept").reply("y")
+        text = exchange(own.url, "GET", "/_mockserver/stubs?format=toml").body.decode()
+    assert text.startswith('# Not saved: stub "made up": reply is a Python function\n\n[[stub]]\nname = "kept"\n')
+
+
 def test_the_rule_and_the_miss_are_told_in_answer_and_journal(
     server: MockServer, admin: Admin, request: pytest.FixtureRequest
 ) -> None:
