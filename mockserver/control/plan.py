@@ -23,7 +23,7 @@ from mockserver.control.visits import Visit, check_wishes, paced, visit_of
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import Generation, GenerationRequest, Lengths
+from mockserver.core.generation import Generation, GenerationRequest, Lengths, Measures
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import Standing
@@ -197,14 +197,21 @@ def of_lengths(request: GenerationRequest, lengths: Lengths | None) -> Generatio
 
 
 def answer(
-    question: Question, strikes: Sequence[Strike] = (), engine: EngineState | None = None, speech: Speech | None = None
+    question: Question,
+    strikes: Sequence[Strike] = (),
+    engine: EngineState | None = None,
+    speech: Speech | None = None,
+    measures: Measures | None = None,
 ) -> Plan:
     """The plan of an answer: generate, pace, write. Only faults of the model itself are applied here.
 
-    If the `engine` has limited slots, one of them is taken. The model says the `speech` if there is one.
+    If the `engine` has limited slots, one of them is taken. The model says the `speech` if there is one, or states
+    the `measures`.
     """
     visit, request = question.visit, question.request
     generation = _generation(question, speech)
+    if measures is not None:
+        generation = generation._replace(measures=measures, prepared=True)
     generation, struck = _struck(generation, strikes) if strikes else (generation, ())
     generation, reuse, slot = word_refusals(generation), None, None
     if engine is not None and engine.prompts is not None:

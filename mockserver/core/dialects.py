@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.generation import FinishReason, Generation, GenerationRequest
+from mockserver.core.generation import FinishReason, Generation, GenerationRequest, Measure
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import QuotaPolicy, Standing
@@ -115,6 +115,7 @@ class Operation(NamedTuple):
     - `secured`: whether it requires the vendor's credentials.
     - `calls_tools`: whether its requests may offer tools.
     - `speaks`: whether its model generates text; one that embeds or ranks only reads.
+    - `measure`: what a model that only reads states of its prompts; the last one of a request for scores is the query.
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     - `statuses`: those of its answers that are no refusals.
@@ -137,6 +138,7 @@ class Operation(NamedTuple):
     stream_error: "Callable[[Broken], bytes] | None" = None
     statuses: tuple[int, ...] = (200,)
     recalls: tuple[bytes, ...] = ()
+    measure: Measure | None = None
 
     def looks_back(self, call: Call) -> bool:
         """Whether the answer to a call may depend on earlier ones: it asks no model, or recalls an answer."""

@@ -323,14 +323,29 @@ class Usage(NamedTuple):
         return self.prompt_tokens + self.completion_tokens
 
 
+Measure = Literal["embedding", "scores"]
+
+
+class Measures(NamedTuple):
+    """What a model that only reads is to state: the numbers of an embedding for each text, or a single number, its
+    score, for each document."""
+
+    kind: Measure
+    values: tuple[tuple[float, ...], ...]
+
+
 class Generation(NamedTuple):
-    """Everything that the model generates for one request; `prepared` if a stub has dictated it."""
+    """Everything that the model generates for one request; `prepared` if a stub has dictated it.
+
+    `measures` replace what a model that only reads would state.
+    """
 
     request: GenerationRequest
     choices: tuple[Choice, ...]
     usage: Usage
     fingerprint: int = 0
     prepared: bool = False
+    measures: Measures | None = None
 
     def with_choices(self, choices: "tuple[Choice, ...]") -> "Generation":
         """The generation with other choices, and its usage adjusted to them."""

@@ -1,17 +1,19 @@
 """Choosing the prepared answer of a request, or explaining why there is none: its own header first, then the stubs."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.namespaces import Namespace
 from mockserver.control.plan import Heard, Plan, Question, of_lengths
-from mockserver.control.stubs.book import HandlerError, Near, Prepared, Raw, Stub
+from mockserver.control.stubs.book import Fits, HandlerError, Near, Prepared, Raw, Stub
 from mockserver.control.stubs.replies import read_wish
 from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError, overridden
 from mockserver.core.calls import Headers
 from mockserver.core.criteria import Criteria
+from mockserver.core.generation import Measure, Measures
 from mockserver.faults.catalogue import FAULTS
 from mockserver.generation.prepared import Speech
 
@@ -68,14 +70,13 @@ def choose(heard: Heard, facts: RequestFacts, namespace: Namespace, standing: Se
     The vendor's own refusals are never replaced. Raises WishError if the request's own header cannot be obeyed.
     """
     asks = isinstance(heard, Question)
-    # A stub's text is for models that generate text, not for those that embed texts.
-    fits = None if isinstance(heard, Question) and heard.speaks else _fits_body
+    fits = _fits_for(heard)
     if isinstance(heard, Plan) and heard.rejection is not None:
         return Chosen(facts)
     wish = wished_reply(heard.visit.call.headers)
     if wish is not None:
-        if fits is not None and not fits(wish):
-            raise WishError("X-Mockserver-Reply: this request does not ask a model, so the reply must be a body")
+        if not fits(wish):
+            raise WishError(f"X-Mockserver-Reply: {_misfit(heard)}")
         return Chosen(facts, prepared=wish)
     book = namespace.stubs
     if book.is_empty(standing):
@@ -131,7 +132,39 @@ def _decoded(text: str) -> str:
         return text
 
 
+def _fits_for(heard: Heard) -> Fits:
+    """Whether a prepared answer is possible for a request: a text is for models that generate text, a measure for those
+    that measure, and a body, or no content at all, for every request."""
+    if isinstance(heard, Question) and heard.speaks:
+        return _fits_speech
+    measure = measure_of(heard)
+    return _fits_body if measure is None else partial(_fits_measure, measure)
+
+
+def measure_of(heard: Heard) -> Measure | None:
+    """What the model that a request asks measures; None if it asks none, or one that generates text."""
+    operation = heard.visit.landing.operation
+    return operation.measure if isinstance(heard, Question) and operation is not None else None
+
+
+def _fits_speech(prepared: Prepared) -> bool:
+    return not isinstance(prepared.content, Measures)
+
+
+def _fits_measure(measure: Measure, prepared: Prepared) -> bool:
+    content: Any = prepared.content
+    return content.kind == measure if isinstance(content, Measures) else _fits_body(prepared)
+
+
 def _fits_body(prepared: Prepared) -> bool:
-    """Whether an answer is possible where no model generates text: a body, or no content at all."""
     content: Any = prepared.content
     return content is None or isinstance(content, Raw)
+
+
+def _misfit(heard: Heard) -> str:
+    """Why a reply does not fit a request, and which would."""
+    if isinstance(heard, Question) and heard.speaks:
+        return "this request asks for a text, so the reply cannot be an embedding or scores"
+    measure = measure_of(heard)
+    other = f" or {{ {measure} = [...] }}" if measure is not None else ""
+    return f"this request does not ask a model, so the reply must be a body{other}"

@@ -2,17 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 
-from mockserver.control.deciding.choosing import Chosen, check_faults
+from mockserver.control.deciding.choosing import Chosen, check_faults, measure_of
 from mockserver.control.engines import EngineState
 from mockserver.control.plan import Heard, Plan, Question, answer, plan_reply, refuse
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.bodies import events_in, is_stream
-from mockserver.control.stubs.book import Handler, HandlerError, Near, Prepared, Raw, raised
+from mockserver.control.stubs.book import MEASURED, Handler, HandlerError, Near, Prepared, Raw, raised
 from mockserver.control.stubs.replies import read_prepared
 from mockserver.control.stubs.templates import TemplateError, fill_all
 from mockserver.control.stubs.values import StubError
 from mockserver.control.visits import WishError
 from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.generation import Measures
 from mockserver.core.headers import joined
 from mockserver.core.timeline import Frames, RawHeaders, Reply
 from mockserver.generation.prepared import Speech
@@ -54,6 +55,8 @@ def _before_faults(
         return heard
     if chosen.nearest is not None and heard.visit.settings.unmatched == "refuse":
         return unmatched(heard, chosen.nearest)
+    if isinstance(content, Measures):
+        return answer(heard, strikes, engine, measures=_checked_measures(content, heard, chosen.by))
     speech = content if isinstance(content, Speech) else None
     _check_calls(speech, heard, chosen.by)
     return answer(heard, strikes, engine, speech)
@@ -101,7 +104,7 @@ def resolved(prepared: Prepared, chosen: Chosen) -> Prepared:
             raise HandlerError(f"{chosen.by}: its filled template: {error}") from None
         return prepared._replace(content=filled.content, headers=joined(filled.headers, prepared.headers))
     content = prepared.content
-    if content is None or isinstance(content, Speech | Raw):
+    if content is None or isinstance(content, Speech | Measures | Raw):
         return prepared
     returned = _from_handler(content, chosen)
     return prepared._replace(
@@ -133,6 +136,23 @@ def _from_handler(handler: Handler, chosen: Chosen) -> Prepared:
             "itself"
         )
     return resolved(returned, chosen)
+
+
+def _checked_measures(measures: Measures, heard: Question, by: str) -> Measures:
+    """One measure for each text of a request. Raises WishError if it has another number of texts, or asks for none."""
+    kind, given = measures.kind, len(measures.values)
+    what = MEASURED[kind]
+    if measure_of(heard) != kind:
+        raise WishError(f"{by}: {kind}: this request does not ask for {what}")
+    wanted = len(heard.request.prompts) - (kind == "scores")
+    if kind == "embedding" and given == 1:
+        return measures._replace(values=measures.values * wanted)
+    if given != wanted:
+        hint = ", or a single one for all" if kind == "embedding" else ""
+        raise WishError(
+            f"{by}: {kind}: has {given} {what}, but the request has {wanted} texts; give one for each{hint}"
+        )
+    return measures
 
 
 def _check_calls(speech: Speech | None, heard: Question, by: str) -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.core.criteria import ANYTHING, Criteria, Difference, Facts, differences, distance, matches, parts_of
+from mockserver.core.generation import Measure, Measures
 from mockserver.core.timeline import RawHeaders
 from mockserver.faults.rules import Fault
 from mockserver.generation.prepared import Speech
@@ -19,6 +20,8 @@ from mockserver.generation.prepared import Speech
 if TYPE_CHECKING:
     from mockserver.control.stubs.index import Index
 
+# What measures are called in messages.
+MEASURED: Mapping[Measure, str] = {"embedding": "embeddings", "scores": "scores"}
 # How many of the nearest stubs are listed for a request without a match.
 _NEAREST = 3
 
@@ -46,7 +49,7 @@ class Prepared(NamedTuple):
     others of the same name. `output_tokens` are the lengths of generated answers, in their notation.
     """
 
-    content: Speech | Raw | Handler | None = None
+    content: Speech | Measures | Raw | Handler | None = None
     faults: tuple[Fault, ...] = ()
     latency: str | None = None
     seed: int | None = None
@@ -265,14 +268,18 @@ class StubBook:
         if step is None:
             return (*found, Difference("times", f"at most {_times(stub.most)}", f"one more after {_times(used)}"))
         if fits is not None and not fits(step.prepared):
-            found = (
-                *found,
-                Difference("operation", "a request to a model, since this reply is written by one", "another"),
-            )
+            found = (*found, Difference("operation", _asked_by(step.prepared), "another"))
         return (
             *found,
             *(each._replace(field=f"script[{used}].{each.field}") for each in _differing(step.criteria, facts)),
         )
+
+
+def _asked_by(prepared: Prepared) -> str:
+    """Which requests an answer is for, in words."""
+    if isinstance(prepared.content, Measures):
+        return f"a request for {MEASURED[prepared.content.kind]}"
+    return "a request to a model, since this reply is written by one"
 
 
 def _index_of(stubs: Sequence[Stub]) -> "Index":

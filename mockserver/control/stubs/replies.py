@@ -16,13 +16,14 @@ from mockserver.control.stubs.values import (
     header_of,
     json_of,
     list_of,
+    number_of,
     seconds_of,
     table_of,
     text_of,
     whole_of,
 )
 from mockserver.core.criteria import ANYTHING
-from mockserver.core.generation import FinishReason
+from mockserver.core.generation import FinishReason, Measure, Measures
 from mockserver.core.naming import unknown
 from mockserver.core.seeding import SEEDS
 from mockserver.core.timeline import RawHeaders
@@ -36,7 +37,8 @@ from mockserver.latency.notation import NotationError, read_latency, read_length
 SHARED = ("error", "faults", "latency", "output_tokens", "seed", "headers")
 _CONTENTS = ("text", "chunks", "json", "refusal")
 _SPEECH = (*_CONTENTS, "tool_calls", "reasoning", "finish_reason", "usage")
-REPLY_KEYS = (*_SPEECH, *RAW, *SHARED, "template")
+_MEASURES = get_args(Measure)
+REPLY_KEYS = (*_SPEECH, *_MEASURES, *RAW, *SHARED, "template")
 _CALL = ("name", "arguments")
 _WHOLE = (
     "A whole response body is { body = {...} }, in Python raw({...}); JSON that the model writes is { json = {...} }, "
@@ -169,8 +171,11 @@ def _header_name(name: str, place: str) -> bytes:
     return name.lower().encode()
 
 
-def _content(table: Table, place: str) -> Speech | Raw | None:
-    """The content of a reply: a speech, a body, or nothing."""
+def _content(table: Table, place: str) -> Speech | Measures | Raw | None:
+    """The content of a reply: a speech, measures, a body, or nothing."""
+    measures = _measures(table, place)
+    if measures is not None:
+        return measures
     spoken = [key for key in _SPEECH if key in table]
     raw = [key for key in RAW if key in table]
     if spoken and raw:
@@ -183,6 +188,24 @@ def _content(table: Table, place: str) -> Speech | Raw | None:
     if raw:
         return read_body(table, place)
     return _speech(table, place) if spoken else None
+
+
+def _measures(table: Table, place: str) -> Measures | None:
+    """An embedding or scores, which are a whole answer."""
+    kind: Measure | None = "embedding" if "embedding" in table else "scores" if "scores" in table else None
+    if kind is None:
+        return None
+    other = next(
+        (key for key in ("error", *_SPEECH, *_MEASURES, *RAW, "template") if key in table and key != kind), None
+    )
+    if other is not None:
+        raise StubError(f"{place}: {kind} is a whole answer and cannot be combined with {other}")
+    place = f"{place}.{kind}"
+    values = list_of(table[kind], place)
+    if kind == "scores":
+        return Measures(kind, tuple((number_of(each, place),) for each in values))
+    vectors = values if isinstance(values[0], list | tuple) else [values]
+    return Measures(kind, tuple(tuple(number_of(each, place) for each in list_of(vector, place)) for vector in vectors))
 
 
 def _speech(table: Table, place: str) -> Speech:

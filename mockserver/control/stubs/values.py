@@ -12,6 +12,8 @@ from mockserver.latency.notation import NotationError, read_distribution
 Table = Mapping[str, Any]
 # No reasonable count or number of seconds is greater.
 MOST = 1_000_000_000
+# The greatest number in single precision, in which embeddings are sent in base64.
+_GREATEST = 3.4028234e38
 
 
 class StubError(ValueError):
@@ -70,6 +72,13 @@ def whole_of(value: object, place: str, least: int = 0, most: int = MOST) -> int
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
         raise StubError(f"{place}: {value!r} is not a whole number from {least} to {most}")
     return value
+
+
+def number_of(value: object, place: str) -> float:
+    """A number that has a value in single precision."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _GREATEST:
+        raise StubError(f"{place}: {value!r} is not a number in single precision")
+    return float(value)
 
 
 def seconds_of(value: object, place: str) -> float:

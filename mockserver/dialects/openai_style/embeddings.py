@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from struct import pack
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -11,9 +11,6 @@ from mockserver.core.generation import Generation, GenerationRequest, Limits, Pr
 from mockserver.core.seeding import derive
 from mockserver.dialects.openai_style.fields import text_prompts
 from mockserver.generation import tokens
-
-if TYPE_CHECKING:
-    from array import array
 
 
 class EmbeddingForm(NamedTuple):
@@ -44,18 +41,25 @@ def read_usage(generation: Generation) -> dict[str, int]:
 def embeddings(generation: Generation) -> Iterator[orjson.Fragment]:
     """An embedding for each text, as JSON: its numbers, or base64 of them in single precision, little-endian.
 
-    They depend on no seed, so that what one server has put into an index is found by another. They are encoded one by
-    one: to encode a thousand at once would block every thread.
+    Unless they are given, they depend on no seed, so that what one server has put into an index is found by another.
+    They are encoded one by one: to encode a thousand at once would block every thread.
     """
     # Imported on first use: most servers never embed anything.
     from mockserver.generation.embeddings import embed, shortened
 
     form: Any = generation.request.wishes
+    if generation.measures is not None:
+        for vector in generation.measures.values:
+            yield _written(vector, form)
+        return
     key = derive(0, "embedding", form.space)
     for prompt in generation.request.prompts:
         full = embed(_text(prompt), form.size, key)
-        vector = full if form.dimensions is None else shortened(full, form.dimensions)
-        yield orjson.Fragment(orjson.dumps(_base64(vector) if form.base64 else vector.tolist()))
+        yield _written(full if form.dimensions is None else shortened(full, form.dimensions), form)
+
+
+def _written(embedding: Sequence[float], form: EmbeddingForm) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(_base64(embedding) if form.base64 else list(embedding)))
 
 
 def _text(prompt: Prompt) -> str:
@@ -64,5 +68,5 @@ def _text(prompt: Prompt) -> str:
     return " ".join([prompt.text, *map(str, strange)])
 
 
-def _base64(embedding: "array[float]") -> str:
+def _base64(embedding: Sequence[float]) -> str:
     return b64encode(pack(f"<{len(embedding)}f", *embedding)).decode()

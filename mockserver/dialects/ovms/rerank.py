@@ -65,7 +65,9 @@ def write_rerank(generation: Generation, pace: Pace, site: Site) -> Reply:
 
 
 def _scores(generation: Generation) -> list[float]:
-    """How well each document answers the query, between 0 and 1, in single precision."""
+    """How well each document answers the query, between 0 and 1, in single precision; or as it is given."""
+    if generation.measures is not None:
+        return [score for (score,) in generation.measures.values]
     # Imported on first use: most servers never rank anything.
     from mockserver.generation.embeddings import embed, likeness
 

@@ -127,10 +127,10 @@ RESPONSES = _of_graphs(
 )._replace(calls_tools=True, stream_error=_fail)
 EMBEDDINGS = _of_graphs(
     "embeddings", EMBEDDINGS_PATHS, Schemas("EmbeddingRequest", "EmbeddingResponse"), _embeddings, "Embed texts"
-)._replace(speaks=False)
+)._replace(speaks=False, measure="embedding")
 RERANK = _of_graphs(
     "rerank", RERANK_PATHS, Schemas("RerankRequest", "RerankResponse"), _rerank, "Score documents by a query"
-)._replace(speaks=False)
+)._replace(speaks=False, measure="scores")
 TOKENIZE = Operation(
     "tokenize",
     "POST",

@@ -107,6 +107,7 @@ EMBEDDINGS = Operation(
     read=_embeddings.read,
     write=_embeddings.write,
     speaks=False,
+    measure="embedding",
     summary="Embed a text",
 )
 LIST_MODELS = Operation(

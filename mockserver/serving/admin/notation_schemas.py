@@ -102,6 +102,11 @@ def _reply() -> Schema:
         "reasoning": described(TEXT, "what the model thinks before, in dialects that show reasoning"),
         "finish_reason": described(one_of(get_args(FinishReason)), "the finish reason"),
         "usage": described(closed(dict.fromkeys(Counts._fields, COUNT)), "the usage that the answer states"),
+        "embedding": described(
+            {**rows(either(NUMBER, rows(NUMBER))), "minItems": 1},
+            "the embedding of every text of a request for embeddings; or a list of them, one for each text",
+        ),
+        "scores": described({**rows(NUMBER), "minItems": 1}, "the scores of the documents of a request for a ranking"),
         "body": described(ANY, "a body as it is sent, a string or any JSON, in no vendor's format"),
         "body_base64": described(TEXT, "the same for bytes that are not text"),
         "file": described(TEXT, "the same from a file beside this one"),

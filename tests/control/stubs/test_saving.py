@@ -43,6 +43,7 @@ TABLES: list[dict[str, Any]] = [
     },
     {"output_tokens": "normal(128, 20)", "seed": 7},
     {"reply": {"body_base64": "AAEC", "status": 503, "content_type": "text/html", "headers": {}}},
+    {"replies": [{"embedding": [1, -0.5]}, {"embedding": [[1.0], [2.5]]}, {"scores": [0.1, 1e-30]}]},
     {"reply": {"body": "data: a\n\ndata: b\n\n", "event_times": [0.1, "200ms"]}},
     {"match": {"prompt": {"regex": "(?P<c>a)"}}, "reply": {"template": True, "text": "{{ groups.c }}"}},
     # Null is written as part of a text.

@@ -1,6 +1,9 @@
 """Stubs: how tables are read, which stub answers a request, and the explanation if none does."""
 
 import gzip
+import json
+import struct
+from base64 import b64decode
 from collections.abc import Callable
 from inspect import iscoroutinefunction
 from threading import Thread
@@ -272,6 +275,96 @@ def test_words_are_not_spent_on_a_model_that_embeds() -> None:
     assert [text(here), text(here)] == ["first", "second"]
     with pytest.raises(WishError, match="does not ask a model, so the reply must be a body"):
         ask("ovms", EMBED, path="/v3/embeddings", headers={"x-mockserver-reply": "words"})
+
+
+TEXTS = {"model": "bge-large", "input": ["Tides", "Moon"]}
+
+
+@pytest.mark.parametrize(
+    "given, vectors",
+    [
+        ([1, -0.5], [[1.0, -0.5], [1.0, -0.5]]),
+        ([[1, 0], [0.1]], [[1.0, 0.0], [0.1]]),
+        ([[3]], [[3.0], [3.0]]),
+    ],
+)
+def test_embeddings_are_given_by_value_for_all_texts_or_for_each(given: object, vectors: list[list[float]]) -> None:
+    here = space({"match": {"operation": "embeddings"}, "reply": {"embedding": given, "headers": {"x-a": "b"}}})
+    answer = ask("ovms", TEXTS, path="/v3/embeddings", namespace=here)
+    plain = ask("ovms", TEXTS, path="/v3/embeddings").json()
+    assert answer.json() == {
+        **plain,
+        "data": [{**row, "embedding": vector} for row, vector in zip(plain["data"], vectors, strict=True)],
+    }
+    assert (answer.plan.rule, answer.headers["x-a"]) == ("stub-1", "b")
+
+
+def test_a_given_embedding_is_sent_in_base64_if_the_request_wants_that_and_is_never_shortened() -> None:
+    wish = {"x-mockserver-reply": '{ "embedding": [1, 0.5, -2] }'}
+    base64 = ask("ovms", {**EMBED, "encoding_format": "base64"}, path="/v3/embeddings", headers=wish).json()
+    assert struct.unpack("<3f", b64decode(base64["data"][0]["embedding"])) == (1.0, 0.5, -2.0)
+    asked = {"model": "emb://folder/text-embeddings-v2-doc/latest", "input": "Tides", "dimensions": 128}
+    answer = ask("yandex", asked, path="/v1/embeddings", headers=wish).json()
+    assert answer["data"][0]["embedding"] == [1.0, 0.5, -2.0]
+
+
+RANK = {"model": "bge-reranker", "query": "tides", "documents": ["a", "b", "c"], "return_documents": True}
+
+
+def test_scores_are_given_by_value_and_rank_the_documents() -> None:
+    here = space({"reply": {"scores": [0.25, 2, -1.5]}})
+    answer = ask("ovms", RANK, path="/v3/rerank", namespace=here)
+    assert answer.json()["results"] == [
+        {"index": 1, "relevance_score": 2.0, "document": {"text": "b"}},
+        {"index": 0, "relevance_score": 0.25, "document": {"text": "a"}},
+        {"index": 2, "relevance_score": -1.5, "document": {"text": "c"}},
+    ]
+    first = ask("ovms", {**RANK, "top_n": 1}, path="/v3/rerank", namespace=here).json()["results"]
+    assert [row["index"] for row in first] == [1]
+
+
+def test_a_measure_is_passed_over_where_it_was_not_asked_for() -> None:
+    here = space({"reply": {"embedding": [1]}}, {"reply": {"scores": [1]}}, {"reply": "a text"})
+    assert text(here) == "a text"
+    assert ask("ovms", EMBED, path="/v3/embeddings", namespace=here).plan.rule == "stub-1"
+    assert ask("ovms", {**RANK, "documents": ["a"]}, path="/v3/rerank", namespace=here).plan.rule == "stub-2"
+    alone = space({"reply": {"embedding": [1]}})
+    [nearest] = cerebras(alone).plan.nearest or ()
+    assert [(it.field, it.wanted) for it in nearest.differences] == [("operation", "a request for embeddings")]
+
+
+@pytest.mark.parametrize(
+    "name, path, body, reply, complaint",
+    [
+        (
+            "ovms",
+            "/v3/embeddings",
+            TEXTS,
+            {"embedding": [[1]] * 3},
+            "has 3 embeddings, but the request has 2 texts; give",
+        ),
+        ("ovms", "/v3/rerank", RANK, {"scores": [1]}, "has 1 scores, but the request has 3 texts; give one for each"),
+        ("ovms", "/v3/rerank", RANK, {"embedding": [1]}, r"the reply must be a body or { scores = \[...\] }"),
+        ("ovms", "/v3/embeddings", TEXTS, {"scores": [1]}, r"the reply must be a body or { embedding = \[...\] }"),
+        (
+            "ovms",
+            "/v3/completions",
+            {"model": "m", "prompt": "a"},
+            {"scores": [1]},
+            "so the reply cannot be an embedding",
+        ),
+    ],
+)
+def test_a_header_with_a_measure_that_does_not_fit_says_what_would(
+    name: str, path: str, body: dict[str, Any], reply: object, complaint: str
+) -> None:
+    with pytest.raises(WishError, match=complaint):
+        ask(name, body, path=path, headers={"x-mockserver-reply": json.dumps(reply)})
+
+
+def test_a_function_cannot_give_a_text_request_an_embedding() -> None:
+    with pytest.raises(WishError, match="stub 'stub-1': embedding: this request does not ask for embeddings"):
+        cerebras(space({"reply": lambda request: {"embedding": [1]}}))
 
 
 def test_a_body_and_what_decorates_are_given_to_a_model_that_embeds() -> None:
@@ -634,9 +727,9 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
         (
             {"reply": {"id": "a", "choices": []}},
             "stub.reply: unknown key 'id'. Known: text, chunks, json, refusal, tool_calls, reasoning, finish_reason, "
-            "usage, body, body_base64, file, status, content_type, event_times, error, faults, latency, "
-            "output_tokens, seed, headers, template. A whole response body is { body = {...} }, in Python raw({...}); "
-            "JSON that the model writes is",
+            "usage, embedding, scores, body, body_base64, file, status, content_type, event_times, error, faults, "
+            "latency, output_tokens, seed, headers, template. A whole response body is { body = {...} }, in Python "
+            "raw({...}); JSON that the model writes is",
         ),
         ({"replies": ["a", 5]}, 'stub.replies[1]: 5 is not valid; write "It rains." or { text = '),
         (
@@ -736,6 +829,20 @@ def test_what_a_stub_says_of_all_its_replies_gives_way_to_what_a_reply_says_itse
             "stub.reply.faults: 'silence' changes what the model says, but this reply is a body",
         ),
         ({"latency": "warp"}, "stub.latency: 'warp': column 1: unknown preset"),
+        ({"reply": {"embedding": []}}, "stub.reply.embedding: must be a list with at least one item"),
+        ({"reply": {"embedding": [[1], 2]}}, "stub.reply.embedding: must be a list with at least one item"),
+        ({"reply": {"embedding": [1, True]}}, "stub.reply.embedding: True is not a number in single precision"),
+        ({"reply": {"embedding": [1e39]}}, "stub.reply.embedding: 1e+39 is not a number in single precision"),
+        ({"reply": {"scores": [float("nan")]}}, "stub.reply.scores: nan is not a number in single precision"),
+        ({"reply": {"scores": [[1]]}}, "stub.reply.scores: [1] is not a number"),
+        (
+            {"reply": {"scores": [1], "embedding": [1]}},
+            "stub.reply: embedding is a whole answer and cannot be combined with scores",
+        ),
+        (
+            {"reply": {"scores": [1], "text": "a"}},
+            "stub.reply: scores is a whole answer and cannot be combined with text",
+        ),
         ({"output_tokens": "few"}, "stub.output_tokens: 'few': column 1: 'few' is not a number of tokens up to"),
         ({"output_tokens": True}, "stub.output_tokens: True is not a string"),
         (
