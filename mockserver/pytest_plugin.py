@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -29,9 +29,13 @@ _OPTIONS = {
 }
 _STRICT = "fail a test if no stub matches a request, a request breaks the vendor's contract, or a stub is not used"
 _MARKER = (
-    "mockserver(dialect=, seed=, latency=, edition=, strict=, ...): settings of the test's namespace, and arguments of "
-    "verify.resilience"
+    "mockserver(dialect=, seed=, latency=, edition=, strict=, cassette=, ...): settings of the test's namespace, the "
+    "recording that answers in it, and arguments of verify.resilience"
 )
+# Where the cassettes are that are named after their tests, as other plugins have them: cassettes/MODULE/TEST.yaml.
+_CASSETTES = "cassettes"
+_OWN_SUFFIXES = (".jsonl", ".yaml", ".json", ".har")
+_UNFIT_FOR_FILES = re.compile(r"""[<>?%*:|"'/\\\x00-\x1f]""")
 _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
@@ -44,6 +48,7 @@ _HANDLE = pytest.StashKey["Handle"]()
 _STRICTLY = pytest.StashKey[bool]()
 _RUN = pytest.StashKey[str]()
 _NAMES = pytest.StashKey[dict[str, int]]()
+_MISSING = pytest.StashKey[Path]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -147,12 +152,18 @@ def mockserver(
     item, config = request.node, request.config
     try:
         marked = _marked(item)
-        handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None))
+        handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None), item.path.parent)
+        cassette = _cassette(item, marked)
         strict = marked.pop("strict", None)
         declared = {name: marked.pop(name) for name in DECLARED if name in marked}
         own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
         strictly = from_texts({"strict": _option(config, "strict") if strict is None else strict}, "setting")["strict"]
         handle.settle(**own)
+        if cassette is not None and cassette.is_there:
+            handle.replay(cassette.path, pace=cassette.pace, unmatched=cassette.unmatched)
+        elif cassette is not None:
+            handle.settle(unmatched=cassette.unmatched)
+            item.stash[_MISSING] = cassette.path
         handle.declare(**declared)
         variables = handle.environ()
     except (ConfigError, ValueError) as error:
@@ -267,6 +278,41 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     return marked
 
 
+class _Cassette(NamedTuple):
+    """The recording that answers in a test; `is_own` if it is named after the test."""
+
+    path: Path
+    pace: bool
+    unmatched: str
+    is_own: bool
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is to be read: a test for which nothing was recorded may ask nothing, but a name may be wrong."""
+        return not self.is_own or self.path.exists()
+
+
+def _cassette(item: pytest.Item, marked: dict[str, Any]) -> _Cassette | None:
+    """The cassette of a test, from arguments of its marker, which are taken out; None without one."""
+    named, pace = marked.pop("cassette", None), marked.pop("pace", False)
+    if named is None or named is False:
+        if pace:
+            raise ValueError("pace: is that of a cassette, and there is none; a latency may be realistic")
+        return None
+    if named is not True and not isinstance(named, str | Path):
+        raise ValueError(f"cassette: {named!r} is not a path such as 'cassettes/weather.jsonl', and not True")
+    path = _own_cassette(item) if named is True else item.path.parent / named
+    return _Cassette(path, pace, marked.pop("unmatched", "refuse"), is_own=named is True)
+
+
+def _own_cassette(item: pytest.Item) -> Path:
+    """The cassette that is named after a test: the one that exists, else the one to be recorded."""
+    name = _UNFIT_FOR_FILES.sub("-", ".".join(item.nodeid.split("::")[1:]) or item.name)
+    stem = item.path.parent / _CASSETTES / item.path.stem / name
+    paths = [stem.with_name(stem.name + suffix) for suffix in _OWN_SUFFIXES]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
 def _namespace(item: pytest.Item) -> str:
     """The name of a test's namespace, unique for each run, worker, and repetition."""
     from mockserver.core.seeding import fingerprint
@@ -303,8 +349,10 @@ def _explained(item: pytest.Item, handle: "Handle") -> str:
     """What has happened in a test's namespace, and how to reproduce it. Errors here are only reported."""
     seed = _base_seed(item.config)
     again = f"To run it again with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
+    missing = item.stash.get(_MISSING, None)
     try:
-        return "\n".join([*handle.story(), again])
+        story = [*handle.story(), *([] if missing is None else [f"There is no cassette {missing}"])]
+        return "\n".join([*story, again])
     except Exception as error:
         return f"The journal cannot be read: {type(error).__name__}: {error}\n{again}"
 

@@ -41,11 +41,11 @@ from mockserver.testing.verifying import Verify
 from tests.clients.environments import javascript
 from tests.support.http import exchange
 from tests.support.pages import ABOUTS, ADDRESS, DOCS, PAGES, ROOT, TEXTS, Block, anchors, blocks, commands, links, page
+from tests.support.suites import run, write_documented_cassette
 from tools import docs
 
 pytest_plugins = ("pytester",)
 
-APPLICATION = (Path(__file__).parent / "plugin" / "application.py").read_text(encoding="utf-8")
 CURLS = {block.page: [each.code for each in commands() if each.page == block.page] for block in commands()}
 PYTHON = [block for block in blocks("python") if "def test_" not in block.code]
 TESTS = sorted({block.page for block in blocks("python") if "def test_" in block.code})
@@ -99,10 +99,9 @@ def test_every_example_of_a_test_passes(name: str, pytester: pytest.Pytester) ->
         for number, block in enumerate(blocks("python"))
         if block.page == name and "def test_" in block.code
     }
-    pytester.makepyfile(my_app=APPLICATION, **modules)
-    lean = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+    write_documented_cassette(pytester.path)
     expected = sum(len(re.findall(r"^def test_", code, re.MULTILINE)) for code in modules.values())
-    pytester.runpytest_subprocess(*lean).assert_outcomes(passed=expected)
+    run(pytester, **modules).assert_outcomes(passed=expected)
 
 
 @pytest.mark.parametrize("block", blocks("js"), ids=_first_words)

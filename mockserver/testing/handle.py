@@ -1,15 +1,17 @@
 """The handle on one namespace of a server, for tests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from mockserver.control.deliveries import Delivered
 from mockserver.control.journal.lines import explain_misses, journal_lines, loss
 from mockserver.control.journal.views import PASSING, Past, View
 from mockserver.control.namespaces import BAD_NAME, check_advance, is_name
+from mockserver.control.settings import ConfigError
 from mockserver.control.verify.arguments import read_seconds, read_whole
 from mockserver.control.verify.declarations import declared_by
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 # How many seconds to wait for open answers before reading the journal, since clients disconnect without notice.
 _SETTLING = 0.1
 _TIMEOUT = 5.0
+# The working directory, whatever it will be.
+_HERE = Path()
 
 
 class Clock:
@@ -54,18 +58,27 @@ class Clock:
         return self._link.clock()
 
 
+class _Replayed(NamedTuple):
+    """A recording from which answers come: its file, and a line for each exchange that was left out."""
+
+    path: Path
+    left_out: Sequence[str]
+
+
 class Handle:
     """One namespace of a server: its URLs, the answers to its clients, and what these have done.
 
     `dialect` is the target of `OPENAI_BASE_URL`; without one, it points to the bare paths, each with its own dialect.
-    Raises ValueError if the namespace's name is invalid.
+    Relative paths of recordings begin at the `folder`. Raises ValueError if the namespace's name is invalid.
     """
 
-    def __init__(self, link: Link, dialect: str | None = None) -> None:
+    def __init__(self, link: Link, dialect: str | None = None, folder: Path = _HERE) -> None:
         if not is_name(link.namespace):
             raise ValueError(f"namespace {link.namespace!r}: {BAD_NAME}")
         self._link = link
         self._dialect = dialect
+        self._folder = folder
+        self._replayed: dict[str, _Replayed] = {}
         self._passing = count(1)
         self._unfinished: list[Stubbing] = []
         self._declared: dict[str, Any] = {}
@@ -126,6 +139,27 @@ class Handle:
         """Add a stub by its table, as in a stub file, and return its name."""
         return self._link.add_stub(table)
 
+    def replay(self, recording: str | Path, *, pace: bool = False, unmatched: str = "refuse") -> None:
+        """Answer from a recording: what `mockserver record` has written, a journal, a HAR or a cassette of vcrpy.
+
+        Requests that it has no answer to are refused, or with `unmatched="generate"` answered all the same. With
+        `pace` answers come as fast as they were recorded. Raises ConfigError.
+        """
+        # Imported when first needed: few tests have a recording.
+        from mockserver.serving.files.recordings import stem_of
+
+        path = self._folder / recording
+        stem = stem_of(path.name)
+        other = self._replayed.get(stem)
+        if other is not None and other.path != path:
+            raise ConfigError(f"replay: {path} and {other.path} would make stubs of the same names; rename one of them")
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"replay: {path}: {error.strerror}") from None
+        self.settle(unmatched=unmatched)
+        self._replayed[stem] = _Replayed(path, self._link.replay(data, str(path), paced=pace))
+
     def settle(self, **settings: Any) -> None:
         """Set settings of the namespace's own: `seed`, `latency`, `edition`, `quota`, ...; others are unchanged."""
         self._link.settle(settings)
@@ -138,6 +172,7 @@ class Handle:
     def reset(self) -> None:
         """Forget all stubs, armed faults, counts, messages, deliveries and the journal; settings and clock stay."""
         self._unfinished.clear()
+        self._replayed.clear()
         self._link.reset()
 
     # --- what clients have done --------------------------------------------------------------------------------
@@ -206,6 +241,7 @@ class Handle:
         missed = [view for view in past.views if view.is_unmatched]
         if missed:
             lines += ["Requests that no stub matched, with the nearest stubs:", *explain_misses(missed)]
+            lines += self._left_out()
         delivered = [each.line for each in self.deliveries]
         if delivered:
             lines += ["Sent to applications:", *delivered]
@@ -263,6 +299,13 @@ class Handle:
 
     def _late(self, what: str) -> str:
         return "\n".join([f"{what}. The journal:", *(_lines(self._link.past()) or ["   (empty)"])])
+
+    def _left_out(self) -> Iterator[str]:
+        """What recordings have that no stub could be made of."""
+        for path, left_out in self._replayed.values():
+            if left_out:
+                yield f"Of {path}:"
+                yield from (f"  {line}" for line in left_out)
 
     def _settled(self) -> Past:
         """The journal, after a short wait for open answers to end."""

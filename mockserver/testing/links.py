@@ -29,6 +29,7 @@ from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
 from mockserver.control.routing import ADMIN, operations_of
+from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
+# What a server refuses to sift, and to replay; all else that it refuses is about a stub.
+_REFUSALS: Mapping[str, type[Exception]] = {"sift": CriteriaError, "replay": ConfigError}
 # Among so many of the latest exchanges one is looked for first.
 _LATEST = 20
 
@@ -76,6 +79,9 @@ class Link(Protocol):
 
     def remove_stub(self, name: str) -> None:
         """Remove a stub; nothing happens if there is none of that name."""
+
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording from the file `source`; return a line for each exchange that was left out."""
 
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs: `name`, `match`, `used`, and `most` (None if unlimited)."""
@@ -146,6 +152,17 @@ class LocalLink:
     def remove_stub(self, name: str) -> None:
         """Remove a stub."""
         self._thread.call(lambda: self._space.stubs.remove(name))
+
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording."""
+        # Imported when first needed: few tests have a recording.
+        from mockserver.serving.files.recordings import replay_from
+
+        simulator = self._thread.simulator
+        settings = self._thread.call(lambda: simulator.setup_of(self._space).settings)
+        found = replay_from(data, source, settings, simulator.dialects, paced=paced)
+        self._thread.call(lambda: [self._space.stubs.add(stub) for stub in found.stubs])
+        return found.left_out
 
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs that were added."""
@@ -234,6 +251,17 @@ class RemoteLink:
         with suppress(LinkError):
             self._ask("DELETE", f"/stubs/{quote(name, safe='')}")
 
+    def replay(self, data: bytes, source: str, *, paced: bool) -> Sequence[str]:
+        """Add the stubs of a recording."""
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise ConfigError(f"replay: {source}: is not a recording, since it is not text in UTF-8: {error}") from None
+        left_out: Sequence[str] = self._ask("POST", "/replay", {"recording": text, "name": source, "pace": paced})[
+            "left_out"
+        ]
+        return left_out
+
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs that were added."""
         listed: list[Mapping[str, Any]] = self._ask("GET", "/stubs")["stubs"]
@@ -319,5 +347,5 @@ def _refused(error: HTTPError) -> Exception:
     except (ValueError, KeyError, TypeError):
         return LinkError(f"{error.url}: {error.code} {error.reason}")
     if error.code == 400:
-        return CriteriaError(message) if error.url.endswith("/sift") else StubError(message)
+        return _REFUSALS.get(error.url.rpartition("/")[2], StubError)(message)
     return LinkError(f"{error.url}: {message}")

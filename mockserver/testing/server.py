@@ -82,9 +82,12 @@ class MockServer(Handle):
         spaces = self._thread.simulator.namespaces
         return sorted(self._thread.call(lambda: [space.name for space in spaces.all()]))
 
-    def in_namespace(self, name: str, dialect: str | None = None) -> Handle:
-        """The handle on a namespace of the server, which is isolated from the others."""
-        return Handle(LocalLink(self._thread, name), dialect)
+    def in_namespace(self, name: str, dialect: str | None = None, folder: str | Path = "") -> Handle:
+        """The handle on a namespace of the server, which is isolated from the others.
+
+        Paths of recordings begin at the `folder`, without one at the working directory.
+        """
+        return Handle(LocalLink(self._thread, name), dialect, Path(folder))
 
 
 def _settled(base: Settings, options: Mapping[str, Any]) -> Settings:
@@ -113,6 +116,6 @@ class RemoteServer(Handle):
         self._token = token
         super().__init__(RemoteLink(url, "", token))
 
-    def in_namespace(self, name: str, dialect: str | None = None) -> Handle:
-        """The handle on a namespace of the server."""
-        return Handle(RemoteLink(self._link.server, name, self._token), dialect)
+    def in_namespace(self, name: str, dialect: str | None = None, folder: str | Path = "") -> Handle:
+        """The handle on a namespace of the server; paths of recordings begin at the `folder`."""
+        return Handle(RemoteLink(self._link.server, name, self._token), dialect, Path(folder))

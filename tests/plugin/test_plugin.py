@@ -1,25 +1,21 @@
 """The plugin in test suites of its users: each of these tests runs a pytest of its own."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from mockserver import MockServer
 from tests.support.pages import page
+from tests.support.suites import LEAN, run, write_documented_cassette
 
 pytest_plugins = ("pytester",)
 
-APPLICATION = (Path(__file__).parent / "application.py").read_text(encoding="utf-8")
 DOCUMENTED = page("tests") + page("verify")
 PROMISED = "\n".join(
     code for code in re.findall(r"^```python\n(.*?)^```", DOCUMENTED, re.DOTALL | re.MULTILINE) if "def test_" in code
 )
-# Plugins that take a second to start, and have no part in this.
-LEAN = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
 SHUFFLED = """
 import random
 
@@ -28,30 +24,18 @@ def pytest_collection_modifyitems(items):
 """
 
 
-@pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in list(os.environ):
-        if name.startswith(("MOCKSERVER_", "PYTEST_XDIST", "OPENAI_", "CEREBRAS_", "QSTASH_", "FRIENDLI_", "YC_")):
-            monkeypatch.delenv(name)
-
-
 @pytest.fixture
 def shared() -> Iterator[MockServer]:
     with MockServer() as running:
         yield running
 
 
-def run(pytester: pytest.Pytester, *arguments: str, **files: str) -> pytest.RunResult:
-    """Run the given modules in a pytest of their own."""
-    pytester.makepyfile(**{"my_app": APPLICATION, **files})
-    return pytester.runpytest_subprocess(*LEAN, *arguments)
-
-
 @pytest.mark.parametrize("seed, arguments", [(1, ()), (2, ("-n", "4")), (3, ("--mockserver-strict",))])
 def test_what_the_documentation_promises_runs_as_written(
     pytester: pytest.Pytester, seed: int, arguments: tuple[str, ...]
 ) -> None:
-    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=7)
+    write_documented_cassette(pytester.path)
+    run(pytester, *arguments, test_it=PROMISED, conftest=SHUFFLED.format(seed=seed)).assert_outcomes(passed=8)
 
 
 def test_workers_and_repetitions_share_one_server_and_never_meet(pytester: pytest.Pytester, shared: MockServer) -> None:

@@ -1,12 +1,14 @@
 """The handle does the same in a server of this process as in one that is only reached over its admin API."""
 
 import asyncio
+import json
 import os
 import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -76,8 +78,6 @@ def test_a_name_that_no_request_could_have_is_refused(server: MockServer, name: 
 
 def said(handle: Handle, text: str, **fields: Any) -> Any:
     """The message that a chat is answered."""
-    import json
-
     body = {"model": MODEL, "messages": [{"role": "user", "content": text}], **fields}
     status, _, answer = Wire(handle).ask(body, CHAT)
     assert status == 200, answer
@@ -660,3 +660,114 @@ def test_a_request_that_a_quota_refused_is_tried_again_as_the_second_attempt() -
         server.clock.advance(60)
         assert ask(server.url, "cerebras", max_tokens=8) == 200
         assert server.last.rule is not None
+
+
+# --- recordings ---------------------------------------------------------------------------------------------------
+
+
+def cassette(*exchanges: tuple[str, str]) -> str:
+    """A recording of completions as vcrpy writes it in JSON: prompts with what was answered, at Cerebras."""
+    interactions = [
+        {
+            "request": {
+                "method": "POST",
+                "uri": "https://api.cerebras.ai/v1/completions",
+                "headers": {},
+                "body": json.dumps({"model": MODEL, "prompt": prompt}),
+            },
+            "response": {
+                "status": {"code": 200, "message": "OK"},
+                "headers": {"Content-Type": ["application/json"]},
+                "body": {"string": json.dumps({"choices": [{"index": 0, "text": text, "finish_reason": "stop"}]})},
+            },
+        }
+        for prompt, text in exchanges
+    ]
+    return json.dumps({"interactions": interactions, "version": 1})
+
+
+def completed(handle: Handle, prompt: str) -> tuple[int, str]:
+    """The status of a completion by Cerebras, and its text or the message of its refusal."""
+    status, _, answer = Wire(handle).ask({"model": MODEL, "prompt": prompt}, "/cerebras/v1/completions")
+    said = json.loads(answer)
+    return status, said["choices"][0]["text"] if status == 200 else said["error"]["message"]
+
+
+def test_a_recording_answers_and_what_it_does_not_know_is_refused(handle: Handle, tmp_path: Path) -> None:
+    recording = tmp_path / "weather.json"
+    recording.write_text(cassette(("Oslo?", "Rain."), ("Rome?", "Sun."), ("Oslo?", "Snow.")))
+    handle.replay(recording)
+    assert [completed(handle, "Oslo?") for _ in range(3)] == [(200, "Rain."), (200, "Snow."), (200, "Snow.")]
+    status, message = completed(handle, "Bern?")
+    assert (status, message[:57]) == (404, "No stub matches this request. Nearest: 'weather-1' (last_")
+    with pytest.raises(AssertionError, match=r"weather-2, for requests with .*last_user='Rome\?': used 0 times"):
+        handle.verify.all_used()
+    handle.replay(recording, unmatched="generate")
+    assert completed(handle, "Oslo?") == (200, "Rain.")
+    assert completed(handle, "Bern?")[0] == 200
+    handle.reset()
+    assert handle.stubs == []
+
+
+def test_a_recording_is_read_for_the_namespace_that_it_answers_in(handle: Handle, tmp_path: Path) -> None:
+    whole = json.loads(cassette(("Oslo?", "Rain.")))
+    whole["interactions"][0]["request"]["body"] = json.dumps({"model": MODEL, "prompt": "Oslo?", "no_such_field": 1})
+    path = tmp_path / "weather.json"
+    path.write_text(json.dumps(whole))
+    handle.replay(path)
+    # This edition refuses unknown fields, before any stub is asked.
+    handle.settle(edition="observed")
+    with pytest.raises(
+        ConfigError, match=r"weather.json: no stub can be made from it\ninteraction 1: cerebras refuses"
+    ):
+        handle.replay(path)
+
+
+def test_what_a_recording_has_in_vain_is_told_beside_the_request_that_it_did_not_answer(
+    handle: Handle, tmp_path: Path
+) -> None:
+    whole = json.loads(cassette(("Oslo?", "Rain."), ("Rome?", "Sun.")))
+    whole["interactions"][1]["request"]["uri"] = "https://example.com/search"
+    (tmp_path / "weather.json").write_text(json.dumps(whole))
+    handle.replay(tmp_path / "weather.json")
+    assert completed(handle, "Rome?")[0] == 404
+    assert [line for line in handle.story() if "left out" in line] == [
+        "  interaction 2: no dialect serves POST /search; left out"
+    ]
+
+
+def test_with_its_pace_an_answer_takes_its_recorded_time(handle: Handle, tmp_path: Path) -> None:
+    with MockServer(latency="ttft=30ms, itl=5ms") as vendor:
+        exchange(vendor.url, "POST", "/cerebras/v1/completions", {"model": MODEL, "prompt": "x", "stream": True})
+        (tmp_path / "tape.jsonl").write_bytes(exchange(vendor.url, "GET", "/_mockserver/journal.jsonl").body)
+    handle.replay(tmp_path / "tape.jsonl", pace=True)
+    Wire(handle).ask({"model": MODEL, "prompt": "x", "stream": True}, "/cerebras/v1/completions")
+    assert handle.last.events[0]["due"] >= 0.03
+
+
+def test_a_recording_that_cannot_be_meant_is_refused_in_a_line(handle: Handle, tmp_path: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+    for path in ("tape.json", "deeper/tape.json"):
+        (tmp_path / path).write_text(cassette(("Oslo?", "Rain.")))
+    (tmp_path / "notes.txt").write_text("Rain in Oslo.")
+    (tmp_path / "photo.har").write_bytes(b"\xff\xd8\xff")
+    handle.replay(tmp_path / "tape.json")
+    for path, complaint in (
+        ("gone.jsonl", "gone.jsonl: No such file or directory"),
+        ("deeper", "deeper: Is a directory"),
+        ("deeper/tape.json", "would make stubs of the same names; rename one of them"),
+        ("notes.txt", "notes.txt: line 1: is not valid JSON"),
+        ("photo.har", "photo.har: "),
+    ):
+        with pytest.raises(ConfigError, match=complaint):
+            handle.replay(tmp_path / path)
+    with pytest.raises((ConfigError, StubError), match="unknown value 'perhaps'"):
+        handle.replay(tmp_path / "tape.json", unmatched="perhaps")
+
+
+def test_paths_of_recordings_begin_at_the_folder_of_the_handle(server: MockServer, tmp_path: Path) -> None:
+    (tmp_path / "tape.json").write_text(cassette(("Oslo?", "Rain.")))
+    for reached in (server, RemoteServer(server.url)):
+        handle = reached.in_namespace(f"folder-{next(_numbers)}", folder=tmp_path)
+        handle.replay("tape.json")
+        assert completed(handle, "Oslo?") == (200, "Rain.")

@@ -1,22 +1,45 @@
 """The admin API of the stubs."""
 
+import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
+from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.naming import unknown
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
-from mockserver.serving.admin.json_schema import TEXT, Schema, described, either, one_of, reference, rows, table
+from mockserver.serving.admin.json_schema import (
+    FLAG,
+    TEXT,
+    Schema,
+    described,
+    either,
+    one_of,
+    reference,
+    rows,
+    table,
+)
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
-_ADDED = table({"added": rows(described(TEXT, "the name of a stub"))})
+_NAMES = rows(described(TEXT, "the name of a stub"))
+_ADDED = table({"added": _NAMES})
+_RECORDING = '{"recording": "the text of a .jsonl, .har or .yaml", "name": "weather", "pace": false}'
+_TAKES_RECORDING = table(
+    {"recording": described(TEXT, "the text of a journal, an HTTP Archive or a cassette of vcrpy")},
+    {
+        "name": described(TEXT, "the prefix of the stubs' names; without one `recorded`"),
+        "pace": described(FLAG, "answer as fast as recorded"),
+    },
+)
+_REPLAYED = table({"added": _NAMES, "left_out": rows(described(TEXT, "an exchange that makes no stub, and why"))})
 _STUBS: Schema = {
     "anyOf": [table({"stubs": rows(reference("Stub"))}), reference("Stub")],
     "description": "One stub, or several under `stubs`.",
@@ -50,6 +73,24 @@ async def _add(request: AdminRequest) -> Response:
     stubs = await _several(request)
     book = request.namespace.stubs
     return admin_json({"added": [book.add(stub) for stub in stubs]}, 201)
+
+
+async def _replay(request: AdminRequest) -> Response:
+    given = await request.json("A recording", _RECORDING)
+    text, name, paced = given.pop("recording", None), given.pop("name", "recorded"), given.pop("pace", False)
+    if not isinstance(text, str) or not isinstance(name, str) or not isinstance(paced, bool) or given:
+        raise BadRequestError(f"A recording must be a JSON object such as {_RECORDING}, of which the text is needed")
+    # Imported when first needed: a server starts sooner without.
+    from mockserver.serving.files.recordings import replay_from
+
+    space = request.namespace
+    settings, dialects = request.simulator.setup_of(space).settings, request.simulator.dialects
+    read = partial(replay_from, text.encode("utf-8", "replace"), name, settings, dialects, paced=paced)
+    try:
+        found = await asyncio.to_thread(read)
+    except ConfigError as error:
+        raise BadRequestError(str(error)) from None
+    return admin_json({"added": [space.stubs.add(stub) for stub in found.stubs], "left_out": found.left_out}, 201)
 
 
 async def _put_all(request: AdminRequest) -> Response:
@@ -90,6 +131,16 @@ STUBS = (
     ),
     Endpoint(
         "addStubs", "POST", per_namespace("/stubs"), _add, "Add stubs", {201: _ADDED}, takes=_STUBS, refuses=(400,)
+    ),
+    Endpoint(
+        "replay",
+        "POST",
+        per_namespace("/replay"),
+        _replay,
+        "Add stubs that answer as a recording says",
+        {201: _REPLAYED},
+        takes=_TAKES_RECORDING,
+        refuses=(400,),
     ),
     Endpoint(
         "putStubs",

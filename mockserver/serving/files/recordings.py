@@ -1,9 +1,10 @@
-"""Files for `mockserver stubs` and `mockserver drift`: reading recordings, and writing stubs."""
+"""Recordings as files: read for `mockserver stubs`, `mockserver drift` and replays; and the stubs that are written."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from mockserver.control.recordings.drift import Compared, compare
 from mockserver.control.recordings.recorded import Lost, Recorded, RecordingError
@@ -11,6 +12,8 @@ from mockserver.control.recordings.stubs import Made, stubs_of
 from mockserver.control.recordings.traffic import read_recording
 from mockserver.control.routing import Router
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stubs.book import Stub
+from mockserver.control.stubs.notation import read_stub
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import counted
 from mockserver.core.toml_writing import toml_of
@@ -19,11 +22,38 @@ from mockserver.core.toml_writing import toml_of
 _MOST_LISTED = 20
 
 
-def stubs_from(data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool) -> Made:
-    """The stubs of a recording from the file `source`. Raises ConfigError if it is not a recording."""
-    exchanges = exchanges_in("stubs", data, source)
+class Replayed(NamedTuple):
+    """The stubs that answer as a recording says, and a line for each exchange that was left out, with the reason."""
+
+    stubs: tuple[Stub, ...]
+    left_out: tuple[str, ...]
+
+
+def stubs_from(
+    data: bytes,
+    source: str,
+    settings: Settings,
+    dialects: Mapping[str, Dialect],
+    *,
+    paced: bool,
+    command: str = "stubs",
+) -> Made:
+    """The stubs of a recording from the file `source`. Raises ConfigError, which names the command, if it is not a
+    recording."""
+    exchanges = exchanges_in(command, data, source)
     anybody = _for_anybody(settings)
     return stubs_of(exchanges, Router(dialects, anybody), anybody, stem_of(source), paced=paced)
+
+
+def replay_from(
+    data: bytes, source: str, settings: Settings, dialects: Mapping[str, Dialect], *, paced: bool
+) -> Replayed:
+    """The same stubs as a server uses them. Raises ConfigError if there is none."""
+    made = stubs_from(data, source, settings, dialects, paced=paced, command="replay")
+    left_out = complaints(made.lost)
+    if not made.stubs:
+        raise ConfigError("\n".join([f"replay: {source}: no stub can be made from it", *left_out]))
+    return Replayed(tuple(read_stub(table, files=made.files.__getitem__) for table in made.stubs), tuple(left_out))
 
 
 def drift_from(

@@ -30,6 +30,15 @@ DOCUMENT = json.loads(json.dumps(admin_document(SUBJECTS)))
 METHODS = {endpoint.name: endpoint.method for endpoint in ENDPOINTS}
 QUESTION = {"model": "m", "prompt": "hi", "max_tokens": 3}
 STUB = {"match": {"prompt": {"contains": "weather"}}, "reply": "It rains."}
+RECORDED = {
+    "request": {
+        "method": "POST",
+        "url": "https://api.cerebras.ai/v1/completions",
+        "postData": {"text": '{"model": "m", "prompt": "recorded"}'},
+    },
+    "response": {"status": 200, "content": {"text": "{}"}},
+}
+RECORDING = json.dumps({"log": {"entries": [RECORDED, {**RECORDED, "response": {"status": 101}}]}})
 VERIFIED = [{"calls": {"at_least": 1}}, {"never": True, "match": {"model": "m"}}, {"cost": 1, "prices": {"*": [0, 0]}}]
 
 # Asked in this order, within one namespace where the endpoint has one: its name, a path, a body.
@@ -56,6 +65,8 @@ ASKED: tuple[tuple[str, str, Any], ...] = (
     ),
     ("addStubs", "/_mockserver/ns/told/stubs", STUB),
     ("addStubs", "/_mockserver/ns/told/stubs", {"reply": 7}),
+    ("replay", "/_mockserver/ns/told/replay", {"recording": RECORDING, "name": "tape.har", "pace": True}),
+    ("replay", "/_mockserver/ns/told/replay", {"recording": 7}),
     ("putStub", "/_mockserver/ns/told/stubs/rain", {**STUB, "times": 2}),
     ("stubs", "/_mockserver/ns/told/stubs", None),
     ("stubs", "/_mockserver/ns/told/stubs?format=toml", None),
