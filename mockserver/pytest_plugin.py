@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -20,13 +21,22 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer, RemoteServer
 
 _SEED = 42
+# How cassettes are recorded.
+_MODES = {
+    "none": "replay cassettes",
+    "once": "record cassettes that do not exist, replay the others",
+    "new": "add to cassettes what they do not have",
+    "all": "record cassettes anew",
+}
 _OPTIONS = {
     "seed": f"the number from which the seeds of all tests are derived (default: {_SEED})",
     "config": "a config file; its settings of how requests are answered apply: routes, faults, quotas, stubs, ...",
     "url": "use the server at this URL instead of starting one for the session",
     "report": "write the verdict on the clients of each test to this file, as JSON",
     "latency": "off (default), realistic, a preset, or settings such as 'ttft=180ms, rate=50 tok/s'",
+    "record": f"{', '.join(f'{mode} ({text})' for mode, text in _MODES.items())}; default: none",
 }
+_UPSTREAM = "where recorded requests of a dialect go, as in ovms=http://localhost:9000 (default: the vendor's host)"
 _STRICT = "fail a test if no stub matches a request, a request breaks the vendor's contract, or a stub is not used"
 _MARKER = (
     "mockserver(dialect=, seed=, latency=, edition=, strict=, cassette=, ...): settings of the test's namespace, the "
@@ -48,7 +58,10 @@ _HANDLE = pytest.StashKey["Handle"]()
 _STRICTLY = pytest.StashKey[bool]()
 _RUN = pytest.StashKey[str]()
 _NAMES = pytest.StashKey[dict[str, int]]()
-_MISSING = pytest.StashKey[Path]()
+_CASSETTE = pytest.StashKey["_Cassette"]()
+_PASSED = pytest.StashKey[bool]()
+# The cassettes that this run has made; tests that share one add to it.
+_BEGUN = pytest.StashKey[set[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -57,6 +70,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name, text in _OPTIONS.items():
         group.addoption(f"--mockserver-{name}", dest=f"mockserver_{name}", metavar=name.upper(), help=text)
         parser.addini(f"mockserver_{name}", text)
+    group.addoption(
+        "--mockserver-upstream", dest="mockserver_upstream", action="append", metavar="NAME=URL", help=_UPSTREAM
+    )
+    parser.addini("mockserver_upstream", _UPSTREAM, type="linelist", default=[])
     group.addoption("--mockserver-strict", dest="mockserver_strict", action="store_true", default=None, help=_STRICT)
     parser.addini("mockserver_strict", _STRICT, type="bool", default=False)
 
@@ -67,6 +84,9 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = getattr(config, "workerinput", None)
     config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
     config.stash[_NAMES] = {}
+    config.stash[_BEGUN] = set()
+    if _mode(config) not in _MODES:
+        raise pytest.UsageError(f"--mockserver-record: unknown mode {_mode(config)!r}. Known: {', '.join(_MODES)}")
     if config.getoption("mockserver_url") and config.getoption("mockserver_config"):
         raise pytest.UsageError(
             "--mockserver-config cannot be combined with --mockserver-url: that server has its own config"
@@ -150,31 +170,38 @@ def mockserver(
     from mockserver.testing.links import LinkError
 
     item, config = request.node, request.config
-    try:
-        marked = _marked(item)
-        handle = mockserver_server.in_namespace(_namespace(item), marked.pop("dialect", None), item.path.parent)
-        cassette = _cassette(item, marked)
-        strict = marked.pop("strict", None)
-        declared = {name: marked.pop(name) for name in DECLARED if name in marked}
-        own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
-        strictly = from_texts({"strict": _option(config, "strict") if strict is None else strict}, "setting")["strict"]
-        handle.settle(**own)
-        if cassette is not None and cassette.is_there:
-            handle.replay(cassette.path, pace=cassette.pace, unmatched=cassette.unmatched)
-        elif cassette is not None:
-            handle.settle(unmatched=cassette.unmatched)
-            item.stash[_MISSING] = cassette.path
-        handle.declare(**declared)
-        variables = handle.environ()
-    except (ConfigError, ValueError) as error:
-        raise pytest.fail.Exception(f"mockserver: invalid marker or option: {error}", pytrace=False) from None
-    except LinkError as error:
-        raise pytest.fail.Exception(f"mockserver: --mockserver-url: {error}", pytrace=False) from None
-    item.stash[_HANDLE] = handle
-    item.stash[_STRICTLY] = strictly
-    with variables:
-        yield handle
-    handle.reset()
+    recorder: AbstractContextManager[Handle] | None = None
+    with ExitStack() as stack:
+        try:
+            marked = _marked(item)
+            dialect, cassette = marked.pop("dialect", None), _cassette(item, marked)
+            if cassette is not None:
+                item.stash[_CASSETTE] = cassette
+                recorder = _recorder(item, cassette, mockserver_server, dialect)
+            strict = marked.pop("strict", None)
+            declared = {name: marked.pop(name) for name in DECLARED if name in marked}
+            own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
+            given = _option(config, "strict") if strict is None else strict
+            strictly = from_texts({"strict": given}, "setting")["strict"]
+            if recorder is not None:
+                handle = stack.enter_context(recorder)
+            else:
+                handle = mockserver_server.in_namespace(_namespace(item), dialect, item.path.parent)
+            handle.settle(**own)
+            if cassette is not None and recorder is None:
+                _replay(handle, cassette)
+            handle.declare(**declared)
+            variables = handle.environ()
+        except (ConfigError, ValueError) as error:
+            raise pytest.fail.Exception(f"mockserver: invalid marker or option: {error}", pytrace=False) from None
+        except LinkError as error:
+            place = "--mockserver-url" if recorder is None else "invalid marker or option"
+            raise pytest.fail.Exception(f"mockserver: {place}: {error}", pytrace=False) from None
+        item.stash[_HANDLE] = handle
+        item.stash[_STRICTLY], item.stash[_PASSED] = strictly, False
+        with variables:
+            yield handle
+        handle.reset()
 
 
 @pytest.fixture(autouse=True)
@@ -204,6 +231,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if call.excinfo is not None and not item.config.getoption("fulltrace"):
         _end_at_the_caller(call.excinfo)
     report = yield
+    if report.when == "call":
+        item.stash[_PASSED] = report.passed
     handle = item.stash.get(_HANDLE, None)
     if handle is None or report.when == "teardown":
         return report
@@ -254,6 +283,11 @@ class _ReportFile:
         return findings
 
 
+def _mode(config: pytest.Config) -> str:
+    """How cassettes are recorded, if they are."""
+    return _option(config, "record") or "none"
+
+
 def _option(config: pytest.Config, name: str) -> Any:
     """An option from the command line, else from the ini file."""
     given = config.getoption(f"mockserver_{name}")
@@ -282,14 +316,9 @@ class _Cassette(NamedTuple):
     """The recording that answers in a test; `is_own` if it is named after the test."""
 
     path: Path
-    pace: bool
-    unmatched: str
-    is_own: bool
-
-    @property
-    def is_there(self) -> bool:
-        """Whether it is to be read: a test for which nothing was recorded may ask nothing, but a name may be wrong."""
-        return not self.is_own or self.path.exists()
+    pace: bool = False
+    unmatched: str = "refuse"
+    is_own: bool = False
 
 
 def _cassette(item: pytest.Item, marked: dict[str, Any]) -> _Cassette | None:
@@ -309,8 +338,62 @@ def _own_cassette(item: pytest.Item) -> Path:
     """The cassette that is named after a test: the one that exists, else the one to be recorded."""
     name = _UNFIT_FOR_FILES.sub("-", ".".join(item.nodeid.split("::")[1:]) or item.name)
     stem = item.path.parent / _CASSETTES / item.path.stem / name
-    paths = [stem.with_name(stem.name + suffix) for suffix in _OWN_SUFFIXES]
-    return next((path for path in paths if path.exists()), paths[0])
+    recorded, *others = (stem.with_name(stem.name + suffix) for suffix in _OWN_SUFFIXES)
+    known = (recorded, *others) if _mode(item.config) != "all" else ()
+    return next((path for path in known if path.exists()), recorded)
+
+
+def _replay(handle: "Handle", cassette: _Cassette) -> None:
+    """Answer from a cassette. A test may have none of its own name, and ask nothing."""
+    if cassette.is_own and not cassette.path.exists():
+        handle.settle(unmatched=cassette.unmatched)
+    else:
+        handle.replay(cassette.path, pace=cassette.pace, unmatched=cassette.unmatched)
+
+
+def _recorder(
+    item: pytest.Item, cassette: _Cassette, server: "MockServer | RemoteServer", dialect: str | None
+) -> "AbstractContextManager[Handle] | None":
+    """The recorder for a test; None if it is to be answered from its cassette. Raises ConfigError."""
+    from mockserver.control.settings import ConfigError
+
+    path, mode, begun = cassette.path, _mode(item.config), item.config.stash[_BEGUN]
+    if mode == "none":
+        if not (cassette.is_own or path.exists()):
+            raise ConfigError(f"cassette: {path} does not exist; record it with --mockserver-record=once")
+        return None
+    adds = mode == "new" or path in begun
+    if mode == "once" and path.exists() and not adds:
+        return None
+    suffixes = (".jsonl",) if adds else (".jsonl", ".har")
+    if path.suffix.lower() not in suffixes:
+        what = "what can be added to" if adds else "what is recorded"
+        raise ConfigError(f"cassette: {path}: the name of {what} ends in {' or '.join(suffixes)}")
+    sharing = _sharing(item, path) if hasattr(item.config, "workerinput") else 1
+    if sharing > 1:
+        raise ConfigError(f"cassette: {path} is shared by {sharing} tests; record them in one process, with -n 0")
+
+    from mockserver.testing.recording import recording
+    from mockserver.testing.server import MockServer
+
+    def is_good() -> bool:
+        passed = item.stash.get(_PASSED, False)
+        if passed:
+            begun.add(path)
+        return passed
+
+    settings, upstreams = server.settings if isinstance(server, MockServer) else None, _option(item.config, "upstream")
+    return recording(path, settings, upstreams, "--mockserver-upstream", dialect, adds=adds, is_good=is_good)
+
+
+def _sharing(item: pytest.Item, path: Path) -> int:
+    """How many tests of the session have a cassette."""
+    count = 0
+    for each in item.session.items:
+        with suppress(ValueError):
+            cassette = _cassette(each, _marked(each))
+            count += cassette is not None and cassette.path == path
+    return count
 
 
 def _namespace(item: pytest.Item) -> str:
@@ -349,12 +432,21 @@ def _explained(item: pytest.Item, handle: "Handle") -> str:
     """What has happened in a test's namespace, and how to reproduce it. Errors here are only reported."""
     seed = _base_seed(item.config)
     again = f"To run it again with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
-    missing = item.stash.get(_MISSING, None)
     try:
-        story = [*handle.story(), *([] if missing is None else [f"There is no cassette {missing}"])]
-        return "\n".join([*story, again])
+        return "\n".join([*handle.story(), *([] if handle.is_recording else [*_unrecorded(item, handle), again])])
     except Exception as error:
         return f"The journal cannot be read: {type(error).__name__}: {error}\n{again}"
+
+
+def _unrecorded(item: pytest.Item, handle: "Handle") -> Iterator[str]:
+    """How to record what the cassette of a test does not have, if it was asked for."""
+    cassette = item.stash.get(_CASSETTE, None)
+    if cassette is None:
+        return
+    if not cassette.path.exists():
+        yield f"There is no cassette {cassette.path}. To record it: --mockserver-record=once"
+    elif handle.unmatched:
+        yield f"To record what {cassette.path} does not have: --mockserver-record=new. To record it anew: all"
 
 
 def _end_at_the_caller(failure: pytest.ExceptionInfo[BaseException]) -> None:

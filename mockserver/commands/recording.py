@@ -5,32 +5,26 @@ import os
 import signal
 import socket
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from mockserver.commands.command import Command, announce, argument, complain
 from mockserver.commands.serving import begin_to_log
 from mockserver.commands.settled import checked_names, settings_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.core.dialects import Dialect
 
 if TYPE_CHECKING:
-    from mockserver.serving.recording.recorder import Recorder
-    from mockserver.serving.recording.replays import Replays
-    from mockserver.serving.recording.tapes import Tape
-    from mockserver.serving.recording.upstreams import Upstreams
+    from mockserver.serving.recording.studio import Studio
 
 # The defaults beside a command, which has the terminal.
 _BESIDE: Mapping[str, Any] = {"port": 0, "log_level": "warning"}
 
 
 def _record(options: argparse.Namespace) -> int:
-    from importlib.util import find_spec
+    from mockserver.serving.recording.studio import check_library, for_recording
 
-    if find_spec("httpx") is None:
-        raise ConfigError("record: forwarding requests needs the library httpx: pip install 'llm-mockserver[record]'")
+    check_library()
     if options.words:
         import shlex
 
@@ -38,9 +32,7 @@ def _record(options: argparse.Namespace) -> int:
         raise ConfigError(
             f"record: give a command after two dashes: mockserver record --out {options.out} -- {example}"
         )
-    # Settings of simulated answers do not apply.
-    usual = _BESIDE if options.behind else {}
-    settings = replace(settings_of(options, usual=usual), stubs=None, stub=(), quota=(), fault=(), workers=1)
+    settings = for_recording(settings_of(options, usual=_BESIDE if options.behind else {}))
     checked_names(settings)
     begin_to_log(settings)
     if options.behind:
@@ -90,41 +82,25 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
     return code
 
 
-class _Studio(NamedTuple):
-    """A recorder, with the file that it writes and the upstreams to which it forwards."""
-
-    recorder: "Recorder"
-    tape: "Tape"
-    dialects: Mapping[str, Dialect]
-    upstreams: "Upstreams"
-
-
-def _studio(settings: Settings, options: argparse.Namespace) -> _Studio:
+def _studio(settings: Settings, options: argparse.Namespace) -> "Studio":
     """A recorder as the options want it. Raises ConfigError."""
     from mockserver.core.installed import load_dialects
-    from mockserver.serving.recording.forwarding import vendor_client
-    from mockserver.serving.recording.recorder import Recorder
-    from mockserver.serving.recording.tapes import Tape
+    from mockserver.serving.recording.studio import studio_of
     from mockserver.serving.recording.upstreams import read_upstreams
 
+    if options.only_new and options.force:
+        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
     dialects = load_dialects()
     upstreams = read_upstreams(options.upstream, dialects)
-    upstreams.check_loops(settings.port)
-    if settings.dialect is not None:
-        upstreams.check(dialects[settings.dialect])
-    replays = _replays(options) if options.only_new else None
-    client = vendor_client(upstreams.given.values(), options.timeout)
-    tape = Tape(options.out, settings, force=options.force)
-    return _Studio(Recorder(settings, dialects, upstreams, tape, client, replays=replays), tape, dialects, upstreams)
-
-
-def _replays(options: argparse.Namespace) -> "Replays":
-    """What is recorded already."""
-    from mockserver.serving.recording.replays import replays_in
-
-    if options.force:
-        raise ConfigError("record: give either --only-new or --force, which begins the recording anew")
-    return replays_in(options.out)
+    return studio_of(
+        settings,
+        options.out,
+        upstreams,
+        dialects,
+        silence=options.timeout,
+        only_new=options.only_new,
+        force=options.force,
+    )
 
 
 def _url(settings: Settings, listener: socket.socket) -> str:

@@ -255,26 +255,20 @@ def _lift_limit_of_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-class ServerThread:
-    """A server in a thread of its own; without settings it has latency off and a free port.
+class AppThread:
+    """A server of an application in a thread of its own.
 
     `url` is its base URL without a trailing slash, `loop` the kind of event loop.
     """
 
-    def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
-        self._app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
-        self.settings = self._app.settings
+    def __init__(self, app: Served, loop: Loop = "auto") -> None:
+        self.settings = app.settings
         self._listener = bind(self.settings)
-        self._server = uvicorn_server(self._app, loop)
+        self._server = uvicorn_server(app, loop)
         self._server.grace = _SHORT_GRACE
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._run, name="mockserver", daemon=True)
         self.url = url_of(self._listener, secure=self.settings.is_secure)
-
-    @property
-    def simulator(self) -> Simulator:
-        """The simulator behind the server; only to be used in the server's thread."""
-        return self._app.simulator
 
     @property
     def state(self) -> ServerState:
@@ -301,7 +295,7 @@ class ServerThread:
         self._listener.close()
 
     def call(self, function: Callable[[], Result]) -> Result:
-        """Run a function in the server's thread, where the simulator may be used, and return its result."""
+        """Run a function in the server's thread, where the application's state may be used, and return its result."""
         if threading.current_thread() is self._thread:
             return function()
 
@@ -327,3 +321,17 @@ class ServerThread:
     def _own_loop(self) -> asyncio.AbstractEventLoop:
         assert self._loop is not None, "a server that runs has been started"
         return self._loop
+
+
+class ServerThread(AppThread):
+    """A simulator in a thread of its own; without settings it has latency off and a free port."""
+
+    def __init__(self, settings: Settings | None = None, loop: Loop = "auto") -> None:
+        app = create_app(settings or Settings(port=0, latency="off", log_level="warning"))
+        super().__init__(app, loop)
+        self._app = app
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulator behind the server; only to be used in the server's thread."""
+        return self._app.simulator

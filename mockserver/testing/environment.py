@@ -11,8 +11,8 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.naming import unknown
 
 # LlamaIndex reads only the older name of the URL, and LangChain reads it first.
-_OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
-_OPENAI_KEY = "OPENAI_API_KEY"
+OPENAI_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+OPENAI_KEY = "OPENAI_API_KEY"
 # A proxy in the environment cannot reach this machine's loopback interface.
 _NO_PROXY = ("NO_PROXY", "no_proxy")
 _LOOPBACK = "127.0.0.1,localhost,::1"
@@ -39,7 +39,7 @@ def clients_of(dialect: str) -> Clients:
 
 def environment(place: Destination) -> dict[str, str]:
     """The variables that direct every client to a destination."""
-    variables = dict.fromkeys(_OPENAI_URLS, place.openai_base_url()) | {_OPENAI_KEY: place.api_key}
+    variables = dict.fromkeys(OPENAI_URLS, place.openai_base_url()) | {OPENAI_KEY: place.api_key}
     for name, dialect in _dialects().items():
         clients = dialect.clients
         variables |= dict.fromkeys(clients.urls, place.base_url(name))
@@ -55,7 +55,7 @@ def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]
     for name, known in _dialects().items():
         variables |= dict.fromkeys(known.clients.urls, f"{url}/{name}{known.clients.native}")
     if dialect is not None:
-        variables |= dict.fromkeys(_OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
+        variables |= dict.fromkeys(OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
     return {**sparing_loopback(), **variables, "MOCKSERVER_URL": url}
 
 

@@ -120,6 +120,11 @@ class Handle:
         """Set these variables in the environment of this process, within a `with` statement."""
         return patched(self.environment())
 
+    @property
+    def is_recording(self) -> bool:
+        """Whether clients are led to the vendors, and a cassette is made of what these answer."""
+        return False
+
     # --- what clients are answered -----------------------------------------------------------------------------
 
     def on(self, **match: Any) -> Stubbing:

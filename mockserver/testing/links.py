@@ -24,7 +24,7 @@ from urllib.request import (
 
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.deliveries import Delivered, shown
-from mockserver.control.journal.exchanges import Forgotten
+from mockserver.control.journal.exchanges import Exchange, Forgotten, Journal
 from mockserver.control.journal.sifting import sift
 from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
@@ -33,12 +33,13 @@ from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
+from mockserver.core.dialects import Dialect
 from mockserver.serving.health_check import other_scheme
 from mockserver.serving.waiting import has_requests, is_idle, wait_for_deliveries, wait_until
 
 if TYPE_CHECKING:
     from mockserver.control.namespaces import Namespace
-    from mockserver.serving.server import ServerThread
+    from mockserver.serving.server import AppThread, ServerThread
 
 # How long the admin API may take to answer, in addition to the time that it is asked to wait, in seconds.
 _DEADLINE = 10.0
@@ -108,45 +109,67 @@ class Link(Protocol):
         """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
 
 
-class LocalLink:
-    """Access to a namespace of a server in this process: its state is only used in the server's thread."""
+class JournalLink:
+    """The part of a link that reads a journal in a server of this process: its state is only used in its thread."""
 
-    def __init__(self, thread: "ServerThread", namespace: str) -> None:
+    def __init__(self, thread: "AppThread", namespace: str, dialects: Mapping[str, Dialect]) -> None:
         self.server, self.namespace = thread.url, namespace
-        self._thread = thread
+        self._in_thread, self._dialects = thread, dialects
 
     def past(self) -> Past:
         """Every exchange that the journal keeps, oldest first, and how many it has forgotten."""
 
         def past() -> Past:
-            journal = self._space.journal
-            return Past([View(transcript_of(each)) for each in journal.exchanges()], journal.forgotten)
+            journal = self._journal
+            return Past([self._view(each) for each in journal.exchanges()], journal.forgotten)
 
-        return self._thread.call(past)
+        return self._in_thread.call(past)
 
     def latest(self) -> View | None:
         """The latest exchange in which a model was asked."""
 
         def latest() -> View | None:
-            questions = (each for each in reversed(self._space.journal.exchanges()) if each.is_question)
-            return next((View(transcript_of(each)) for each in questions), None)
+            questions = (each for each in reversed(self._journal.exchanges()) if each.is_question)
+            return next((self._view(each) for each in questions), None)
 
-        return self._thread.call(latest)
+        return self._in_thread.call(latest)
 
     def sift(self, match: Mapping[str, Any]) -> Mapping[int, Sequence[str]]:
         """The differences of each exchange from a match, by its number."""
-        operations = operations_of(self._thread.simulator.dialects)
+        operations = operations_of(self._dialects)
 
         def sifted() -> Mapping[int, Sequence[str]]:
-            journal = self._space.journal
+            journal = self._journal
             return sift(journal.exchanges(), match, operations, journal.forgotten.questions)
 
-        return self._thread.call(sifted)
+        return self._in_thread.call(sifted)
+
+    def wait(self, seconds: float, requests: int | None = None) -> bool:
+        """Wait for so many requests, or for every answer to end."""
+        holds = is_idle if requests is None else has_requests(requests)
+        journal = self._in_thread.call(lambda: self._journal)
+        return self._in_thread.wait(wait_until(journal, holds, seconds), seconds)
+
+    @property
+    def _journal(self) -> Journal:
+        raise NotImplementedError
+
+    @staticmethod
+    def _view(exchange: Exchange) -> View:
+        return View(transcript_of(exchange))
+
+
+class LocalLink(JournalLink):
+    """Access to a namespace of a simulator in this process."""
+
+    def __init__(self, thread: "ServerThread", namespace: str) -> None:
+        super().__init__(thread, namespace, thread.simulator.dialects)
+        self._thread = thread
 
     def add_stub(self, table: Mapping[str, Any]) -> str:
         """Add a stub, or replace the one of the same name."""
         stub = read_stub(table)
-        check_names(stub, operations_of(self._thread.simulator.dialects))
+        check_names(stub, operations_of(self._dialects))
         return self._thread.call(lambda: self._space.stubs.add(stub))
 
     def remove_stub(self, name: str) -> None:
@@ -167,12 +190,6 @@ class LocalLink:
     def stubs(self) -> list[Mapping[str, Any]]:
         """The stubs that were added."""
         return self._thread.call(lambda: self._space.stubs.uses())
-
-    def wait(self, seconds: float, requests: int | None = None) -> bool:
-        """Wait for so many requests, or for every answer to end."""
-        holds = is_idle if requests is None else has_requests(requests)
-        journal = self._thread.call(lambda: self._space.journal)
-        return self._thread.wait(wait_until(journal, holds, seconds), seconds)
 
     def deliveries(self) -> list[Delivered]:
         """The requests that dialects have made to applications, oldest first."""
@@ -205,6 +222,10 @@ class LocalLink:
     def reset(self) -> None:
         """Forget all stubs, armed faults, counts, messages, deliveries and the journal."""
         self._thread.call(lambda: self._space.reset())
+
+    @property
+    def _journal(self) -> Journal:
+        return self._space.journal
 
     @property
     def _space(self) -> "Namespace":

@@ -1,10 +1,13 @@
 """Cassettes in test suites of users: a recording answers in a test, or is made by it."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from mockserver import MockServer
 from tests.support.suites import BODY, run, write_cassette
 
 pytest_plugins = ("pytester",)
@@ -106,13 +109,13 @@ def test_a_test_has_a_cassette_of_its_own_name(pytester: pytest.Pytester) -> Non
     """
     result = run(pytester, test_it=module)
     result.assert_outcomes(passed=4, failed=1)
-    result.stdout.fnmatch_lines(["There is no cassette *cassettes/test_it/test_forgotten.jsonl*"])
+    result.stdout.fnmatch_lines(["There is no cassette *cassettes/test_it/test_forgotten.jsonl. To record it: *once"])
 
 
 @pytest.mark.parametrize(
     "marker, complaint",
     [
-        ("cassette='weather.json'", "*replay: *weather.json: No such file or directory*"),
+        ("cassette='weather.json'", "*cassette: *weather.json does not exist; record it with --mockserver-record=once"),
         ("cassette='my_app.py'", "*replay: *my_app.py: line 1: is not valid JSON*"),
         ("cassette=7", "*cassette: 7 is not a path such as 'cassettes/weather.jsonl', and not True"),
         ("pace=True", "*pace: is that of a cassette, and there is none*"),
@@ -128,3 +131,208 @@ def test_a_cassette_that_cannot_be_meant_is_told_in_a_line(
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([f"mockserver: invalid marker or option: {complaint}"])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+# --- recorded -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vendor(monkeypatch: pytest.MonkeyPatch) -> Iterator[MockServer]:
+    """A server in place of Cerebras, for which the user has a key."""
+    monkeypatch.setenv("CEREBRAS_API_KEY", "my-own-key")
+    with MockServer() as running:
+        running.on(prompt="Oslo?").reply("Rain.")
+        running.on(prompt="And now?").replies("Rain.", "Snow.")
+        yield running
+
+
+def upstream(vendor: MockServer) -> str:
+    return f"--mockserver-upstream=cerebras={vendor.url}/cerebras"
+
+
+def prompts(path: Path) -> list[str]:
+    """The prompts that a cassette has answers to; none if there is no file."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else ()
+    return [json.loads(line)["request"]["body"]["prompt"] for line in lines]
+
+
+RECORDED = """
+    import unittest
+    import anyio, my_app, pytest
+
+    pytestmark = pytest.mark.mockserver(cassette=True)
+
+    def test_twice(mockserver):
+        assert [my_app.ask_plainly("And now?") for _ in range(2)] == ["Rain.", "Snow."]
+        mockserver.verify.calls(2, last_user="And now?")
+
+    @pytest.mark.anyio
+    async def test_coroutine(mockserver, anyio_backend_name):
+        assert await anyio.to_thread.run_sync(my_app.ask_plainly, "Oslo?")
+        assert [view.prompt for view in await mockserver.aio.wait_for_requests(1)] == ["Oslo?"]
+
+    class TestCase(unittest.TestCase):
+        def setUp(self):
+            self.first = my_app.ask_plainly("Oslo?")
+
+        def test_it(self):
+            assert self.first == "Rain."
+
+    def test_silent(): ...
+"""
+
+
+@pytest.mark.parametrize("arguments", [(), ("-n", "2")])
+def test_a_test_is_recorded_once_with_the_users_key_and_needs_no_vendor_from_then_on(
+    pytester: pytest.Pytester, vendor: MockServer, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = ("--mockserver-record=once", upstream(vendor), *arguments)
+    run(pytester, *once, test_it=RECORDED).assert_outcomes(passed=5)
+    assert {view.headers["authorization"] for view in vendor.requests} == {"Bearer ****-key"}
+    assert len(vendor.requests) == 5
+    folder = pytester.path / "cassettes" / "test_it"
+    names = ("TestCase.test_it", "test_coroutine[asyncio]", "test_coroutine[trio]", "test_twice")
+    assert sorted(path.name for path in folder.iterdir()) == [f"{name}.jsonl" for name in names]
+    monkeypatch.delenv("CEREBRAS_API_KEY")
+    run(pytester, *once, "--mockserver-strict", test_it=RECORDED).assert_outcomes(passed=5)
+    run(pytester, *arguments, test_it=RECORDED).assert_outcomes(passed=5)
+    assert len(vendor.requests) == 5
+    assert "my-own-key" not in "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
+
+
+ASKING = """
+    import my_app, pytest
+
+    @pytest.mark.mockserver(cassette="tape.jsonl")
+    def test_it():
+        for prompt in {prompts}:
+            my_app.ask_plainly(prompt)
+        assert {fine}
+"""
+
+
+def test_each_mode_records_what_it_says_and_only_of_a_test_that_passes(
+    pytester: pytest.Pytester, vendor: MockServer
+) -> None:
+    tape = pytester.path / "tape.jsonl"
+
+    def recorded(mode: str, *asked: str, fine: bool = True) -> list[str]:
+        """What the file has after a run, and then what the vendor was asked in it."""
+        before = len(vendor.requests)
+        arguments = (f"--mockserver-record={mode}", upstream(vendor))
+        result = run(pytester, *arguments, test_it=ASKING.format(prompts=asked, fine=fine))
+        result.assert_outcomes(passed=fine, failed=not fine)
+        assert [path.name for path in pytester.path.glob("*.jsonl")] == ([tape.name] if tape.exists() else [])
+        return [*prompts(tape), "asked", *(view.prompt or "" for view in vendor.requests[before:])]
+
+    assert recorded("once", "a", "b", fine=False) == ["asked", "a", "b"]
+    assert recorded("once", "a", "b") == ["a", "b", "asked", "a", "b"]
+    assert recorded("once", "a") == ["a", "b", "asked"]
+    assert recorded("none", "b") == ["a", "b", "asked"]
+    assert recorded("new", "a", "c") == ["a", "b", "c", "asked", "c"]
+    assert recorded("new", "d", fine=False) == ["a", "b", "c", "d", "asked", "d"]
+    assert recorded("all", "e", fine=False) == ["a", "b", "c", "d", "asked", "e"]
+    assert recorded("all", "a", "e") == ["a", "e", "asked", "a", "e"]
+
+
+SHARED = """
+    import my_app, pytest
+
+    pytestmark = pytest.mark.mockserver(cassette="tape.jsonl")
+
+    @pytest.mark.parametrize("prompt", ["a", "b", "c"])
+    def test_it(prompt):
+        assert my_app.ask_plainly(prompt)
+        assert my_app.ask_plainly("shared")
+"""
+
+
+@pytest.mark.parametrize("mode", ["once", "new", "all"])
+def test_tests_that_share_a_cassette_add_to_it_in_one_process_and_are_told_so_in_several(
+    pytester: pytest.Pytester, vendor: MockServer, mode: str
+) -> None:
+    record = (f"--mockserver-record={mode}", upstream(vendor))
+    result = run(pytester, *record, "-n", "2", test_it=SHARED)
+    result.assert_outcomes(errors=3)
+    result.stdout.fnmatch_lines(["*tape.jsonl is shared by 3 tests; record them in one process, with -n 0"])
+    run(pytester, *record, test_it=SHARED).assert_outcomes(passed=3)
+    assert prompts(pytester.path / "tape.jsonl") == ["a", "shared", "b", "c"]
+    run(pytester, "-n", "2", test_it=SHARED).assert_outcomes(passed=3)
+
+
+def test_what_goes_wrong_while_a_test_is_recorded_is_told(pytester: pytest.Pytester, vendor: MockServer) -> None:
+    module = """
+        import my_app, openai, pytest
+
+        pytestmark = pytest.mark.mockserver(cassette=True)
+
+        def test_stub(mockserver):
+            mockserver.on().reply("Rain.")
+
+        def test_fallback():
+            with pytest.raises(openai.NotFoundError):
+                openai.OpenAI(api_key="k").embeddings.create(model="m", input="x")
+
+        @pytest.mark.mockserver(fault="reset")
+        def test_fault(): ...
+
+        @pytest.mark.mockserver(dialect="ovms")
+        def test_host(): ...
+
+        @pytest.mark.mockserver(cassette="tape.yaml")
+        def test_format(): ...
+
+        def test_assertion():
+            my_app.ask_plainly("Oslo?")
+            assert False
+    """
+    result = run(pytester, "--mockserver-record=all", upstream(vendor), test_it=module)
+    result.assert_outcomes(failed=3, errors=3)
+    result.stdout.fnmatch_lines(
+        [
+            "mockserver: invalid marker or option: The setting fault is impossible while the test is recorded*",
+            "mockserver: invalid marker or option: upstream: OpenVINO Model Server has no host of its own: say where "
+            "yours is, as in --mockserver-upstream ovms=http://HOST:PORT",
+            "mockserver: invalid marker or option: cassette: *tape.yaml: the name of what is recorded ends in *",
+            "*LinkError: A stub is impossible while the test is recorded, since the vendor itself answers. Write*",
+            "Not recorded:",
+            "*Say whose API the openai client is for: @pytest.mark.mockserver(dialect=...)",
+            "*#1 cerebras completions llama3.1-8b 'Oslo?' -> 200, 1 event, done after*",
+            "Recorded: 1 exchange, not kept, since the test has failed, in *test_assertion.jsonl",
+        ]
+    )
+    assert not list(pytester.path.glob("cassettes/*/*"))
+    result = run(pytester, "--mockserver-record=new", upstream(vendor), "-k", "format", test_it=module)
+    result.stdout.fnmatch_lines(["*tape.yaml: the name of what can be added to ends in .jsonl"])
+
+
+def test_an_upstream_that_does_not_answer_fails_the_test_even_if_the_application_copes(
+    pytester: pytest.Pytester,
+) -> None:
+    module = """
+        import urllib.error, urllib.request, os, pytest
+
+        @pytest.mark.mockserver(cassette=True)
+        def test_it():
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(os.environ["CEREBRAS_BASE_URL"] + "/v1/models")
+    """
+    pytester.makeini("[pytest]\nmockserver_record = once\nmockserver_upstream =\n    cerebras=http://127.0.0.1:9\n")
+    result = run(pytester, test_it=module)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["Not recorded:", "*502 bad_gateway (http://127.0.0.1:9 did not answer: Connection *"])
+    result.stdout.no_fnmatch_line("*To run it again with the same answers*")
+
+
+def test_how_to_record_is_told_where_a_cassette_does_not_suffice(pytester: pytest.Pytester, vendor: MockServer) -> None:
+    write_cassette(pytester.path / "tape.jsonl", ("a", "A."))
+    result = run(pytester, test_it=ASKING.format(prompts=("b",), fine=True))
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["To record what *tape.jsonl does not have: --mockserver-record=new*"])
+    (pytester.path / "tape.jsonl").unlink()
+    result = run(pytester, test_it=ASKING.format(prompts=("b",), fine=True))
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*tape.jsonl does not exist; record it with --mockserver-record=once"])
+    result = run(pytester, "--mockserver-record=twice", test_it="")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--mockserver-record: unknown mode 'twice'. Known: none, once, new, all"])

@@ -14,7 +14,7 @@ from mockserver.core.version import __version__
 from mockserver.serving.logs import duration, printable
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.targets import Target
-from mockserver.serving.recording.upstreams import Upstreams, missing
+from mockserver.serving.recording.upstreams import Upstreams
 
 if TYPE_CHECKING:
     from mockserver.serving.recording.replays import Replay
@@ -95,4 +95,4 @@ def _course(take: Take) -> Iterator[str]:
 
 def _destination(dialect: Dialect, upstreams: Upstreams) -> str:
     upstream = upstreams.of(dialect)
-    return upstream.url if upstream is not None else f"nowhere: {missing(dialect)}"
+    return upstream.url if upstream is not None else f"nowhere: {upstreams.missing(dialect)}"

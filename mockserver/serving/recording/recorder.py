@@ -23,6 +23,7 @@ from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, live, 
 from mockserver.serving.cors import answer_preflight, shared_headers
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
+from mockserver.serving.recording.logbook import Logbook
 from mockserver.serving.recording.messages import refusal, replayed, summary, unanswered
 from mockserver.serving.recording.takes import Take
 from mockserver.serving.recording.tapes import Tape
@@ -31,6 +32,7 @@ from mockserver.serving.recording.upstreams import Upstreams
 from mockserver.serving.sockets.wire import WIRE, Wire
 
 if TYPE_CHECKING:
+    from mockserver.control.journal.exchanges import Journal
     from mockserver.serving.recording.replays import Replay, Replays
 
 # How an answer ends here if the vendor's is broken off, by the error that says so.
@@ -59,7 +61,7 @@ class _Guest(NamedTuple):
 class Recorder:
     """Forwards requests, by `client`, and writes the exchanges to a `tape`; `clock` gives the instant, in seconds.
 
-    Requests to which the `replays` have an answer get that instead; `replayed` counts them.
+    Requests to which the `replays` have an answer get that instead; `replayed` counts them. A `journal` tells of all.
     """
 
     def __init__(
@@ -71,11 +73,13 @@ class Recorder:
         client: httpx.AsyncClient,
         clock: Callable[[], float] = time.monotonic,
         replays: "Replays | None" = None,
+        journal: "Journal | None" = None,
     ) -> None:
         self.settings, self.replayed = settings, 0
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self._tape, self._client, self._clock = tape, client, clock
+        self._logbook = Logbook(journal, settings)
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
         """Serve one ASGI scope."""
@@ -98,6 +102,7 @@ class Recorder:
         guest = _Guest(send, scope.get("extensions", {}).get(WIRE), headers.get("origin") if opened else None)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
         if isinstance(target, Denial):
+            self._logbook.deny(method, path, headers, target, self._clock())
             await _deny(guest, method, path, target)
             return
         try:
@@ -106,17 +111,22 @@ class Recorder:
             return
         if body is None:
             message = f"The body has more than {self.settings.max_body} bytes; --max-body says how many it may have."
-            await _deny(guest, method, path, Denial(413, "body_too_large", message))
+            too_large = Denial(413, "body_too_large", message)
+            self._logbook.deny(method, path, headers, too_large, self._clock())
+            await _deny(guest, method, path, too_large)
             return
         sent = tuple(header for header in headers.raw if not header[0].startswith(_OURS))
         call = Call(method, target.landing.path, Headers(sent), body, query.decode("latin-1"), time.time())
         replay = None if self._replays is None else self._replays.answer(target, call)
         if replay is not None:
             self.replayed += 1
+            self._logbook.replay(target, call, replay, self._clock())
             log.info("%s", replayed(target, call, replay))
             await _replay(replay, guest)
             return
-        await self._perform(Take(target, call, self._clock()), guest, receive)
+        take = Take(target, call, self._clock())
+        self._logbook.begin(take)
+        await self._perform(take, guest, receive)
 
     async def _perform(self, take: Take, guest: _Guest, receive: Receive) -> None:
         """Relay an answer until it ends, its client leaves, or the recorder is stopped."""
@@ -147,11 +157,10 @@ class Recorder:
         try:
             response = await self._client.send(forwarded(take.target, take.call), stream=True)
         except httpx.TransportError as error:
-            why = unanswered(take, reason(error, self._client.timeout.read or 0.0))
-            await _deny(guest, take.call.method, take.target.path, why)
+            await self._give_up(take, unanswered(take, reason(error, self._client.timeout.read or 0.0)), guest)
             return
         except httpx.InvalidURL as error:
-            await _deny(guest, take.call.method, take.target.path, Denial(400, "bad_url", f"{error}."))
+            await self._give_up(take, Denial(400, "bad_url", f"{error}."), guest)
             return
         try:
             async with aclosing(response):
@@ -160,6 +169,10 @@ class Recorder:
         except _BREAKS as error:
             ending = next(ending for kind, ending in _ENDINGS if isinstance(error, kind))
             take.end("server", self._clock(), ending)
+
+    async def _give_up(self, take: Take, denial: Denial, guest: _Guest) -> None:
+        self._logbook.give_up(take, denial, self._clock())
+        await _deny(guest, take.call.method, take.target.path, denial)
 
     async def _pass(self, take: Take, response: httpx.Response, guest: _Guest) -> None:
         send, headers = guest.send, guest.opened(take.headers)
@@ -185,6 +198,7 @@ class Recorder:
         if take.closed_by is None or take.is_kept:
             return
         take.is_kept = True
+        self._logbook.end(take)
         if take.status:
             # The client's answer does not depend on the file.
             try:

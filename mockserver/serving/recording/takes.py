@@ -37,7 +37,8 @@ class Take:
     """One answer while it is relayed. Times are in seconds after the request was received, at `began`.
 
     `pieces` are the parts of the body as the client is given them, each with its time in `times`. `closed_by` is who
-    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded.
+    ended the answer, and `ending` how it was broken off, if it was. One that `is_kept` has been recorded. `noted` is
+    its exchange in a journal, if there is one.
     """
 
     target: Target
@@ -52,6 +53,7 @@ class Take:
     ending: Ending | None = None
     seconds: float = 0.0
     is_kept: bool = False
+    noted: Exchange | None = None
     _unpacker: Unpacker | None = None
     _left: int | None = None
 
@@ -123,7 +125,7 @@ def journal_line(take: Take, number: int, settings: Settings) -> bytes:
     whole = exact_transcript_of(exchange, most_events=None)
     model = whole["request"]["body"].get("model") if isinstance(whole["request"].get("body"), dict) else None
     named = {"model": model} if isinstance(model, str) else {}
-    line = _by_vendor(whole) | named | {"upstream": take.target.url, "timing": _timing(take, exchange)}
+    line = _in_a_file(whole) | named | {"upstream": take.target.url, "timing": _timing(take, exchange)}
     return orjson.dumps(line)
 
 
@@ -131,7 +133,7 @@ def archive_entry(take: Take, number: int, settings: Settings) -> bytes:
     """A take as an entry of an HTTP Archive, with the URL of the vendor."""
     entry = har_entry(exchange_of(take, number, settings))
     request = entry["request"] | {"url": take.target.url}
-    return orjson.dumps(entry | {"request": request, "_mockserver": _by_vendor(entry["_mockserver"])})
+    return orjson.dumps(entry | {"request": request, "_mockserver": _in_a_file(entry["_mockserver"])})
 
 
 def _timing(take: Take, exchange: Exchange) -> dict[str, Any]:
@@ -149,11 +151,15 @@ def _timing(take: Take, exchange: Exchange) -> dict[str, Any]:
     return {"ttft": instants[announced] if announced else take.first, "gaps": gaps}
 
 
-def _by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What is told of an exchange, without what only a simulator can say of it, and without times on clocks that run
-    within one process, since a file may be appended to by another."""
-    known = {key: value for key, value in told.items() if key not in ("seed", "edition", "arrived", "ahead")}
+def by_vendor(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What is told of an exchange, without what only a simulator can say of it."""
+    known = {key: value for key, value in told.items() if key not in ("seed", "edition")}
     return known | {"decision": {"by": "vendor", "faults": [], "struck": []}}
+
+
+def _in_a_file(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The same without times on clocks that run within one process, since a file may be appended to by another."""
+    return {key: value for key, value in by_vendor(told).items() if key not in ("arrived", "ahead")}
 
 
 def _arrivals(events: list[bytes], take: Take) -> list[float]:

@@ -10,7 +10,7 @@ from mockserver.control.routing import ADMIN, Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
-from mockserver.serving.recording.upstreams import Upstream, Upstreams, missing
+from mockserver.serving.recording.upstreams import Upstream, Upstreams
 
 _NAME_ONE = ", and a key may only go to its own. Choose one with --dialect, or put its name in front"
 
@@ -60,7 +60,7 @@ class Targets:
             return Denial(400, "ambiguous_path", f"{own} is a path of several vendors{_NAME_ONE}: {names}")
         upstream = self._upstreams.of(dialect, host)
         if upstream is None:
-            return Denial(502, "no_upstream", missing(dialect))
+            return Denial(502, "no_upstream", self._upstreams.missing(dialect))
         native = _native(landing, own, raw, path, host in dialect.hosts)
         return Target(landing, upstream, native + (b"?" + query if query else b""), namespace, own)
 

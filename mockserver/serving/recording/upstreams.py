@@ -9,7 +9,9 @@ from mockserver.control.settings import ConfigError
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import unknown
 
-_EXAMPLE = "--upstream ovms=http://localhost:9000"
+_EXAMPLE = "ovms=http://localhost:9000"
+# The option that names an upstream.
+_OPTION = "--upstream"
 _LOOPBACK = re.compile(r"localhost|127\.[\d.]+|::1")
 
 
@@ -42,9 +44,13 @@ class Upstream(NamedTuple):
 
 
 class Upstreams(NamedTuple):
-    """The upstreams of a recorder: those that its user has `given`, by dialect, and the vendors' own hosts."""
+    """The upstreams of a recorder: those that its user has `given`, by dialect, and the vendors' own hosts.
+
+    `option` is what names them, for messages.
+    """
 
     given: Mapping[str, Upstream]
+    option: str = _OPTION
 
     def of(self, dialect: Dialect, host: str = "") -> Upstream | None:
         """Where a request goes that named this `host`: as given, else to that host if it is the vendor's, else to the
@@ -57,7 +63,12 @@ class Upstreams(NamedTuple):
     def check(self, dialect: Dialect) -> None:
         """Raise ConfigError if there is none for a dialect."""
         if self.of(dialect) is None:
-            raise ConfigError(f"upstream: {missing(dialect)}")
+            raise ConfigError(f"upstream: {self.missing(dialect)}")
+
+    def missing(self, dialect: Dialect) -> str:
+        """The message that a dialect has none."""
+        example = f"{self.option} {dialect.name}=http://HOST:PORT"
+        return f"{dialect.title} has no host of its own: say where yours is, as in {example}"
 
     def check_loops(self, port: int) -> None:
         """Raise ConfigError if an upstream is this recorder itself, which listens on the port."""
@@ -68,29 +79,22 @@ class Upstreams(NamedTuple):
                 )
 
 
-def read_upstreams(texts: Iterable[str], dialects: Mapping[str, Dialect]) -> Upstreams:
-    """The upstreams that are given as `NAME=URL`. Raises ConfigError."""
+def read_upstreams(texts: Iterable[str], dialects: Mapping[str, Dialect], option: str = _OPTION) -> Upstreams:
+    """The upstreams that are given as `NAME=URL` by an option. Raises ConfigError."""
     given: dict[str, Upstream] = {}
     for text in texts:
         name, equals, url = (part.strip() for part in text.partition("="))
         if not equals or "/" in name:
-            raise ConfigError(f"upstream: {text!r} is not a dialect with its URL, as in {_EXAMPLE}")
+            raise ConfigError(f"upstream: {text!r} is not a dialect with its URL, as in {option} {_EXAMPLE}")
         if name not in dialects:
             raise ConfigError(f"upstream: {unknown('dialect', name, dialects)}")
         if name in given:
             raise ConfigError(f"upstream: {name} is given twice")
-        given[name] = _upstream(name, url)
-    return Upstreams(given)
+        given[name] = _upstream(name, url, option)
+    return Upstreams(given, option)
 
 
-def missing(dialect: Dialect) -> str:
-    """The message that a dialect has no upstream."""
-    return (
-        f"{dialect.title} has no host of its own: say where yours is, as in --upstream {dialect.name}=http://HOST:PORT"
-    )
-
-
-def _upstream(name: str, url: str) -> Upstream:
+def _upstream(name: str, url: str, option: str) -> Upstream:
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -98,7 +102,7 @@ def _upstream(name: str, url: str) -> Upstream:
         raise ConfigError(f"upstream: {name}: {url!r} is no URL: {error}") from None
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError(
-            f"upstream: {name}: {url!r} does not begin with http:// or https:// and a host, as in {_EXAMPLE}"
+            f"upstream: {name}: {url!r} does not begin with http:// or https:// and a host, as in {option} {_EXAMPLE}"
         )
     if parts.username is not None or parts.query or parts.fragment:
         raise ConfigError(
