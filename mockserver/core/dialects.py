@@ -60,11 +60,14 @@ class Site(NamedTuple):
     ledger: Ledger | None = None
 
     def model(self, name: str) -> Model | None:
-        """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed."""
+        """The model of that name: one on offer, else one made up for the name, unless the catalogue is closed.
+
+        An empty name is that of no model.
+        """
         for model in self.models:
             if model.id == name:
                 return model
-        return None if self.closed_catalogue else Model(name)
+        return None if self.closed_catalogue or not name else Model(name)
 
 
 Read = Callable[[Call, Site], GenerationRequest | Rejection]

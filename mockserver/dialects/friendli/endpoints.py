@@ -24,7 +24,7 @@ def container(name: str | None, site: Site) -> AskedModel:
 
 def serverless(name: str | None, site: Site) -> AskedModel:
     """The shared endpoints take a code of the catalogue."""
-    return AskedModel(name or "", site.model(name) if name else None)
+    return AskedModel(name or "", site.model(name or ""))
 
 
 def dedicated(name: str | None, site: Site) -> AskedModel:

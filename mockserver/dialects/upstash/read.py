@@ -31,7 +31,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
     refusal = misplaced_top_logprobs(body) or misshapen(faults)
     if refusal is not None:
         return refusal
-    model = site.model(body["model"]) if body["model"] else None
+    model = site.model(body["model"])
     if model is None:
         return unknown_model(body["model"])
     prompt, limit = _prompt(body), whole(body.get("max_tokens"))
