@@ -56,6 +56,7 @@ class Rejection(NamedTuple):
     - `status`, `code`: override the table's, for kinds that have several on the wire.
     - `streamed`: whether the vendor sends this refusal as a stream.
     - `headers`: sent in addition to the table's.
+    - `model`: the name of the model that was asked for, if it is known, for tables whose own wording names it.
     """
 
     kind: FailureKind
@@ -67,3 +68,4 @@ class Rejection(NamedTuple):
     streamed: bool = False
     headers: tuple[tuple[bytes, bytes], ...] = ()
     code: str | None = None
+    model: str | None = None

@@ -737,6 +737,22 @@ def test_todays_gateway_says_detail_and_its_engine_says_message(kind: FailureKin
     assert (row.status, row.body(Rejection(kind), row.message)) == (status, body)
 
 
+@pytest.mark.parametrize(
+    "edition, model, told",
+    [
+        ("observed", "llama", {"detail": "Model 'llama' not found."}),
+        ("observed", None, {"detail": "Model not found."}),
+        ("documented", "llama", {"message": "Model not found", "error": {}}),
+    ],
+)
+def test_a_fault_that_hides_the_model_names_it_as_the_gateway_does(
+    edition: Edition, model: str | None, told: object
+) -> None:
+    fault = {"x-mockserver-fault": '{ kind = "error", error = "not_found" }'}
+    answer = ask("friendli", {"prompt": PROMPT, "model": model}, headers=fault, edition=edition)
+    assert (answer.status, answer.json()) == (404, told)
+
+
 def test_what_the_gateway_says_in_plain_text_is_an_object_in_a_stream_that_has_begun() -> None:
     fault = {"x-mockserver-fault": '{ kind = "error_event", after_event = 1, error = "server_error" }'}
     answer = ask(

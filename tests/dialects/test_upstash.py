@@ -405,6 +405,14 @@ def test_a_fault_that_names_a_limit_says_when_it_is_whole_again(error: str, wind
     assert answer.headers[f"{window}-reset"] == str(ceil(FROZEN + seconds))
 
 
+@pytest.mark.parametrize(
+    "message, told", [("", f"The model `{LLAMA}` does not exist."), (', message = "Gone."', "Gone.")]
+)
+def test_a_fault_that_hides_the_model_names_it_as_the_engine_does(message: str, told: str) -> None:
+    answer = ask("upstash", BODY, headers={"x-mockserver-fault": f'{{ kind = "error", error = "not_found"{message} }}'})
+    assert (answer.status, answer.json()["message"]) == (404, told)
+
+
 # --- who asks ----------------------------------------------------------------------------------------------------
 
 

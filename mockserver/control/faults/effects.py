@@ -55,7 +55,8 @@ def _still_seen(struck: list[Strike], before: Timeline, after: Timeline) -> list
 def _words(fault: Fault, plan: Plan) -> Timeline:
     """The vendor's wording of a failure: its refusal, or the event that it sends in a stream that has begun."""
     kind, visit = FailureKind(fault.settings["error"]), plan.visit
-    rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit))
+    model = None if plan.request is None else plan.request.model
+    rejection = Rejection(kind, fault.settings["message"], headers=_retry_after(fault, visit), model=model)
     if fault.kind != "error_event":
         return refuse(rejection, visit, plan.request).timeline
     dialect, operation = visit.landing.dialect, visit.landing.operation

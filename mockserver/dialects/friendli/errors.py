@@ -56,6 +56,15 @@ def _gateway(rejection: Rejection, message: str) -> dict[str, Any]:
     return {"detail": message}
 
 
+def _no_model(rejection: Rejection, message: str) -> dict[str, Any]:
+    name = rejection.model
+    return _gateway(rejection, _not_found(name) if name and not rejection.message else message)
+
+
+def _not_found(name: str) -> str:
+    return f"Model '{name}' not found."
+
+
 def _text(rejection: Rejection, message: str) -> bytes:
     return f"{message}\n".encode()
 
@@ -110,7 +119,7 @@ ERRORS: dict[Edition, ErrorTable] = {
         FailureKind.TIMEOUT: Refusal(*_MESSAGES[FailureKind.TIMEOUT], _message),
         FailureKind.MISSING_CREDENTIALS: _UNAUTHORIZED,
         FailureKind.UNAUTHORIZED: _UNAUTHORIZED,
-        FailureKind.UNKNOWN_MODEL: Refusal(404, "Model not found.", _gateway),
+        FailureKind.UNKNOWN_MODEL: Refusal(404, "Model not found.", _no_model),
         FailureKind.SERVER_ERROR: _FAILED,
         # Recorded as far as the full stop.
         FailureKind.PAYMENT_REQUIRED: Refusal(403, "You've exhausted all your credits.", _gateway),
@@ -148,7 +157,7 @@ def _in_one_message(rejection: Rejection) -> Rejection:
 
 def unknown_model(name: str, edition: Edition) -> Rejection:
     """The refusal of an unknown model, which names it today."""
-    return Rejection(FailureKind.UNKNOWN_MODEL, f"Model '{name}' not found." if edition == "observed" else "")
+    return Rejection(FailureKind.UNKNOWN_MODEL, _not_found(name) if edition == "observed" else "")
 
 
 # --- one violation as one entry of `detail`, in the words of FastAPI ------------------------------------------------

@@ -37,6 +37,16 @@ def _vllm(status: int, type: str, message: str) -> Refusal:
     return Refusal(status, message, body)
 
 
+def _no_such(name: str) -> str:
+    return f"The model `{name}` does not exist."
+
+
+def _no_model(rejection: Rejection, words: str) -> object:
+    name = rejection.model
+    return _NO_MODEL.body(rejection, _no_such(name) if name and not rejection.message else words)
+
+
+_NO_MODEL = _vllm(404, "NotFoundError", "The model does not exist.")
 _TABLE: ErrorTable = {
     FailureKind.MALFORMED_JSON: _qstash(400, "invalid request body: not valid JSON"),
     FailureKind.NOT_AN_OBJECT: _qstash(400, "invalid request body: not a JSON object"),
@@ -63,7 +73,7 @@ _TABLE: ErrorTable = {
         "1 in the completion). Please reduce the length of the messages or completion.",
     ),
     FailureKind.CONTENT_FILTER: _vllm(400, "BadRequestError", "The request was refused by a content filter."),
-    FailureKind.UNKNOWN_MODEL: _vllm(404, "NotFoundError", "The model does not exist."),
+    FailureKind.UNKNOWN_MODEL: _NO_MODEL._replace(body=_no_model),
 }
 
 ERRORS: dict[Edition, ErrorTable] = {"documented": _TABLE, "observed": _TABLE}
@@ -159,7 +169,7 @@ def _is_out_of_range(fault: Violation) -> bool:
 
 def unknown_model(name: str) -> Rejection:
     """The refusal of an unknown model."""
-    return Rejection(FailureKind.UNKNOWN_MODEL, f"The model `{name}` does not exist.", "model")
+    return Rejection(FailureKind.UNKNOWN_MODEL, _no_such(name), "model")
 
 
 def too_long(prompt: int, completion: int | None, context: int) -> Rejection | None:
