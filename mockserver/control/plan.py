@@ -331,7 +331,8 @@ def refuse(rejection: Rejection, visit: Visit, request: GenerationRequest | None
     if row.status == 405:
         headers = (*headers, (b"allow", ", ".join(visit.landing.allowed).encode()))
     reply = Reply(rejection.status or row.status, headers, (Frames((data,), (0,), (0,)),), streamed)
-    return Plan(assemble(_headed(reply, visit), instant(0)), visit, request, rejection=rejection)
+    headed = _headed(reply, visit._replace(site=visit.site._replace(refused=rejection.kind)))
+    return Plan(assemble(headed, instant(0)), visit, request, rejection=rejection)
 
 
 def _headed(reply: Reply, visit: Visit) -> Reply:

@@ -42,6 +42,7 @@ class Site(NamedTuple):
     - `models`: the models on offer; with `closed_catalogue` no others exist.
     - `variables`: what stands for the names in the operation's path.
     - `standings`: how the caller's quotas stand, none if quotas are off.
+    - `refused`: why the call is refused, when the headers of its answer are made; otherwise None.
     - `outbox`: what the dialect still has to send in the namespace, to be read only; None if it sends nothing, and for
       operations that ask a model.
     - `ledger`: what the dialect remembers of its answers in the namespace; None if it remembers nothing, and for
@@ -56,6 +57,7 @@ class Site(NamedTuple):
     closed_catalogue: bool = False
     variables: Mapping[str, str] = MappingProxyType({})
     standings: tuple[Standing, ...] = ()
+    refused: FailureKind | None = None
     outbox: Outbox | None = None
     ledger: Ledger | None = None
 

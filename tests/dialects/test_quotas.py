@@ -18,7 +18,7 @@ from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import Edition
 from mockserver.core.installed import load_dialect
 from mockserver.core.seeding import Draws, derive
-from tests.support.asking import Answer
+from tests.support.asking import Answer, ask
 from tests.support.buckets import Tanks
 from tests.support.conformity import faults
 
@@ -387,6 +387,30 @@ def test_friendlis_refused_client_is_let_in_when_the_minute_is_over() -> None:
     assert said[2].json() == {"message": "Too many requests", "error": {}}
     assert said[2].headers["x-ratelimit-remaining-requests"] == "0"
     assert said[2].headers["x-ratelimit-reset-requests"] == "58"
+
+
+@pytest.mark.parametrize(
+    "dialect, edition, path, window",
+    [
+        ("cerebras", "observed", "/v1/completions", "requests-minute"),
+        ("friendli", "documented", "/v1/completions", "requests"),
+        ("friendli", "observed", "/serverless/v1/completions", "requests"),
+        ("upstash", "documented", "/llm/v1/chat/completions", "requests"),
+    ],
+)
+def test_a_429_by_a_fault_leaves_no_requests_though_an_answer_or_another_error_does(
+    dialect: str, edition: Edition, path: str, window: str
+) -> None:
+    question = {"role": "user", "content": "Hello"}
+    body = {"model": "m", "messages": [question]} if dialect == "upstash" else {"model": "m", "prompt": "Hello"}
+    left = []
+    for fault in ("", "rate_limit", "server_error"):
+        headers = {"x-mockserver-fault": f'{{ kind = "error", error = "{fault}" }}'} if fault else {}
+        said = ask(dialect, body, path=path, edition=edition, headers=headers).headers
+        left.append(said.get(f"x-ratelimit-remaining-{window}"))
+    assert left[0] not in (None, "0")
+    # Upstash states what is left only in answers and in refusals for a quota.
+    assert left[1:] == ["0", None if dialect == "upstash" else left[0]]
 
 
 def test_ovms_has_no_quotas_whatever_is_asked_for_all() -> None:

@@ -2,13 +2,14 @@
 
 The old pages promise limits on requests and on tokens in all answers. Today's gateway was recorded in September 2026 to
 state those on requests, in answers of the shared endpoints, successful or not. If no quota is configured, the figures
-are those of the first tier after one request.
+are those of the first tier after one request, or after the last one if the answer is a 429 all the same.
 """
 
 from functools import cache
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
+from mockserver.core.failures import FailureKind
 from mockserver.core.quotas import PERIODS, Limit, Standing
 from mockserver.core.timeline import RawHeaders
 from mockserver.dialects.friendli.quotas import limits_left
@@ -33,13 +34,14 @@ def _assumed(call: Call, site: Site) -> RawHeaders:
     By the page the minute of the clock counts. Today the window has just begun; containers and endpoints of one's own
     are not limited, nor is what needs no key.
     """
+    used = _REQUESTS.amount if site.refused is FailureKind.RATE_LIMIT else 1
     if site.edition == "documented":
-        return _first_request("documented", _MINUTE - int(site.now) % _MINUTE)
+        return _after(used, "documented", _MINUTE - int(site.now) % _MINUTE)
     limited = call.path.startswith(_SHARED) and call.method == "POST" and bearer(call) is not None
-    return _first_request("observed", _MINUTE) if limited else ()
+    return _after(used, "observed", _MINUTE) if limited else ()
 
 
 @cache
-def _first_request(edition: Edition, left: int) -> RawHeaders:
-    """The limits after the first request in a window that has so many seconds left."""
-    return limits_left((Standing(_REQUESTS, 1, left=left), Standing(_TOKENS, left=left)), edition)
+def _after(requests: int, edition: Edition, left: int) -> RawHeaders:
+    """The limits after so many requests in a window that has so many seconds left."""
+    return limits_left((Standing(_REQUESTS, requests, left=left), Standing(_TOKENS, left=left)), edition)
