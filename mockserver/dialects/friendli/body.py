@@ -16,16 +16,20 @@ def json_body(data: bytes) -> dict[str, Any] | Rejection:
         return _missing()
     try:
         value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return _malformed(_fault_position(data), "JSON decode error")
+    except orjson.JSONDecodeError as error:
+        return _too_deep() if error.msg.startswith("depth") else _malformed(_fault_position(data), "JSON decode error")
     if not isinstance(value, dict):
         return _missing() if value is None else invalid([Violation((), "object", "")], FailureKind.NOT_AN_OBJECT)
-    # The vendor parses with Python's own parser, which gives up at about a thousand levels.
-    return value if is_shallow(value) else _malformed(0, "JSON decode error, nested too deeply")
+    return value if is_shallow(value) else _too_deep()
 
 
 def _missing() -> Rejection:
     return invalid([Violation((), "required", "Field required")])
+
+
+def _too_deep() -> Rejection:
+    # The vendor parses with Python's own parser, which gives up at about a thousand levels.
+    return _malformed(0, "JSON decode error, nested too deeply")
 
 
 def _fault_position(data: bytes) -> int:
