@@ -1,5 +1,7 @@
 """Yandex AI Studio on the wire: two engines behind one API, told apart by the model's name."""
 
+import copy
+import functools
 import json
 import re
 from typing import Any
@@ -500,6 +502,58 @@ def test_null_is_as_good_as_nothing_in_every_field_that_may_be_omitted() -> None
     nullable += " response_format tools tool_choice parallel_tool_calls functions function_call"
     nothing: dict[str, Any] = dict.fromkeys(nullable.split())
     assert said(**nothing) == said()
+
+
+IMAGE = {"url": "data:image/png;base64,AA=="}
+CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+RESULT = {"role": "tool", "tool_call_id": "1", "content": "done"}
+NAMED_SCHEMA = {"type": "json_schema", "json_schema": {"name": "x"}}
+
+
+@EACH_EDITION
+@pytest.mark.parametrize(
+    "path, fields",
+    [
+        (("messages", 0, "name"), {"messages": [USER]}),
+        (("messages", 0, "tool_call_id"), {"messages": [USER]}),
+        (("messages", 2, "name"), {"messages": [USER, {"role": "assistant", "tool_calls": [CALL]}, RESULT]}),
+        (("messages", 1, "name"), {"messages": [USER, {"role": "assistant", "content": "Hi"}]}),
+        (("messages", 1, "tool_calls", 0, "index"), {"messages": [USER, {"role": "assistant", "tool_calls": [CALL]}]}),
+        (("messages", 1, "tool_calls", 0, "custom"), {"messages": [USER, {"role": "assistant", "tool_calls": [CALL]}]}),
+        (
+            ("messages", 0, "content", 0, "image_url", "detail"),
+            {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": IMAGE}]}]},
+        ),
+        (("tools", 0, "function", "parameters"), {"tools": [{"type": "function", "function": {"name": "f"}}]}),
+        (("functions", 0, "parameters"), {"functions": [{"name": "f"}]}),
+        (("response_format", "json_schema", "schema"), {"response_format": NAMED_SCHEMA}),
+    ],
+    ids=str,
+)
+def test_null_is_as_good_as_nothing_within_a_field(
+    path: tuple[str | int, ...], fields: dict[str, Any], edition: Edition
+) -> None:
+    with_null: Any = copy.deepcopy(fields)
+    inner = functools.reduce(lambda value, step: value[step], path[:-1], with_null)
+    inner[path[-1]] = None
+    answers = [chat(D1, edition=edition, **sent).json()["choices"] for sent in (fields, with_null)]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    "message, told",
+    [
+        ({**RESULT, "tool_call_id": None}, "'messages[1].tool_call_id' must be a string"),
+        ({"role": "function", "name": None, "content": "done"}, "'messages[1].name' must be a string"),
+        (
+            {"role": "assistant", "tool_calls": [{"id": "1", "function": None, "custom": None}]},
+            "'messages[1].tool_calls[0]' must name a function or a custom tool",
+        ),
+    ],
+)
+def test_null_is_no_value_where_one_is_required(message: dict[str, Any], told: str) -> None:
+    refused = ask("yandex", {"model": D1, "messages": [USER, message]})
+    assert (refused.status, message_of(refused)) == (400, told)
 
 
 @EACH_EDITION
