@@ -7,7 +7,7 @@ again.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -42,6 +42,9 @@ from mockserver.generation.unseen import thinking, unseen
 
 if TYPE_CHECKING:
     from mockserver.generation.tools.calls import CutCalls
+
+# How many more candidates a search draws at most, in place of those that say the same as another.
+_SPARE = 16
 
 
 class _Draft(NamedTuple):
@@ -127,14 +130,37 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.
-        owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling()), likely, time)[1:]]
+        more = max(request.n, request.best_of) + _SPARE
+        owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling(), best_of=more), likely, time)[1:]]
     elif searched and request.sampling.beams > 1:
         # All beams of a search are drawn from one seed.
         owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
     elif free == 0:
         owns = [LIKELIEST] * len(seeds)
     source = Source(likely if free == 0 else content, likely, free, searched)
-    return [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=True)]
+    drafts = [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=False)]
+    spare = owns[len(seeds) :]
+    return _unlike(drafts, (_draft(request, prompt, source, 0, own) for own in spare)) if spare else drafts
+
+
+def _unlike(drafts: list[_Draft], spare: Iterator[_Draft]) -> list[_Draft]:
+    """The drafts, with spare ones in place of those that say the same as an earlier one, as far as there are any.
+
+    The beams of a search differ, while samples may be equal.
+    """
+    said: set[object] = set()
+    for place, draft in enumerate(drafts):
+        other: _Draft | None = draft
+        while other is not None and _saying(other) in said:
+            other = next(spare, None)
+        if other is not None:
+            said.add(_saying(other))
+            drafts[place] = other._replace(seed=draft.seed)
+    return drafts
+
+
+def _saying(draft: _Draft) -> object:
+    return tuple(draft.texts), tuple((call.name, call.arguments) for call in draft.calls)
 
 
 def _content(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], seed: int) -> int:

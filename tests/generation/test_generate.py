@@ -88,6 +88,26 @@ def test_the_best_of_several_candidates_comes_first() -> None:
     assert {choice.text for choice in best.choices} < {choice.text for choice in candidates.choices}
 
 
+@pytest.mark.parametrize("best_of", [3, 4])
+def test_the_beams_of_a_search_differ_however_short_they_are(best_of: int) -> None:
+    for number in range(20):
+        asked = f"Tell me about harbour number {number}"
+        fields: dict[str, Any] = {
+            "prompts": (Prompt(asked, asked, tokens.count(asked), chat=True),),
+            "sampling": Sampling(temperature=0),
+            "best_of": best_of,
+            "limits": Limits(max_tokens=6),
+        }
+        beams, (best,) = say(n=3, **fields).choices, say(n=1, **fields).choices
+        assert len({beam.text for beam in beams}) == 3
+        assert (best.text, best.positions) == (beams[0].text, beams[0].positions)
+
+
+def test_a_search_may_find_equal_beams_where_there_are_no_others() -> None:
+    said = say(n=4, best_of=4, sampling=Sampling(temperature=0), limits=Limits(max_tokens=0))
+    assert [beam.text for beam in said.choices] == [""] * 4
+
+
 def test_several_prompts_give_their_choices_in_order() -> None:
     other = Prompt("Tell me about sea otters", "Tell me about sea otters", 6, chat=True)
     both = say(prompts=(PROMPT, other), n=2)
