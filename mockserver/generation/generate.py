@@ -123,7 +123,7 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     """
     if request.constraint is None:
         request = request._replace(constraint=ordered_form(prompt))
-    searched, free = request.best_of > 1, freedom(request.sampling)
+    searched, free = request.sampling.beams > 1, freedom(request.sampling)
     content = _content(request, prompt, names, seed)
     likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
     # The seeds that the choices state, and those that decide them.
@@ -132,7 +132,7 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
         # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.
         more = max(request.n, request.best_of) + _SPARE
         owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling(), best_of=more), likely, time)[1:]]
-    elif searched and request.sampling.beams > 1:
+    elif searched:
         # All beams of a search are drawn from one seed.
         owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
     elif free == 0:

@@ -28,8 +28,8 @@ _ASIDE = 0.5
 class Source(NamedTuple):
     """The seeds of a prompt's stories: `content` for the sampled ones, `likely` for the greedy one.
 
-    `free` is the freedom that the sampling parameters leave (`freedom`). `searched` is True if the best of several
-    candidates are wanted: these differ from each other even if sampling is greedy, except the greedy one itself.
+    `free` is the freedom that the sampling parameters leave (`freedom`). `searched` is True in a beam search, whose
+    candidates differ from each other even if sampling is greedy, except the greedy one itself.
     """
 
     content: int

@@ -88,13 +88,20 @@ def test_the_best_of_several_candidates_comes_first() -> None:
     assert {choice.text for choice in best.choices} < {choice.text for choice in candidates.choices}
 
 
+@pytest.mark.parametrize("temperature", [0.0, 0.6, 1.0])
+def test_the_best_of_as_many_samples_as_are_wanted_are_those_samples(temperature: float) -> None:
+    sampling = Sampling(temperature=temperature)
+    best, samples = (say(n=4, best_of=best_of, sampling=sampling) for best_of in (4, 1))
+    assert sorted(choice.text for choice in best.choices) == sorted(choice.text for choice in samples.choices)
+
+
 @pytest.mark.parametrize("best_of", [3, 4])
 def test_the_beams_of_a_search_differ_however_short_they_are(best_of: int) -> None:
     for number in range(20):
         asked = f"Tell me about harbour number {number}"
         fields: dict[str, Any] = {
             "prompts": (Prompt(asked, asked, tokens.count(asked), chat=True),),
-            "sampling": Sampling(temperature=0),
+            "sampling": Sampling(temperature=0, beams=best_of, early_stopping=False),
             "best_of": best_of,
             "limits": Limits(max_tokens=6),
         }
@@ -104,7 +111,7 @@ def test_the_beams_of_a_search_differ_however_short_they_are(best_of: int) -> No
 
 
 def test_a_search_may_find_equal_beams_where_there_are_no_others() -> None:
-    said = say(n=4, best_of=4, sampling=Sampling(temperature=0), limits=Limits(max_tokens=0))
+    said = say(n=4, best_of=4, sampling=Sampling(temperature=0, beams=4), limits=Limits(max_tokens=0))
     assert [beam.text for beam in said.choices] == [""] * 4
 
 

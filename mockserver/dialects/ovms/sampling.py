@@ -53,6 +53,9 @@ def read_sampling(fields: Fields, edition: Edition) -> Sampling:
         top_k=max(fields.get("top_k", _TOP_K[edition]), 0) if drawn else 0,
         # The older server ignores it.
         min_p=float(fields.get("min_p", 0.0)) if edition == "observed" else 0.0,
+        # "best_of > 1 means beam search"
+        beams=fields.get("best_of", 1),
+        early_stopping=False,
         length_penalty=float(fields.get("length_penalty", 1.0)),
         frequency_penalty=float(fields.get("frequency_penalty", 0.0)),
         presence_penalty=float(fields.get("presence_penalty", 0.0)),
