@@ -11,12 +11,13 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from mockserver.control.settings import Settings
+    from mockserver.testing.cassettes import Cassette, Cassettes
     from mockserver.testing.handle import Handle
     from mockserver.testing.server import MockServer, RemoteServer
 
@@ -42,10 +43,6 @@ _MARKER = (
     "mockserver(dialect=, seed=, latency=, edition=, strict=, cassette=, ...): settings of the test's namespace, the "
     "recording that answers in it, and arguments of verify.resilience"
 )
-# Where the cassettes are that are named after their tests, as other plugins have them: cassettes/MODULE/TEST.yaml.
-_CASSETTES = "cassettes"
-_OWN_SUFFIXES = (".jsonl", ".yaml", ".json", ".har")
-_UNFIT_FOR_FILES = re.compile(r"""[<>?%*:|"'/\\\x00-\x1f]""")
 _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
@@ -58,10 +55,9 @@ _HANDLE = pytest.StashKey["Handle"]()
 _STRICTLY = pytest.StashKey[bool]()
 _RUN = pytest.StashKey[str]()
 _NAMES = pytest.StashKey[dict[str, int]]()
-_CASSETTE = pytest.StashKey["_Cassette"]()
+_CASSETTES = pytest.StashKey["Cassettes"]()
+_CASSETTE = pytest.StashKey["Cassette"]()
 _PASSED = pytest.StashKey[bool]()
-# The cassettes that this run has made; tests that share one add to it.
-_BEGUN = pytest.StashKey[set[Path]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -84,7 +80,6 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = getattr(config, "workerinput", None)
     config.stash[_RUN] = f"{worker['testrunuid'][:8]}-{worker['workerid']}" if worker else os.urandom(4).hex()
     config.stash[_NAMES] = {}
-    config.stash[_BEGUN] = set()
     if _mode(config) not in _MODES:
         raise pytest.UsageError(f"--mockserver-record: unknown mode {_mode(config)!r}. Known: {', '.join(_MODES)}")
     if config.getoption("mockserver_url") and config.getoption("mockserver_config"):
@@ -177,7 +172,13 @@ def mockserver(
             dialect, cassette = marked.pop("dialect", None), _cassette(item, marked)
             if cassette is not None:
                 item.stash[_CASSETTE] = cassette
-                recorder = _recorder(item, cassette, mockserver_server, dialect)
+                recorder = _cassettes(config).recorder(
+                    cassette,
+                    mockserver_server,
+                    dialect,
+                    sharing=lambda: _sharing(item, cassette.path),
+                    passed=lambda: item.stash.get(_PASSED, False),
+                )
             strict = marked.pop("strict", None)
             declared = {name: marked.pop(name) for name in DECLARED if name in marked}
             own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
@@ -189,7 +190,7 @@ def mockserver(
                 handle = mockserver_server.in_namespace(_namespace(item), dialect, item.path.parent)
             handle.settle(**own)
             if cassette is not None and recorder is None:
-                _replay(handle, cassette)
+                cassette.replay(handle)
             handle.declare(**declared)
             variables = handle.environ()
         except (ConfigError, ValueError) as error:
@@ -312,84 +313,22 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
     return marked
 
 
-class _Cassette(NamedTuple):
-    """The recording that answers in a test; `is_own` if it is named after the test."""
+def _cassettes(config: pytest.Config) -> "Cassettes":
+    from mockserver.testing.cassettes import Cassettes
 
-    path: Path
-    pace: bool = False
-    unmatched: str = "refuse"
-    is_own: bool = False
+    return config.stash.setdefault(_CASSETTES, Cassettes(_mode(config), _option(config, "upstream")))
 
 
-def _cassette(item: pytest.Item, marked: dict[str, Any]) -> _Cassette | None:
+def _cassette(item: pytest.Item, marked: dict[str, Any]) -> "Cassette | None":
     """The cassette of a test, from arguments of its marker, which are taken out; None without one."""
-    named, pace = marked.pop("cassette", None), marked.pop("pace", False)
-    if named is None or named is False:
-        if pace:
-            raise ValueError("pace: is that of a cassette, and there is none; a latency may be realistic")
-        return None
-    if named is not True and not isinstance(named, str | Path):
-        raise ValueError(f"cassette: {named!r} is not a path such as 'cassettes/weather.jsonl', and not True")
-    path = _own_cassette(item) if named is True else item.path.parent / named
-    return _Cassette(path, pace, marked.pop("unmatched", "refuse"), is_own=named is True)
-
-
-def _own_cassette(item: pytest.Item) -> Path:
-    """The cassette that is named after a test: the one that exists, else the one to be recorded."""
-    name = _UNFIT_FOR_FILES.sub("-", ".".join(item.nodeid.split("::")[1:]) or item.name)
-    stem = item.path.parent / _CASSETTES / item.path.stem / name
-    recorded, *others = (stem.with_name(stem.name + suffix) for suffix in _OWN_SUFFIXES)
-    known = (recorded, *others) if _mode(item.config) != "all" else ()
-    return next((path for path in known if path.exists()), recorded)
-
-
-def _replay(handle: "Handle", cassette: _Cassette) -> None:
-    """Answer from a cassette. A test may have none of its own name, and ask nothing."""
-    if cassette.is_own and not cassette.path.exists():
-        handle.settle(unmatched=cassette.unmatched)
-    else:
-        handle.replay(cassette.path, pace=cassette.pace, unmatched=cassette.unmatched)
-
-
-def _recorder(
-    item: pytest.Item, cassette: _Cassette, server: "MockServer | RemoteServer", dialect: str | None
-) -> "AbstractContextManager[Handle] | None":
-    """The recorder for a test; None if it is to be answered from its cassette. Raises ConfigError."""
-    from mockserver.control.settings import ConfigError
-
-    path, mode, begun = cassette.path, _mode(item.config), item.config.stash[_BEGUN]
-    if mode == "none":
-        if not (cassette.is_own or path.exists()):
-            raise ConfigError(f"cassette: {path} does not exist; record it with --mockserver-record=once")
-        return None
-    adds = mode == "new" or path in begun
-    if mode == "once" and path.exists() and not adds:
-        return None
-    suffixes = (".jsonl",) if adds else (".jsonl", ".har")
-    if path.suffix.lower() not in suffixes:
-        what = "what can be added to" if adds else "what is recorded"
-        raise ConfigError(f"cassette: {path}: the name of {what} ends in {' or '.join(suffixes)}")
-    sharing = _sharing(item, path) if hasattr(item.config, "workerinput") else 1
-    if sharing > 1:
-        raise ConfigError(f"cassette: {path} is shared by {sharing} tests; record them in one process, with -n 0")
-
-    from mockserver.testing.recording import recording
-    from mockserver.testing.server import MockServer
-
-    def is_good() -> bool:
-        passed = item.stash.get(_PASSED, False)
-        if passed:
-            begun.add(path)
-        return passed
-
-    settings, upstreams = server.settings if isinstance(server, MockServer) else None, _option(item.config, "upstream")
-    return recording(path, settings, upstreams, "--mockserver-upstream", dialect, adds=adds, is_good=is_good)
+    name = ".".join(item.nodeid.split("::")[1:]) or item.name
+    return _cassettes(item.config).of(marked, item.path, name)
 
 
 def _sharing(item: pytest.Item, path: Path) -> int:
-    """How many tests of the session have a cassette."""
+    """How many tests of the session have a cassette; under xdist alone does that matter."""
     count = 0
-    for each in item.session.items:
+    for each in item.session.items if hasattr(item.config, "workerinput") else ():
         with suppress(ValueError):
             cassette = _cassette(each, _marked(each))
             count += cassette is not None and cassette.path == path
@@ -433,20 +372,11 @@ def _explained(item: pytest.Item, handle: "Handle") -> str:
     seed = _base_seed(item.config)
     again = f"To run it again with the same answers: pytest {item.nodeid!r} --mockserver-seed={seed}"
     try:
-        return "\n".join([*handle.story(), *([] if handle.is_recording else [*_unrecorded(item, handle), again])])
+        cassette = item.stash.get(_CASSETTE, None)
+        advice = () if cassette is None else cassette.advice(handle)
+        return "\n".join([*handle.story(), *([] if handle.is_recording else [*advice, again])])
     except Exception as error:
         return f"The journal cannot be read: {type(error).__name__}: {error}\n{again}"
-
-
-def _unrecorded(item: pytest.Item, handle: "Handle") -> Iterator[str]:
-    """How to record what the cassette of a test does not have, if it was asked for."""
-    cassette = item.stash.get(_CASSETTE, None)
-    if cassette is None:
-        return
-    if not cassette.path.exists():
-        yield f"There is no cassette {cassette.path}. To record it: --mockserver-record=once"
-    elif handle.unmatched:
-        yield f"To record what {cassette.path} does not have: --mockserver-record=new. To record it anew: all"
 
 
 def _end_at_the_caller(failure: pytest.ExceptionInfo[BaseException]) -> None:
