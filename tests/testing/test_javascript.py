@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from mockserver import MockServer
@@ -40,6 +41,9 @@ const stub: Stub = { match, replies: ["a", reply], faults: [{ kind: "cut", after
 const name: string = await mock.on(match).times(2).priority(1).named("n").reply(reply);
 await mock.next(2).error("rate_limit", { retry_after: 0.2 });
 await mock.next().fault("stall", { after_event: 3, seconds: 2 });
+await mock.on().once().headers({ "x-trace": "abc" }).status(418, { teapot: true });
+await mock.on().outputTokens("normal(128, 20)");
+await mock.replay(new URL("rain.jsonl", import.meta.url), { pace: true, unmatched: "generate" });
 await mock.on().script("a", { match: { turn: 2 }, reply: "b" });
 await mock.stub(stub);
 await mock.verify({ calls: { at_least: 1 }, match: { status: 200 } }, { resilience: { handles: "retry" } });
@@ -63,6 +67,8 @@ await mock.verify({ call: 1 });
 // @ts-expect-error
 await mock.verify({ never: true, match: { modle: "m" } });
 // @ts-expect-error
+await mock.replay("rain.jsonl", { unmatched: "ignore" });
+// @ts-expect-error
 mock.baseUrl("openai");
 """
 BEGIN = """
@@ -78,6 +84,8 @@ const ask = (prompt, more = {}) => fetch(`${mock.baseUrl()}/v1/completions`, {
 const refusal = (promise) => promise.then(() => "", (error) => `${error.name}: ${error.message}`);
 const say = (value) => console.log(JSON.stringify(value));
 """
+
+TOKEN = {"Authorization": "Bearer secret"}
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +182,44 @@ say({ names, statuses, texts, rules: (await mock.requests()).map(({ decision }) 
     assert seen["texts"][:4] == ["It rains.", "a", "b", "c"]
     assert seen["rules"] == ["next 1", "wet", "stub-1", "stub-1", "stub-2", "stub-3", "stub-4", "stub-5"]
     assert (seen["last"], seen["all"], seen["unmatched"]) == ("five", 8, 0)
+
+
+def test_stubs_set_statuses_headers_lengths_and_seeds(client: Path, server: MockServer) -> None:
+    code = """
+await mock.on({ prompt: "a" }).once().headers({ "x-trace": "abc" }).status(418, { teapot: true });
+await mock.on({ prompt: "b" }).outputTokens(3);
+await mock.on({ prompt: "c" }).seed(1);
+const short = await (await ask("b", { max_tokens: 100 })).json();
+await ask("c");
+const first = await ask("a");
+const again = (await ask("a")).status;
+say({ status: first.status, trace: first.headers.get("x-trace"), body: await first.json(), again,
+  tokens: short.usage.completion_tokens, seeds: (await mock.requests()).map(({ seed }) => seed) });
+"""
+    seen = told(client, server, code)
+    assert (seen["status"], seen["trace"], seen["body"], seen["again"]) == (418, "abc", {"teapot": True}, 200)
+    assert seen["tokens"] == 3
+    assert seen["seeds"][1] == 1 != seen["seeds"][0]
+
+
+def test_a_recording_answers_what_it_has(client: Path, server: MockServer, tmp_path: Path) -> None:
+    server.on(prompt="Rain?").reply("It rains.")
+    clients = httpx.Client(base_url=server.url, headers={"Authorization": "Bearer any"})
+    with clients:
+        assert clients.post(
+            "/cerebras/v1/completions", json={"model": "m", "prompt": "Rain?", "max_tokens": 4}
+        ).is_success
+    recording = tmp_path / "rain.jsonl"
+    recording.write_text(httpx.get(f"{server.url}/_mockserver/journal.jsonl", headers=TOKEN).text, encoding="utf-8")
+    code = f"""
+const missing = await refusal(mock.replay("missing.jsonl"));
+const names = await mock.replay({json.dumps(str(recording))});
+const answer = await (await ask("Rain?")).json();
+say({{ missing, names, text: answer.choices[0].text, other: (await ask("Snow?")).status }});
+"""
+    seen = told(client, server, code)
+    assert seen["missing"].startswith("MockServerError: replay: ENOENT")
+    assert (len(seen["names"]), seen["text"], seen["other"]) == (1, "It rains.", 404)
 
 
 def test_checks_that_fail_say_what_was_found(client: Path, server: MockServer) -> None:

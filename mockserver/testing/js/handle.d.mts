@@ -40,6 +40,9 @@ export interface Namespace {
   next(requests?: number): Stubbing;
   /** Add a stub from a table, written as in a stub file; resolves to its name. */
   stub(table: Stub): Promise<string>;
+  /** Answer from a recording: what `mockserver record` has written, a journal, a HAR or a cassette of vcrpy; requests
+   *  that it has no answer to are refused, unless they are `unmatched: "generate"`. Resolves to the stubs' names. */
+  replay(path: string | URL, how?: { pace?: boolean; unmatched?: "refuse" | "generate" }): Promise<string[]>;
   /** Set the namespace's own settings; settings that are not named stay as they are. */
   settle(settings: OwnSettings): Promise<void>;
   /** Advance the namespace's clock; resolves to how far it is ahead, in seconds. */
@@ -73,9 +76,13 @@ export interface Namespace {
 export interface Stubbing {
   /** The number of uses, after which it matches nothing. */
   times(number: number): Stubbing;
+  /** One use. */
+  once(): Stubbing;
   /** Of several matching stubs, the one with the highest priority answers. */
   priority(number: number): Stubbing;
   named(name: string): Stubbing;
+  /** Headers of the answer, which replace others of the same names. */
+  headers(headers: Record<string, string>): Stubbing;
   /** The same answer every time. */
   reply(reply: Reply): Promise<string>;
   /** One answer after the other; the last one is repeated. */
@@ -84,10 +91,16 @@ export interface Stubbing {
   script(...steps: NonNullable<Stub["script"]>): Promise<string>;
   /** The vendor's own error, by its neutral name. */
   error(kind: Failure, more?: Omit<ReplyErrorTable, "error" | "kind">): Promise<string>;
+  /** Any status and body, in no vendor's format. */
+  status(status: number, body?: unknown, more?: Record<string, unknown>): Promise<string>;
   /** A generated answer with a fault. */
   fault(kind: ReplyFault["kind"], more?: Omit<ReplyFault, "kind">): Promise<string>;
   /** A generated answer with this latency. */
   latency(latency: Latency): Promise<string>;
+  /** A generated answer of this length: 128, or a distribution such as "normal(128, 20)". */
+  outputTokens(tokens: number | string): Promise<string>;
+  /** An answer generated with this seed. */
+  seed(seed: number): Promise<string>;
 }
 
 export type ReplyErrorTable = Extract<ReplyError, object>;

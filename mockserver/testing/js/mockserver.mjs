@@ -2,6 +2,7 @@
 // Made by `mockserver client`. Do not edit it; run the command again after an update of the server.
 
 import { randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 
 const ADMIN = "/_mockserver";
 const SECONDS = 5;
@@ -153,6 +154,18 @@ class Namespace {
     return added[0];
   }
 
+  async replay(path, { pace = false, unmatched = "refuse" } = {}) {
+    let recording;
+    try {
+      recording = await readFile(path, "utf8");
+    } catch (error) {
+      throw new MockServerError(`replay: ${error.message}`, { cause: error });
+    }
+    const { added } = await this.#ask("POST", "/replay", { recording, name: String(path), pace });
+    await this.settle({ unmatched });
+    return added;
+  }
+
   async settle(settings) {
     await this.#ask("PUT", "/settings?merge=1", settings);
   }
@@ -246,12 +259,20 @@ class Stubbing {
     return this.#with({ times: number });
   }
 
+  once() {
+    return this.times(1);
+  }
+
   priority(number) {
     return this.#with({ priority: number });
   }
 
   named(name) {
     return this.#with({ name });
+  }
+
+  headers(headers) {
+    return this.#with({ headers });
   }
 
   reply(reply) {
@@ -270,12 +291,24 @@ class Stubbing {
     return this.#add({ error: { error: kind, ...more } });
   }
 
+  status(status, body = "", more = {}) {
+    return this.#add({ reply: { status, body, ...more } });
+  }
+
   fault(kind, more = {}) {
     return this.#add({ faults: [{ kind, ...more }] });
   }
 
   latency(latency) {
     return this.#add({ latency });
+  }
+
+  outputTokens(tokens) {
+    return this.#add({ output_tokens: tokens });
+  }
+
+  seed(seed) {
+    return this.#add({ seed });
   }
 
   #with(more) {
