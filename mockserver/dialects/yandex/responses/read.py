@@ -1,7 +1,7 @@
 """`POST /v1/responses` becomes a request to a model, as the page "Create a model response" allows or refuses it."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Edition, Site
@@ -16,6 +16,7 @@ from mockserver.dialects.yandex.intake import checked_body, checked_uri, fitting
 from mockserver.dialects.yandex.messages import IMAGE_TOKENS, messages_fault
 from mockserver.dialects.yandex.models import FOLDER, context_window
 from mockserver.dialects.yandex.responses.tools import query_of, read_response_tools
+from mockserver.dialects.yandex.responses.wishes import ResponseWishes
 from mockserver.dialects.yandex.schemas import RESPONSES_REQUEST
 from mockserver.dialects.yandex.sessions import in_session
 from mockserver.dialects.yandex.uri import ModelUri
@@ -27,15 +28,6 @@ _LOGPROBS = "message.output_text.logprobs"
 _USUAL: Effort = "medium"
 # The tokens of a file: a figure of our own, since the vendor states none.
 _FILE_TOKENS = 256
-
-
-class Asked(NamedTuple):
-    """The fields of the request that its answer repeats, whether thoughts are summarised, and the query with which the
-    service searches the web before the model answers, if it does."""
-
-    body: Mapping[str, Any]
-    summary: bool
-    query: str | None = None
 
 
 def read(call: Call, site: Site) -> GenerationRequest | Rejection:
@@ -77,7 +69,7 @@ def read(call: Call, site: Site) -> GenerationRequest | Rejection:
         tools=offer.tools,
         tool_choice=offer.choice._replace(compact=backend.compact_calls),
         effort=effort,
-        wishes=Asked(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
+        wishes=ResponseWishes(body, summary, query_of(body, prompt) if site.edition == "observed" else None),
     )
     return fitting(request, uri, call, site)
 
