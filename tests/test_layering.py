@@ -81,3 +81,16 @@ def test_within_a_layer_nothing_stands_both_above_and_below_something_else(layer
             if name[:2] == own[:2] and name[2:3] not in ((), own[2:3]):
                 rooms.setdefault(own[2], set()).add(name[2])
     TopologicalSorter(rooms).prepare()
+
+
+def test_no_modules_import_each_other_in_a_circle_even_within_functions() -> None:
+    names = {name_of(module) for module in MODULES}
+    known: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module in MODULES:
+        own = name_of(module)
+        for name in imports(ast.parse(module.read_text()), module):
+            # What is imported from a module is not one itself; a package's own module only hands names on.
+            other = next((name[:end] for end in (len(name), len(name) - 1) if name[:end] in names), own)
+            if other != own[: len(other)]:
+                known.setdefault(own, set()).add(other)
+    TopologicalSorter(known).prepare()
