@@ -58,11 +58,12 @@ def ask_in_background(url: str, dialect: str, headers: Mapping[str, str] | None 
 
 
 def leave_early(url: str, dialect: str, size: int = 900, **more: Any) -> None:
-    """Ask for a stream, read `size` bytes of it, and close the connection."""
+    """Ask for a stream, read `size` bytes of it, and close the connection, long before the rest would come."""
     path, body = QUESTIONS[dialect]
     target = urlsplit(url)
     connection = HTTPConnection(target.hostname or "", target.port, timeout=30)
     headers = {"authorization": "Bearer test", "content-type": "application/json"}
+    headers["x-mockserver-latency"] = "ttft=100ms, rate=20 tok/s"
     connection.request("POST", path, json.dumps({**body, "stream": True, **more}), headers)
     answer = connection.getresponse()
     answer.read(size)

@@ -1,5 +1,7 @@
 """The live page's playground: each dialect asked by a form of its contract, and two of them side by side."""
 
+import re
+
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
@@ -70,7 +72,8 @@ def test_two_latencies_are_compared_side_by_side(open_page: Open) -> None:
     text = "The text of the answer"
     expect(second.locator(".badge").first).to_have_text("200")
     assert first.get_by_role("group", name=text).inner_text() == second.get_by_role("group", name=text).inner_text()
-    expect(second.locator(".readout")).to_contain_text("TTFT 4")
+    # No sooner than it was told to; a busy browser sees it later.
+    expect(second.locator(".readout")).to_contain_text(re.compile(r"TTFT ([4-9]\d\d ms|[1-9]\d*\.\d\d s)"))
     page.get_by_role("button", name="Compare two").click()
     expect(page.get_by_role("region", name="and its answer")).to_have_count(1)
 

@@ -70,10 +70,11 @@ def test_what_the_server_itself_answers_is_shown_with_the_nearest_paths(open_pag
 def test_a_stream_is_watched_live_from_its_first_token_to_its_end(open_page: Open, mock: MockServer) -> None:
     page = open_page()
     expect(page.locator(".link")).to_have_text("live")
-    asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, rate=8 tok/s"}, stream=True)
+    asked = ask_in_background(mock.url, "friendli", {"x-mockserver-latency": "ttft=200ms, itl=60s"}, stream=True)
     page.locator(".exchange").click()
     expect(page.locator(".verdict")).to_contain_text("In progress")
     chart = page.get_by_role("slider", name="Events of the stream over time")
+    mock.clock.advance(30 * 60)
     expect(page.locator(".verdict")).to_contain_text("Finished")
     asked.join()
     expect(page.locator(".chart .readout")).to_contain_text("planned 200 ms")
