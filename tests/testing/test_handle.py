@@ -521,12 +521,13 @@ def test_what_the_journal_has_forgotten_is_counted_and_owned_up_to(forgetful: Ha
 
 def test_a_journal_that_keeps_nothing_says_so() -> None:
     with MockServer(journal=0) as server:
-        server.settle(latency="ttft=100ms")
+        server.settle(latency="ttft=600s")
         asker = threading.Thread(target=Wire(server).ask)
         asker.start()
         assert server.wait_for_requests(1) == []
         with pytest.raises(TimeoutError, match=r"The journal:\nThe journal has forgotten 1 exchange\. "):
             server.wait_idle(timeout=0.01)
+        server.clock.advance(600)
         server.wait_idle()
         asker.join()
         with pytest.raises(LookupError, match=r"The journal has forgotten 1 exchange\. "):
