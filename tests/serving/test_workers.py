@@ -37,6 +37,8 @@ class Served(NamedTuple):
     process: "subprocess.Popen[str]"
     url: str
     said: str
+    # How long it took until it served, in seconds: a measure of how busy the machine is.
+    started_in: float
 
     def workers(self) -> set[int]:
         """The processes that serve."""
@@ -47,11 +49,12 @@ class Served(NamedTuple):
 @contextmanager
 def served(*options: str) -> Iterator[Served]:
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--latency", "off", "--log-level", "warning"]
+    began = time.monotonic()
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
             said = printed_until(process, "2 processes" if "--workers" in options else "Live page")
             [url] = re.findall(r"on (http://\S+)", said[0])
-            yield Served(process, url, "".join(said))
+            yield Served(process, url, "".join(said), time.monotonic() - began)
         finally:
             process.kill()
 
@@ -90,19 +93,19 @@ def test_a_worker_that_dies_is_replaced() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--workers", "2")])
 def test_a_server_ends_within_a_second_with_streams_open(options: tuple[str, ...]) -> None:
-    """A busy machine gets three tries."""
-    took: list[float] = []
-    while len(took) < 3 and min(took, default=9) >= 1:
+    """A busy machine gets three tries, and as long as a start takes on it."""
+    took: list[tuple[float, float]] = []
+    while len(took) < 3 and not any(seconds < most for seconds, most in took):
         with served(*options) as server:
             streams = [_stream(server.url) for _ in range(8)]
             began = time.monotonic()
             server.process.send_signal(signal.SIGTERM)
-            server.process.communicate(timeout=10)
-            took.append(time.monotonic() - began)
+            server.process.communicate(timeout=30)
+            took.append((time.monotonic() - began, max(1.0, server.started_in)))
             assert server.process.returncode == 0
             for stream in streams:
                 stream.close()
-    assert min(took) < 1
+    assert any(seconds < most for seconds, most in took), took
 
 
 def _stream(url: str) -> HTTPConnection:
