@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,7 +14,9 @@ from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import EDITIONS
 from mockserver.faults.notation import read_faults
 from mockserver.serving.addresses import SOUGHT
+from mockserver.serving.sockets.door import Door
 from tests.support.http import exchange
+from tests.support.waiting import until
 
 
 def test_health_ready_and_version_are_open_to_everybody(server: MockServer) -> None:
@@ -186,10 +189,20 @@ def test_a_fault_for_what_does_not_exist_is_not_armed(server: MockServer, path: 
 
 def test_a_reset_mends_the_listener_too() -> None:
     with MockServer() as server:
-        exchange(server.url, "POST", "/_mockserver/faults", {"kind": "accept_nothing", "from": 0.2, "for": 600})
-        exchange(server.url, "POST", "/_mockserver/reset")
+        # A connection that was made before is answered, even if the listener has already failed.
+        kept = HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+        asked_over(kept, "POST", "/_mockserver/faults", {"kind": "accept_nothing", "from": 0.2, "for": 600})
+        asked_over(kept, "POST", "/_mockserver/reset")
         time.sleep(0.4)
+        kept.close()
         assert exchange(server.url, "GET", "/_mockserver/health").status == 200
+
+
+def asked_over(connection: HTTPConnection, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+    """The answer over a connection that is kept: its status and its body."""
+    connection.request(method, path, json.dumps(body), {"content-type": "application/json"})
+    answer = connection.getresponse()
+    return answer.status, answer.read()
 
 
 def test_a_fault_of_the_listener_is_everybodys(server: MockServer) -> None:
@@ -198,19 +211,23 @@ def test_a_fault_of_the_listener_is_everybodys(server: MockServer) -> None:
     assert "without a namespace" in json.loads(answer.body)["error"]["message"]
 
 
-def test_a_listener_fails_when_it_is_told_to_and_serves_again() -> None:
+def test_a_listener_fails_when_it_is_told_to_and_serves_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    states: list[str] = []
+    settle = Door._settle
+
+    async def settle_noted(door: Door) -> None:
+        await settle(door)
+        states.append(door.state)
+
+    monkeypatch.setattr(Door, "_settle", settle_noted)
     with MockServer() as failing:
         assert exchange(failing.url, "POST", "/_mockserver/faults", {"kind": "refuse", "for": 0.2}).status == 201
-        refused = False
-        for _ in range(10_000):
-            try:
-                status = exchange(failing.url, "GET", "/_mockserver/health").status
-            except OSError:
-                refused = True
-                continue
-            if refused:
-                break
-        assert (refused, status) == (True, 200)
+        until(lambda: states == ["open", "refuse", "open"])
+        assert exchange(failing.url, "GET", "/_mockserver/health").status == 200
+        assert exchange(failing.url, "POST", "/_mockserver/faults", {"kind": "refuse", "for": 600}).status == 201
+        until(lambda: states[3:] == ["refuse"])
+        with pytest.raises(ConnectionRefusedError):
+            exchange(failing.url, "GET", "/_mockserver/health")
 
 
 def test_a_page_of_another_origin_cannot_reach_the_admin_api(server: MockServer) -> None:
@@ -276,6 +293,5 @@ def test_who_waits_for_something_when_the_server_stops_is_told_that_it_will_not_
         with MockServer() as server:
             wanted = "/_mockserver/wait?requests=100&seconds=60"
             waiting = threads.submit(exchange, server.url, "GET", wanted)
-            # By then it waits; were it not so, it would be refused, which is no answer either.
-            time.sleep(0.3)
+            until(lambda: bool(server.state.tasks))
         assert waiting.result(timeout=10).status == 503

@@ -10,6 +10,7 @@ import pytest
 from mockserver.serving.server import Loop
 from mockserver.serving.sockets.door import Door, Failure, listening_socket
 from tests.support.sockets import LOOPS
+from tests.support.virtual import run_virtually
 
 
 async def listen(listener: socket.socket) -> asyncio.AbstractServer:
@@ -42,6 +43,35 @@ def test_a_listener_that_is_mended_while_it_begins_to_fail_serves_again(failure:
     new_loop = import_module(loop).new_event_loop
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(story())
+
+
+def test_failures_begin_and_end_at_their_instants_and_the_worse_of_two_counts() -> None:
+    async def story() -> list[tuple[float, str]]:
+        loop = asyncio.get_running_loop()
+        listener = listening_socket(socket.AF_INET, ("127.0.0.1", 0))
+        # As with a server, whose clients may come before it has started.
+        listener.listen()
+        address, door = listener.getsockname(), Door(listener, listen)
+        door.fail("accept_nothing", 0.0, 6.0)
+        door.fail("refuse", 4.0, 5.0)
+        await door.open()
+        seen: list[tuple[float, str]] = []
+        for instant in (0.5, 3.5, 4.5, 8.5, 9.5):
+            await asyncio.sleep(instant - loop.time())
+            with socket.socket() as client:
+                refused = client.connect_ex(address) != 0
+            assert refused == (door.state == "refuse")
+            seen.append((instant, door.state))
+        await door.close()
+        return seen
+
+    assert run_virtually(story()) == [
+        (0.5, "accept_nothing"),
+        (3.5, "accept_nothing"),
+        (4.5, "refuse"),
+        (8.5, "refuse"),
+        (9.5, "open"),
+    ]
 
 
 @pytest.mark.parametrize("loop", LOOPS)
