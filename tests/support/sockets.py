@@ -84,6 +84,7 @@ class Line:
 
     def __init__(self, server: MockServer | ServerThread | str, seconds: float = 5.0) -> None:
         target = urlsplit(server if isinstance(server, str) else server.url)
+        self._seconds = seconds
         self._socket = socket.create_connection((target.hostname or "", target.port or 0), timeout=seconds)
         self._tls: ssl.SSLObject | None = None
         if target.scheme == "https":
@@ -108,11 +109,12 @@ class Line:
             data = self._out.read()
         self._socket.sendall(data)
 
-    def read(self, until: bytes | None = None) -> tuple[bytes, str]:
+    def read(self, until: bytes | None = None, silence: float | None = None) -> tuple[bytes, str]:
         """All that comes before the connection ends, or `until` has come, and how it ended: "reset", "closed", or
-        "silence" after a time."""
+        "silence" after a time, which is `silence` once something has come: a busy server may take long to begin."""
         received = b""
         while True:
+            self._socket.settimeout(silence if received and silence is not None else self._seconds)
             try:
                 data = self._socket.recv(65_536)
             except ConnectionResetError:
