@@ -60,6 +60,10 @@ def slowly(server: Handle) -> None:
     server.settle(latency="ttft=10ms, rate=80 tok/s")
 
 
+def endlessly(server: Handle) -> None:
+    server.settle(latency="ttft=10ms, itl=20s")
+
+
 RETRY, RAISE, FALLBACK = ({"handles": word} for word in ("retry", "raise", "fallback"))
 ANSWER, ERROR, CANCELLED = ({"outcome": word} for word in ("answer", "error", "cancelled"))
 
@@ -89,7 +93,7 @@ INNOCENT = {
     "takes what was whole but for its end": Case(streaming, breaks("cut", after_event=14), set(), ANSWER),
     "takes a stream in small pieces": Case(streaming, breaks("split", pieces=3), set(), ANSWER),
     "has a timeout": Case(impatient, breaks("hang"), set(), RETRY | {"patience": 1.0}),
-    "cancels": Case(cancelling, slowly, set(), CANCELLED),
+    "cancels": Case(cancelling, endlessly, set(), CANCELLED),
     "looks at arguments": Case(tool_user(checking), calls_tool('{"town": "Oslo"}'), set()),
     "notices broken arguments": Case(tool_user(checking), calls_tool('{"city": "Os'), set()),
     "runs a good call": Case(tool_user(trusting), calls_tool(city="Oslo"), set()),
@@ -137,6 +141,7 @@ def test_the_verdict_names_each_fault_and_no_other(server: MockServer, name: str
     handle = server.in_namespace(name.replace(" ", "-"))
     case.server(handle)
     case.client(Wire(handle))
+    handle.wait_idle()
     verdict = handle.verify.verdict(**case.declared)
     assert {finding.fault for finding in verdict.findings} == case.faults, verdict.as_text() + "\n" + handle.journal()
 

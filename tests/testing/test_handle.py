@@ -384,8 +384,9 @@ def test_checks_go_by_what_has_gone_out_of_an_answer(handle: Handle) -> None:
 
 
 def test_a_client_that_leaves_is_seen_to_leave(handle: Handle) -> None:
-    handle.settle(latency="ttft=10ms, rate=50 tok/s")
+    handle.settle(latency="ttft=10ms, itl=20s")
     cancelling(Wire(handle))
+    handle.wait_idle()
     handle.verify.cancelled(1)
     assert handle.last.closed_by == "client"
 
@@ -402,7 +403,7 @@ def test_a_list_of_models_that_fails_by_chance_gets_through_at_last(handle: Hand
 
 
 def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(handle: Handle) -> None:
-    handle.settle(latency="ttft=10ms, rate=50 tok/s")
+    handle.settle(latency="ttft=10ms, itl=20s")
     cancelling(Wire(handle))
     handle.wait_idle()
     cancelling(Wire(handle))
@@ -411,10 +412,11 @@ def test_a_request_whose_answer_was_left_is_tried_again_as_the_second_attempt(ha
 
 
 def test_waiting_ends_when_requests_have_come_and_gone(handle: Handle) -> None:
-    handle.settle(latency="ttft=100ms")
+    handle.settle(latency="ttft=600s")
     asker = threading.Thread(target=Wire(handle).ask)
     asker.start()
     assert [view.closed_by for view in handle.wait_for_requests(1)] == [None]
+    handle.clock.advance(600)
     handle.wait_idle()
     assert handle.requests[0].closed_by == "server"
     asker.join()

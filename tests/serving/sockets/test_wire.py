@@ -137,9 +137,11 @@ def test_who_leaves_in_the_middle_of_a_stream_is_not_answered_what_waits_behind_
 ) -> None:
     own_server.reset()
     with connected(own_server) as client:
-        body = REQUEST | {"stream": True}
+        # It is noticed when the next events are written: what waits behind the stream is not read yet.
+        body = REQUEST | {"stream": True, "max_tokens": 600, "min_tokens": 600}
         client.sendall(post("/cerebras/v1/completions", body, "x-mockserver-latency: itl=50ms") * 2)
         assert client.recv(4096).startswith(b"HTTP/1.1 200")
+    own_server.wait_idle()
     assert [view.closed_by for view in own_server.exchanges] == ["client"]
     assert caplog.records == []
 
@@ -161,9 +163,10 @@ def test_a_client_that_leaves_is_noticed_and_the_work_stops(server: MockServer) 
     access.setLevel(logging.INFO)
     try:
         with connected(server) as client:
-            client.sendall(post("/cerebras/v1/completions", REQUEST | {"stream": True}, "x-mockserver-latency: slow"))
+            body = REQUEST | {"stream": True}
+            client.sendall(post("/cerebras/v1/completions", body, "x-mockserver-latency: ttft=10ms, itl=20s"))
             assert client.recv(4096).startswith(b"HTTP/1.1 200")
-        # The whole stream would take another second; the line comes when the work stops.
+        # The whole stream would take minutes; the line comes when the work stops.
         assert "client left after" in handler.lines.get(timeout=10)
     finally:
         access.removeHandler(handler)
