@@ -241,9 +241,10 @@ def test_serve_prints_its_address_and_ends_cleanly_when_told_to() -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="there is no /dev/full, and one process alone serves")
 @pytest.mark.parametrize("workers", ["1", "2"])
 @pytest.mark.parametrize("output", ["| head -1", ">&-", ">/dev/full", "2>&-", "2>/dev/full"])
-def test_serve_serves_on_where_nobody_reads_what_it_says(output: str, workers: str, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+def test_serve_serves_on_where_nobody_reads_what_it_says(
+    output: str, workers: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    port = _kept_port(request)
     told = [sys.executable, "-u", "-m", "mockserver", "serve", "--port", str(port), "--workers", workers]
     pid = tmp_path / "pid"
     script = f"(echo $BASHPID >{pid}; exec {shlex.join(told)}) {output}"
@@ -285,6 +286,16 @@ def test_serve_takes_more_connections_than_a_shell_lets_it_at_first(workers: str
             _, errors = it.communicate(timeout=10)
     assert answers == {200}
     assert "Too many" not in errors
+
+
+def _kept_port(request: pytest.FixtureRequest) -> int:
+    """A port that is given to nobody who asks for any until the test is over: it is bound, but not listened at."""
+    kept = socket.socket()
+    request.addfinalizer(kept.close)
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(("127.0.0.1", 0))
+    port: int = kept.getsockname()[1]
+    return port
 
 
 def _is_well(port: int) -> bool:

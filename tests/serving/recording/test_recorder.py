@@ -329,9 +329,10 @@ def test_a_vendor_that_does_not_answer_makes_a_502_that_says_why_and_is_not_reco
     vendor: MockServer, untrusted: MockServer, tmp_path: Path
 ) -> None:
     tape = tmp_path / "tape.jsonl"
-    with socket.create_server(("127.0.0.1", 0)) as silent, socket.create_server(("127.0.0.1", 0)) as closed:
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        # Bound, so that nobody else is given the port, but not listened at.
+        closed.bind(("127.0.0.1", 0))
         nobody = f"http://127.0.0.1:{closed.getsockname()[1]}"
-        closed.close()
         quiet = f"http://127.0.0.1:{silent.getsockname()[1]}/base"
         upstreams = {
             "cerebras": nobody,
