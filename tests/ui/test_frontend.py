@@ -18,6 +18,7 @@ PAGE = """<!doctype html>
 <title>A frontend</title>
 <pre id="said"></pre>
 <script type="module">
+  globalThis.parts = 0;
   globalThis.ask = async (url, body, headers = {}) => {
     const answer = await fetch(url, {
       method: "POST",
@@ -27,7 +28,10 @@ PAGE = """<!doctype html>
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     let text = "", parts = 0;
     try {
-      for (let part = await reader.read(); !part.done; part = await reader.read(), parts += 1) text += part.value;
+      for (let part = await reader.read(); !part.done; part = await reader.read()) {
+        text += part.value;
+        globalThis.parts = parts += 1;
+      }
     } catch (error) {
       text += `(${error.name})`;
     }
@@ -112,10 +116,13 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 @pytest.mark.parametrize("dialect", QUESTIONS)
 def test_a_page_of_another_origin_reads_every_dialects_stream(page: Page, mock: MockServer, dialect: str) -> None:
     path, body = QUESTIONS[dialect]
-    # The pause is there for a busy machine, whose browser may see a quick stream in one piece.
-    pause = {"x-mockserver-fault": "{ kind = 'stall', after_event = 2, seconds = 1 }"}
+    # The stream waits for its first part to be read: a busy browser may see a quick one in one piece.
+    pause = {"x-mockserver-fault": "{ kind = 'stall', after_event = 2, seconds = 600 }"}
     asked = [mock.url + path, {**body, "stream": True}, pause]
-    got = page.evaluate("([url, body, headers]) => ask(url, body, headers)", asked)
+    page.evaluate("([url, body, headers]) => { parts = 0; globalThis.answer = ask(url, body, headers); }", asked)
+    page.wait_for_function("() => parts > 0")
+    mock.clock.advance(600)
+    got = page.evaluate("() => answer")
     assert got["status"] == 200
     assert got["parts"] > 1
     events = [json.loads(line[6:]) for line in got["text"].splitlines() if line.startswith("data: {")]
