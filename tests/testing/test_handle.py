@@ -703,6 +703,10 @@ def test_a_recording_answers_and_what_it_does_not_know_is_refused(handle: Handle
     assert [completed(handle, "Oslo?") for _ in range(3)] == [(200, "Rain."), (200, "Snow."), (200, "Snow.")]
     status, message = completed(handle, "Bern?")
     assert (status, message[:57]) == (404, "No stub matches this request. Nearest: 'weather-1' (last_")
+    # The vendor would have answered: its contract is kept, and its words are not what is told.
+    assert "-> 404 as no stub matches, 1 event" in handle.story()[3]
+    assert not handle.last.breaks_contract
+    handle.verify.schema()
     with pytest.raises(AssertionError, match=r"weather-2, for requests with .*last_user='Rome\?': used 0 times"):
         handle.verify.all_used()
     handle.replay(recording, unmatched="generate")

@@ -20,7 +20,9 @@ def line(view: View) -> str:
     prompt = f" {short(view.prompt)}" if view.prompt else ""
     stream = " (stream)" if view.streamed else ""
     by = f" by {view.rule}" if view.rule else ""
-    refused = f" {view.refused}{_why(view)}" if view.refused else ""
+    refused = (
+        " as no stub matches" if view.is_for_want_of_a_stub else f" {view.refused}{_why(view)}" if view.refused else ""
+    )
     struck = f", struck by {' and '.join(view.faults)}" if view.faults else ""
     end = {"client": "client left", "server": "done", None: "still open"}[view.closed_by]
     sent = counted(view.events_sent, "event")

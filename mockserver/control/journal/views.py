@@ -5,6 +5,7 @@ Views from the server's process, from the admin API and from a journal file are 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -262,6 +263,8 @@ class View:
     @property
     def breaks_contract(self) -> bool:
         """Whether the vendor would have refused the request itself, regardless of stubs and faults."""
+        if self.is_for_want_of_a_stub:
+            return False
         return self.refused in _BREACHES or self._decision.get("by") == "denial"
 
     @property
@@ -284,6 +287,13 @@ class View:
     def is_unmatched(self) -> bool:
         """Whether no stub matched although there are some. Stubs for the next requests only do not count."""
         return bool(self.nearest)
+
+    @property
+    def is_for_want_of_a_stub(self) -> bool:
+        """Whether it was refused because only stubs may answer, and none matched."""
+        # The vendor's own refusals come before stubs are searched, and those by faults are named as such.
+        unmatched = self._decision.get("unmatched", False) and not self.faults
+        return bool(unmatched and self.refused == "invalid_request" and self.status == HTTPStatus.NOT_FOUND)
 
     @property
     def is_closed(self) -> bool:

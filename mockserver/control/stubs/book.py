@@ -58,6 +58,13 @@ class Prepared(NamedTuple):
     output_tokens: str | None = None
 
 
+# The fields that say where a request goes, before all that it asks.
+_WHERE = ("dialect", "operation", "path", "method")
+
+# How far a stub is from a request: whether it matches any, whether it is for requests elsewhere, and in how many places
+# the request differs.
+_Distance = tuple[bool, bool, int]
+
 # Whether an answer is possible for a request at all.
 Fits = Callable[[Prepared], bool]
 
@@ -220,16 +227,16 @@ class StubBook:
         nearest = sorted(self._candidates(facts, standing, most), key=itemgetter(0))[:most]
         return tuple(Near(stub.name, self._differences(stub, facts, fits)) for _, stub in nearest)
 
-    def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[tuple[bool, int], Stub]]:
+    def _candidates(self, facts: Facts, standing: Sequence[Stub], most: int) -> Iterator[tuple[_Distance, Stub]]:
         """The stubs that may be among the nearest, each with its distance."""
         close = 0
         for stub in self._order(standing):
             step = stub.step(self._used.get(stub.name, 0))
             if step is None or close < most:
                 # A stub that is only used up is the nearest of all, unless it would have matched any request.
-                far = stub.asks_nothing, _distance(stub, step, facts)
+                far = stub.asks_nothing, _is_elsewhere(stub, facts), _distance(stub, step, facts)
                 # Any other stub differs in at least one place: once enough differ in just one, no other is nearer.
-                close += far <= (False, 1)
+                close += far <= (False, False, 1)
                 yield far, stub
 
     def _use(self, name: str, used: int) -> bool:
@@ -299,6 +306,12 @@ def _asks(stub: Stub, criteria: Criteria, facts: Facts) -> bool:
         return matches(criteria, facts)
     except Exception as error:
         raise HandlerError(f"stub {stub.name!r}: its predicate {raised(error)}") from error
+
+
+def _is_elsewhere(stub: Stub, facts: Facts) -> bool:
+    """Whether it is for another vendor, operation, path or method: such a stub is hardly the one that was meant."""
+    at = (each for each in stub.criteria.criteria if each.field in _WHERE)
+    return any(not each.matcher.holds(facts.values(each.field, each.path)) for each in at)
 
 
 def _distance(stub: Stub, step: Step | None, facts: Facts) -> int:

@@ -414,6 +414,17 @@ def test_a_miss_tells_the_nearest_stubs_and_each_field_that_differs() -> None:
     assert plan.rule is None
 
 
+def test_a_stub_for_another_operation_is_further_than_any_for_this_one() -> None:
+    # The SDK of Cerebras begins with such a request, so recordings of it begin with such a stub.
+    warming = {"name": "warming", "match": {"operation": "tcp_warming"}, "reply": "1"}
+    here = space(
+        warming,
+        {"name": "elsewhere", "match": {"dialect": "friendli"}, "reply": "2"},
+        {"name": "changed", "match": {"operation": "completions", "last_user": "Hi", "stream": True}, "reply": "3"},
+    )
+    assert [near.name for near in cerebras(here).plan.nearest or ()] == ["changed", "warming", "elsewhere"]
+
+
 def test_of_many_stubs_the_nearest_are_told_without_a_look_at_all_of_them() -> None:
     asked: list[str] = []
 
