@@ -43,6 +43,8 @@ _MARKER = (
     "mockserver(dialect=, seed=, latency=, edition=, strict=, cassette=, ...): settings of the test's namespace, the "
     "recording that answers in it, and arguments of verify.resilience"
 )
+# The arguments of the marker that are neither settings of a namespace nor declared for the verdict.
+_MARKED = ("dialect", "cassette", "pace")
 _LONGEST_SLUG = 40
 _PACKAGE = "mockserver"
 # What these modules raise themselves is addressed to tests.
@@ -159,9 +161,10 @@ def mockserver(
     mockserver_settings: "Mapping[str, Any] | Settings",
 ) -> "Iterator[Handle]":
     """The test's own namespace of the session's server, to which the clients' environment variables point."""
-    from mockserver.control.configuration.options import from_texts
+    from mockserver.control.configuration.options import BY_NAME, OWN, from_texts
     from mockserver.control.settings import ConfigError
     from mockserver.control.verify.declarations import DECLARED
+    from mockserver.core.naming import unknown
     from mockserver.testing.links import LinkError
 
     item, config = request.node, request.config
@@ -181,6 +184,8 @@ def mockserver(
                 )
             strict = marked.pop("strict", None)
             declared = {name: marked.pop(name) for name in DECLARED if name in marked}
+            for name in marked.keys() - BY_NAME.keys():
+                raise ValueError(unknown("argument", name, (*_MARKED, *OWN, *DECLARED)))
             own = {"seed": _seed(item), "latency": _latency(config, mockserver_settings), **marked}
             given = _option(config, "strict") if strict is None else strict
             strictly = from_texts({"strict": given}, "setting")["strict"]

@@ -32,7 +32,7 @@ class Destination(Protocol):
 def clients_of(dialect: str) -> Clients:
     """How clients are directed to a dialect. Raises ValueError if there is no dialect of that name."""
     known = _dialects()
-    if dialect not in known:
+    if dialect not in list(known):  # a list as a marker's dialect has no hash
         raise ValueError(unknown("dialect", dialect, known))
     return known[dialect].clients
 

@@ -17,7 +17,7 @@ from mockserver.control.verify.declarations import declared_by
 from mockserver.control.verify.expectations import all_matched, all_used, contract, no_trouble
 from mockserver.control.verify.subjects import everyone
 from mockserver.control.verify.verdict import Verdict
-from mockserver.core.naming import attribute_of
+from mockserver.core.naming import attribute_of, counted
 from mockserver.testing.environment import clients_of, environment, patched
 from mockserver.testing.links import Instant, Link
 from mockserver.testing.stubbing import NEXT, Stubbing, complaint_of
@@ -261,7 +261,7 @@ class Handle:
         """Wait until a model was asked so many times; return the exchanges in the journal. Raises TimeoutError."""
         wanted, seconds = read_whole(number, "wait_for_requests"), read_seconds(timeout, "timeout")
         if not self._link.wait(seconds, wanted):
-            raise TimeoutError(self._late(f"{number} requests did not arrive within {timeout:g} s"))
+            raise TimeoutError(self._late(f"{counted(number, 'request')} did not arrive within {timeout:g} s"))
         return [view for view in self._link.past().views if view.is_question]
 
     def wait_idle(self, timeout: float = _TIMEOUT) -> None:

@@ -335,7 +335,7 @@ class RemoteLink:
         except (URLError, HTTPException, OSError, ValueError) as error:
             reason = getattr(error, "reason", error)
             advice = other_scheme(self.server, reason) if isinstance(reason, OSError | HTTPException) else ""
-            raise LinkError(f"{self.server}: {advice or f'{reason}{_way_out(reason)}'}") from None
+            raise LinkError(f"{self.server}: {advice or _with_way_out(reason)}") from None
 
 
 @cache
@@ -347,11 +347,17 @@ def _over_http() -> OpenerDirector:
     return opener
 
 
-def _way_out(reason: object) -> str:
-    """Advice about a certificate that is not trusted. It must not be trusted blindly: its owner would get the token."""
+def _with_way_out(reason: object) -> str:
+    """Why a server cannot be reached, and what to do."""
+    if isinstance(reason, ConnectionRefusedError):
+        return "Connection refused. Nothing listens there: start the server (`mockserver serve`), or correct the URL"
     if "CERTIFICATE_VERIFY_FAILED" not in str(reason):
-        return ""
-    return ". To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of `mockserver certs`"
+        return str(reason)
+    # It must not be trusted blindly: its owner would get the token.
+    return (
+        f"{reason}. To trust the server's certificate, set SSL_CERT_FILE to its file, or to the ca.pem of "
+        "`mockserver certs`"
+    )
 
 
 def _json(value: object) -> bytes:

@@ -190,7 +190,7 @@ def test_strictness_is_said_on_the_command_line_or_in_the_ini_file(pytester: pyt
         (
             "",
             ["--mockserver-url=http://127.0.0.1:9"],
-            "*mockserver: --mockserver-url: http://127.0.0.1:9: *Connection refused",
+            "*mockserver: --mockserver-url: http://127.0.0.1:9: Connection refused. Nothing listens there: start *",
         ),
         ("", ["--mockserver-url=127.0.0.1:9"], "*mockserver: --mockserver-url: 127.0.0.1:9: *"),
     ],
@@ -309,6 +309,15 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
         @pytest.mark.mockserver(sed=7)
         def test_setting(mockserver): ...
 
+        @pytest.mark.mockserver(casette=True)
+        def test_argument(mockserver): ...
+
+        @pytest.mark.mockserver(stubs="stubs")
+        def test_of_the_server(mockserver): ...
+
+        @pytest.mark.mockserver(dialect=["cerebras"])
+        def test_list(mockserver): ...
+
         @pytest.mark.mockserver(handles="maybe")
         def test_word(mockserver): ...
 
@@ -323,10 +332,13 @@ def test_a_marker_that_cannot_be_meant_is_refused(pytester: pytest.Pytester) -> 
             mockserver.on(prompt="x").reply("y").once()
     """
     result = run(pytester, test_it=module)
-    result.assert_outcomes(errors=4, passed=1)
+    result.assert_outcomes(errors=7, passed=1)
     result.stdout.fnmatch_lines(
         [
-            "*has no setting 'sed'. Did you mean 'seed'*",
+            "*invalid marker or option: unknown argument 'sed'. Did you mean 'seed'*",
+            "*unknown argument 'casette'. Did you mean 'cassette'? Known: dialect, *, seed, *, handles, *",
+            "*A namespace has no setting 'stubs'. The whole server has it: * or the fixture mockserver_settings)",
+            "*unknown dialect ?'cerebras'?. Did you mean 'cerebras'*",
             "*handles: unknown value 'maybe'*",
             "*Did you mean 'cerebras'*",
             "*'perhaps' must be true or false*",

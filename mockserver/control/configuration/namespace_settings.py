@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver.control.configuration.names import check_matches, check_strikes
-from mockserver.control.configuration.options import OWN, from_texts
+from mockserver.control.configuration.options import BY_NAME, OWN, from_texts
 from mockserver.control.quotas.rules import QuotaError, check_quotas
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError
@@ -19,7 +19,7 @@ def read_namespace_settings(
     """Read and check the settings of a namespace; a latency may name `traces`. Raises ConfigError."""
     for name in given:
         if name not in OWN:
-            raise ConfigError(f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}")
+            raise ConfigError(_not_own(name))
     own = from_texts(given, "setting", traces)
     check_matches(own.get("fault", ()), operations_of(dialects))
     check_strikes(own.get("fault", ()), "setting fault")
@@ -28,3 +28,13 @@ def read_namespace_settings(
     except QuotaError as error:
         raise ConfigError(f"setting quota: {error}") from None
     return own
+
+
+def _not_own(name: str) -> str:
+    """Why a namespace cannot have a setting: the whole server has it, or nothing has."""
+    if name in BY_NAME:
+        return (
+            f"A namespace has no setting {name!r}. The whole server has it: set it where that is started (an option, "
+            "the environment, the config file, a keyword of MockServer, or the fixture mockserver_settings)"
+        )
+    return f"A namespace has no {unknown('setting', name, OWN).removeprefix('unknown ')}"

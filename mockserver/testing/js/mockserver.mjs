@@ -213,7 +213,7 @@ class Namespace {
   async waitForRequests(number, seconds = SECONDS) {
     if (await this.#wait(`requests=${number}&seconds=${seconds}`)) return this.requests();
     const { opened } = await this.#ask("GET", "/journal?limit=0");
-    throw new MockServerError(`${number} requests did not arrive within ${seconds} s; there were ${opened}. The URL is ${this.url}`);
+    throw new MockServerError(`${number} ${number === 1 ? "request" : "requests"} did not arrive within ${seconds} s; there were ${opened}. The URL is ${this.url}`);
   }
 
   async deliveries() {
