@@ -31,7 +31,8 @@ class Cassette(NamedTuple):
         if self.is_own and not self.path.exists():
             handle.settle(unmatched=self.unmatched)
         else:
-            handle.replay(self.path, pace=self.pace, unmatched=self.unmatched)
+            # Only a cassette that is named after its test is surely that test's alone.
+            handle.replay(self.path, pace=self.pace, unmatched=self.unmatched, shared=not self.is_own)
 
     def advice(self, handle: Handle) -> Iterator[str]:
         """How to record what it does not have, if a test that has failed has asked for that."""

@@ -59,10 +59,14 @@ class Clock:
 
 
 class _Replayed(NamedTuple):
-    """A recording from which answers come: its file, and a line for each exchange that was left out."""
+    """A recording from which answers come: its file, and a line for each exchange that was left out.
+
+    If it is `shared`, other tests may ask for what this one does not.
+    """
 
     path: Path
     left_out: Sequence[str]
+    shared: bool
 
 
 class Handle:
@@ -144,11 +148,14 @@ class Handle:
         """Add a stub by its table, as in a stub file, and return its name."""
         return self._link.add_stub(table)
 
-    def replay(self, recording: str | Path, *, pace: bool = False, unmatched: str = "refuse") -> None:
+    def replay(
+        self, recording: str | Path, *, pace: bool = False, unmatched: str = "refuse", shared: bool = False
+    ) -> None:
         """Answer from a recording: what `mockserver record` has written, a journal, a HAR or a cassette of vcrpy.
 
         Requests that it has no answer to are refused, or with `unmatched="generate"` answered all the same. With
-        `pace` answers come as fast as they were recorded. Raises ConfigError.
+        `pace` answers come as fast as they were recorded. If it is `shared` with other tests, answers that nobody asks
+        for here are no problem, even if strict. Raises ConfigError.
         """
         # Imported when first needed: few tests have a recording.
         from mockserver.serving.files.recordings import stem_of
@@ -163,7 +170,7 @@ class Handle:
         except OSError as error:
             raise ConfigError(f"replay: {path}: {error.strerror}") from None
         self.settle(unmatched=unmatched)
-        self._replayed[stem] = _Replayed(path, self._link.replay(data, str(path), paced=pace))
+        self._replayed[stem] = _Replayed(path, self._link.replay(data, str(path), paced=pace), shared)
 
     def settle(self, **settings: Any) -> None:
         """Set settings of the namespace's own: `seed`, `latency`, `edition`, `quota`, ...; others are unchanged."""
@@ -235,7 +242,7 @@ class Handle:
         past = self._link.past()
         problems = [no_trouble(past.views), *map(complaint_of, self._unfinished)]
         if strict:
-            problems += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._link.stubs())]
+            problems += [all_matched(everyone(past)), contract(everyone(past)), all_used(self._own_stubs())]
         return list(dict.fromkeys(problem for problem in problems if problem is not None))
 
     def story(self) -> list[str]:
@@ -305,9 +312,15 @@ class Handle:
     def _late(self, what: str) -> str:
         return "\n".join([f"{what}. The journal:", *(_lines(self._link.past()) or ["   (empty)"])])
 
+    def _own_stubs(self) -> list[Mapping[str, Any]]:
+        """The stubs without those of shared recordings, which are called `NAME-1` and so on."""
+        shared = {stem for stem, replayed in self._replayed.items() if replayed.shared}
+        named = ((stub, str(stub["name"]).rpartition("-")) for stub in self._link.stubs())
+        return [stub for stub, (stem, _, number) in named if not (stem in shared and number.isdigit())]
+
     def _left_out(self) -> Iterator[str]:
         """What recordings have that no stub could be made of."""
-        for path, left_out in self._replayed.values():
+        for path, left_out, _ in self._replayed.values():
             if left_out:
                 yield f"Of {path}:"
                 yield from (f"  {line}" for line in left_out)
