@@ -150,7 +150,7 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["serve", "--port", "99999"], "option port: 99999 is not a whole number from 0 to 65535"),
+        (["serve", "--port", "99999"], "option port: '99999' is not a whole number from 0 to 65535"),
         (
             ["serve", "--dialect", "cerebra", "--port", "0"],
             "dialect: unknown dialect 'cerebra'. Did you mean 'cerebras'?",
@@ -323,13 +323,16 @@ def test_ready_is_more_than_health(server: MockServer, tmp_path: Path, capsys: p
 def test_a_changed_config_with_a_mistake_is_not_ready(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = tmp_path / "mock.toml"
     config.write_text(
-        'latency = "off"\n[[fault]]\nkind = "cut"\nafter_event = 3\nshare = 0.5\n[[quota]]\ntier = "free"\n'
+        'latency = "off"\noutput_tokens = 20\n[[fault]]\nkind = "cut"\nafter_event = 3\nshare = 0.5\n'
+        '[[fault]]\nkind = "error_event"\n[[quota]]\ntier = "free"\n'
     )
     with _serving("--config", str(config), "--log-level", "error") as (_, said):
         url = said[0].split()[3]
-        assert said[-3:] == [
+        assert "(latency off, output tokens 20, edition documented, seed 42)" in said[0]
+        assert said[-4:] == [
             f"Config: {config} (reloaded when it changes)\n",
             "Fault: cut, after_event=3, share=0.5\n",
+            "Fault: error_event, error=server_error\n",
             "Quota: free\n",
         ]
         config.write_text("seed = [")

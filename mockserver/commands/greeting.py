@@ -11,6 +11,7 @@ from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import Settings
 from mockserver.core.version import __version__
 from mockserver.faults.notation import fault_in_words
+from mockserver.latency.presets import OFF
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 
 _WORKERS = (
@@ -54,7 +55,8 @@ class Greeting:
     def _first_line(self) -> str:
         settings = self.settings
         speed = f" at speed {settings.speed:g}" if settings.speed != 1 else ""
-        how = f"(latency {settings.latency}{speed}, edition {settings.edition}, seed {settings.seed})"
+        length = f", output tokens {settings.output_tokens}" if settings.output_tokens != OFF else ""
+        how = f"(latency {settings.latency}{speed}{length}, edition {settings.edition}, seed {settings.seed})"
         speaks = f" serves {settings.dialect}" if settings.dialect else ""
         return f"mockserver {__version__} on {self.url}{speaks} {how}"
 

@@ -172,7 +172,7 @@ LOOKING = (
         _schema,
         "print the JSON Schema of config or stub files, for completion in editors",
         (
-            argument("file", metavar="KIND", help="the kind of file: config or stubs"),
+            argument("file", metavar="config|stubs", help="the kind of file: config or stubs"),
             argument("--out", type=Path, metavar="FILE", help="the file to write (default: standard output)"),
         ),
         words=("config", "stubs"),

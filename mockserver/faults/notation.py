@@ -104,7 +104,7 @@ def fault_in_words(fault: Fault) -> str:
     chance = {_WORDS.get(key, key): value for key, value in asdict(fault.chance).items() if value != usual[key]}
     known = {**fault.settings, **asdict(fault.place), **chance}
     match = f" where {in_words(fault.match)}" if fault.match != ANYTHING else ""
-    return fault.kind + "".join(f", {key}={value}" for key, value in known.items() if value is not None) + match
+    return fault.kind + "".join(f", {key}={value}" for key, value in known.items() if value not in (None, "")) + match
 
 
 def _named(name: str) -> dict[str, str]:

@@ -82,7 +82,8 @@ def check_tls(settings: Settings) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (ssl.SSLError, OSError) as error:
         files = f"{certificate} and {key}" if key else f"{certificate} alone"
-        raise ConfigError(f"tls_cert: {files} must contain a certificate and its key as PEM: {error}") from None
+        advice = "" if key else "; a key in a file of its own is named by --tls-key"
+        raise ConfigError(f"tls_cert: {files} must contain a certificate and its key as PEM{advice}: {error}") from None
 
 
 class _Config(uvicorn.Config):

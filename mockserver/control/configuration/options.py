@@ -66,7 +66,7 @@ def _whole(least: int, most: int) -> Callable[[Any], int]:
     def read(value: Any) -> int:
         number = int(value) if isinstance(value, str) and re.fullmatch(r"[+-]?\d{1,30}", value.strip()) else value
         if not isinstance(number, int) or isinstance(number, bool) or not least <= number <= most:
-            raise ValueError(f"{value} is not a whole number from {least} to {most}")
+            raise ValueError(f"{value!r} is not a whole number from {least} to {most}")
         return number
 
     return read
@@ -129,11 +129,14 @@ def _auth(value: Any) -> str | tuple[str, ...]:
 
 
 def _latency(value: Any, traces: Tracing) -> str:
-    return read_latency(value if isinstance(value, dict) else _text(value), traces)
+    if not isinstance(value, dict | str):
+        raise ValueError(f"{value!r} is not a latency such as 'off', 'slow' or 'ttft=180ms, rate=50 tok/s'")
+    return read_latency(value, traces)
 
 
 def _output_tokens(value: Any, traces: Tracing) -> str:
-    text = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else _text(value)
+    # A bool is a number in Python; its name gets the message of any other text that is no length.
+    text = str(value) if isinstance(value, int | float) else _text(value)
     read_lengths(text, traces)
     return text
 

@@ -102,7 +102,7 @@ def test_a_route_that_cannot_be_is_told_with_its_line() -> None:
 @pytest.mark.parametrize(
     "settings, complaint",
     [
-        (Settings(port="x"), "Settings: port: x is not a whole number from 0 to 65535"),  # type: ignore[arg-type]
+        (Settings(port="x"), "Settings: port: 'x' is not a whole number from 0 to 65535"),  # type: ignore[arg-type]
         (Settings(latency="of"), "Settings: latency: 'of': column 1: unknown preset 'of'."),
         (Settings(created=1e30), "Settings: created: 1e+30 is not a Unix time, such as 1700000000"),
         (Settings(writes="x"), "Settings: writes: unknown value 'x'. Known: joined, single"),
@@ -180,6 +180,11 @@ def test_every_option_has_its_environment_variable() -> None:
             "mock.toml, line 1: latency: 'fsat': column 1: unknown preset 'fsat'. Did you mean 'fast'?",
         ),
         ('latency = {ttft = "1 hour"}', "latency: 'ttft=1 hour': column 6: '1 hour' is not a duration such as '180ms'"),
+        ("latency = 3", "mock.toml, line 1: latency: 3 is not a latency such as 'off', 'slow' or 'ttft=180ms"),
+        (
+            "output_tokens = true",
+            "output_tokens: 'True': column 1: 'True' is not a number of tokens up to 131072. Write",
+        ),
         ("edition = 3", "mock.toml, line 1: edition: unknown value 3. Known: documented, observed"),
         ("[[route]]\npath = '/x'", "mock.toml, line 1: route[0]: dialect is missing or not a string"),
         ("[[route]]\npath = 'x'\ndialect='d'\noperation='o'", "route[0].path: 'x' must start with /"),
