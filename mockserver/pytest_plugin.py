@@ -88,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(
             "--mockserver-config cannot be combined with --mockserver-url: that server has its own config"
         )
+    if worker is None and _mode(config) != "none":
+        config.pluginmanager.register(_Recorded(), "mockserver-recorded")
     path = _option(config, "report")
     if path and worker is None:
         if not os.access(os.path.dirname(os.path.abspath(path)), os.W_OK):
@@ -240,6 +242,9 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.when == "call":
         item.stash[_PASSED] = report.passed
     handle = item.stash.get(_HANDLE, None)
+    if report.when != "teardown" and _CASSETTE in item.stash:
+        kept = _kept(handle, report.passed) if report.when == "call" else 0
+        report.mockserver_cassette = {"path": str(item.stash[_CASSETTE].path), "exchanges": kept}
     if handle is None or report.when == "teardown":
         return report
     if report.failed:
@@ -287,6 +292,33 @@ class _ReportFile:
     def _findings(judged: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         findings: list[Mapping[str, Any]] = judged.get("verdict", {}).get("findings", [])
         return findings
+
+
+class _Recorded:
+    """Counts what is recorded, in whichever process the test runs, and says so when the session ends."""
+
+    def __init__(self) -> None:
+        # By the cassette; one that only answers has 0.
+        self._exchanges: dict[str, int] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count what stays in the cassette of a test, if it has one."""
+        cassette = getattr(report, "mockserver_cassette", None)
+        if cassette is not None:
+            path = cassette["path"]
+            self._exchanges[path] = self._exchanges.get(path, 0) + cassette["exchanges"]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Write how much was recorded, or why nothing was."""
+        from mockserver.core.naming import counted
+
+        numbers = [number for number in self._exchanges.values() if number]
+        said = "nothing was recorded"
+        if numbers:
+            said = f"{counted(sum(numbers), 'exchange')} recorded in {counted(len(numbers), 'cassette')}"
+        elif not self._exchanges:
+            said += "; name the cassette of a test in its marker, as in @pytest.mark.mockserver(cassette=True)"
+        terminalreporter.line(f"mockserver: {said}")
 
 
 def _mode(config: pytest.Config) -> str:
@@ -338,6 +370,15 @@ def _sharing(item: pytest.Item, path: Path) -> int:
             cassette = _cassette(each, _marked(each))
             count += cassette is not None and cassette.path == path
     return count
+
+
+def _kept(handle: "Handle | None", passed: bool) -> int:
+    """How many exchanges a test has recorded that stay."""
+    if handle is None or not handle.is_recording:
+        return 0
+    from mockserver.testing.recording import Recording
+
+    return handle.kept(passed=passed) if isinstance(handle, Recording) else 0
 
 
 def _namespace(item: pytest.Item) -> str:

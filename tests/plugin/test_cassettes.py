@@ -192,14 +192,18 @@ def test_a_test_is_recorded_once_with_the_users_key_and_needs_no_vendor_from_the
     pytester: pytest.Pytester, vendor: MockServer, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = ("--mockserver-record=once", upstream(vendor), *arguments)
-    run(pytester, *once, test_it=RECORDED).assert_outcomes(passed=5)
+    result = run(pytester, *once, test_it=RECORDED)
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["mockserver: 5 exchanges recorded in 4 cassettes"])
     assert {view.headers["authorization"] for view in vendor.requests} == {"Bearer ****-key"}
     assert len(vendor.requests) == 5
     folder = pytester.path / "cassettes" / "test_it"
     names = ("TestCase.test_it", "test_coroutine[asyncio]", "test_coroutine[trio]", "test_twice")
     assert sorted(path.name for path in folder.iterdir()) == [f"{name}.jsonl" for name in names]
     monkeypatch.delenv("CEREBRAS_API_KEY")
-    run(pytester, *once, "--mockserver-strict", test_it=RECORDED).assert_outcomes(passed=5)
+    result = run(pytester, *once, "--mockserver-strict", test_it=RECORDED)
+    result.assert_outcomes(passed=5)
+    result.stdout.fnmatch_lines(["mockserver: nothing was recorded"])
     run(pytester, *arguments, test_it=RECORDED).assert_outcomes(passed=5)
     assert len(vendor.requests) == 5
     assert "my-own-key" not in "".join(path.read_text(encoding="utf-8") for path in folder.iterdir())
@@ -338,6 +342,10 @@ def test_how_to_record_is_told_where_a_cassette_does_not_suffice(pytester: pytes
     result = run(pytester, test_it=ASKING.format(prompts=("b",), fine=True))
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*tape.jsonl does not exist; record it with --mockserver-record=once"])
+    result = run(pytester, "--mockserver-record=once", test_it="def test_it(mockserver): ...")
+    result.stdout.fnmatch_lines(
+        ["mockserver: nothing was recorded; name the cassette of a test in its marker, as in *"]
+    )
     result = run(pytester, "--mockserver-record=twice", test_it="")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--mockserver-record: unknown mode 'twice'. Known: none, once, new, all"])
