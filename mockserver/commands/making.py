@@ -73,6 +73,8 @@ def _tokenizer(options: argparse.Namespace) -> int:
 
 def _write(files: Mapping[str, str], folder: Path) -> None:
     """Write files, each by its name, to a folder that need not exist yet."""
+    if folder.is_file():
+        raise ConfigError(f"{folder}: is a file; --out names a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():

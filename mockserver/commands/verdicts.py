@@ -83,8 +83,9 @@ def _views(text: str, name: str) -> list[View]:
             exchange = json.loads(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
         except (ValueError, KeyError, TypeError) as error:
+            why = f"it has no {error}" if isinstance(error, KeyError) else error
             raise ConfigError(
-                f"verdict: {name}, line {number}: is not an exchange ({error}); expected {_KINDS}"
+                f"verdict: {name}, line {number}: is not an exchange ({why}); expected {_KINDS}"
             ) from None
     if not views:
         raise ConfigError(f"verdict: {name}: is empty; expected {_KINDS}")

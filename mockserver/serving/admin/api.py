@@ -37,9 +37,14 @@ from mockserver.serving.cors import open_to_pages
 from mockserver.serving.simulator import Simulator
 
 _CLOSED = (
-    "The admin API requires the header `Authorization: Bearer` with the admin token (--admin-token). "
-    "It is closed if the server listens beyond loopback and has no admin token."
+    "The admin API is closed, as the server listens beyond loopback and has no admin token. Start it with one: "
+    "--admin-token, or MOCKSERVER_ADMIN_TOKEN."
 )
+_LOCKED = (
+    "The admin API requires the header `Authorization: Bearer` with the server's admin token. mockserver's own "
+    "commands and handles take it from MOCKSERVER_ADMIN_TOKEN."
+)
+_WRONG = "The admin token is not the server's (its --admin-token, or MOCKSERVER_ADMIN_TOKEN)."
 _FOREIGN = "The admin API serves pages of other origins only with the admin token (--admin-token)."
 
 
@@ -101,7 +106,7 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
     if settings.admin_token:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
         known = hmac.compare_digest(given.encode(), settings.admin_token.encode())
-        return None if known else admin_error(401, _CLOSED)
+        return None if known else admin_error(401, _WRONG if given else _LOCKED)
     if _is_foreign(request):
         return admin_error(403, _FOREIGN)
     return None if settings.host in LOOPBACK else admin_error(401, _CLOSED)

@@ -1,5 +1,6 @@
 """The admin API: what it says about the server, and who has access."""
 
+import asyncio
 import json
 import socket
 import time
@@ -7,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
+import httpx
 import pytest
 
-from mockserver import MockServer, __version__
+from mockserver import MockServer, __version__, create_app
 from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.dialects import EDITIONS
 from mockserver.faults.notation import read_faults
@@ -40,6 +42,30 @@ def test_settings_are_shown_without_secrets() -> None:
     assert (refused.status, shown.status) == (401, 200)
     assert b"secret" not in shown.body
     assert b"hush" not in shown.body
+
+
+@pytest.mark.parametrize(
+    "settings, key, said",
+    [
+        ({"admin_token": "hush"}, "", "requires the header `Authorization: Bearer` with the server's admin token."),
+        ({"admin_token": "hush"}, "Bearer hash", "The admin token is not the server's"),
+        (
+            {"host": "0.0.0.0"},
+            "Bearer hush",
+            "is closed, as the server listens beyond loopback and has no admin token.",
+        ),
+    ],
+)
+def test_a_closed_admin_api_says_what_opens_it(settings: dict[str, str], key: str, said: str) -> None:
+    transport = httpx.ASGITransport(create_app(Settings(**settings)))  # type: ignore[arg-type]
+
+    async def ask() -> httpx.Response:
+        async with httpx.AsyncClient(transport=transport, base_url="http://mock") as client:
+            return await client.get("/_mockserver/stubs", headers={"authorization": key})
+
+    refused = asyncio.run(ask())
+    assert refused.status_code == 401
+    assert said in refused.json()["error"]["message"]
 
 
 def test_settings_are_shown_with_rules_in_words_and_without_their_keys() -> None:
