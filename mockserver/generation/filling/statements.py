@@ -308,7 +308,7 @@ def named_value(name: str, topic: str) -> Iterator[str]:
         return iter(())
     spelled = name.replace("_", "[_ ]")
     found = re.finditer(
-        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_UNQUOTED}([^\n]{{1,120}}?)"
+        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? (?!(?:and|or)\b){_UNQUOTED}([^\n]{{1,120}}?)"
         r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
         topic,
         re.IGNORECASE,
