@@ -222,6 +222,25 @@ say({{ missing, names, text: answer.choices[0].text, other: (await ask("Snow?"))
     assert (len(seen["names"]), seen["text"], seen["other"]) == (1, "It rains.", 404)
 
 
+def test_a_stub_without_an_answer_is_told(client: Path, server: MockServer) -> None:
+    code = """
+const base = mock.on({ model: "m" });
+await base.once().reply("one");
+await base.reply("two");
+await mock.verify({ calls: 0 });
+mock.on({ last_user: "x" }).times(2);
+const verified = await refusal(mock.verify({ calls: 0 }));
+await mock.verify({ calls: 0 });
+mock.next(2);
+say({ verified, reset: await refusal(mock.reset()), again: await refusal(mock.reset()) });
+"""
+    seen = told(client, server, code)
+    advice = 'has no answer; add one, such as .reply("...")'
+    assert seen["verified"] == f'MockServerError: The stub on({{"last_user":"x"}}) {advice}'
+    assert seen["reset"] == f"MockServerError: The stub next(2) {advice}"
+    assert not seen["again"]
+
+
 def test_checks_that_fail_say_what_was_found(client: Path, server: MockServer) -> None:
     code = """
 await ask("hello");

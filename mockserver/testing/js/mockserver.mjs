@@ -99,6 +99,7 @@ class Namespace {
   #server;
   #dialect;
   #passing = 0;
+  #drafts = new Set();
 
   constructor(server, name, dialect) {
     this.name = name;
@@ -141,12 +142,31 @@ class Namespace {
   // --- how clients are answered ---
 
   on(match = {}) {
-    return new Stubbing(this, { match });
+    return this.#draft({ match });
   }
 
   next(requests = 1) {
     this.#passing += 1;
-    return new Stubbing(this, { name: `next ${this.#passing}`, times: requests, priority: NEXT });
+    return this.#draft({ name: `next ${this.#passing}`, times: requests, priority: NEXT });
+  }
+
+  /** A stub that gets its answer later. Which never do is told: nothing else would tell that an answer was forgotten. */
+  #draft(table) {
+    const draft = { table };
+    this.#drafts.add(draft);
+    return new Stubbing(table, (whole) => {
+      this.#drafts.delete(draft);
+      return this.stub(whole);
+    });
+  }
+
+  #checkDrafts() {
+    const [forgotten] = this.#drafts;
+    this.#drafts.clear();
+    if (forgotten === undefined) return;
+    const { match, times } = forgotten.table;
+    const which = match ? `on(${JSON.stringify(match)})` : `next(${times})`;
+    throw new MockServerError(`The stub ${which} has no answer; add one, such as .reply("...")`);
   }
 
   async stub(table) {
@@ -176,6 +196,7 @@ class Namespace {
 
   async reset() {
     await this.#ask("POST", "/reset");
+    this.#checkDrafts();
   }
 
   // --- what clients have done ---
@@ -201,6 +222,7 @@ class Namespace {
   }
 
   async verify(...checks) {
+    this.#checkDrafts();
     const told = await this.#ask("POST", "/verify", { checks }, [417]);
     const problems = told.checks.filter(({ passed }) => !passed).map(({ problem }) => problem);
     if (problems.length) throw new VerificationError(problems);
@@ -247,12 +269,13 @@ class Namespace {
 }
 
 class Stubbing {
-  #namespace;
   #table;
+  #finish;
 
-  constructor(namespace, table) {
-    this.#namespace = namespace;
+  /** `finish` adds the whole table as a stub. */
+  constructor(table, finish) {
     this.#table = table;
+    this.#finish = finish;
   }
 
   times(number) {
@@ -312,10 +335,10 @@ class Stubbing {
   }
 
   #with(more) {
-    return new Stubbing(this.#namespace, { ...this.#table, ...more });
+    return new Stubbing({ ...this.#table, ...more }, this.#finish);
   }
 
   #add(answer) {
-    return this.#namespace.stub({ ...this.#table, ...answer });
+    return this.#finish({ ...this.#table, ...answer });
   }
 }
