@@ -56,7 +56,7 @@ def test_settings_change_for_the_requests_that_come_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("values, said", [
-    ({"seed": "x"}, "seed: x is not a whole number"),
+    ({"seed": "x"}, "seed: 'x' is not a whole number"),
     ({"port": 1}, "Known: seed, edition"),
     ({"latency": "slo"}, "Did you mean 'slow'?"),
     ([], "must be a JSON object"),
