@@ -167,6 +167,7 @@ def test_a_url_with_the_wrong_scheme_is_told_with_the_right_one(
         (["serve", "--host", "http://0.0.0.0"], "option host: 'http://0.0.0.0' is not an address alone"),
         (["serve", "--host", "[::1]:9000"], "option host: '[::1]:9000' is not an address alone"),
         (["serve", "--auth", " ,"], "option auth: ' ,' names no key; write any, off, or the accepted keys"),
+        (["serve", "--auth", "none"], "option auth: 'none' names no key; write any, off, or the accepted keys"),
         (["serv"], "unknown command 'serv'. Did you mean 'serve'? Known: serve, dev, run, "),
         (["health", "--prot", "8000"], "unknown option '--prot'. Did you mean '--port'? Known: --ready, --config, "),
         (["serve", "--config", "no-such.toml"], "no-such.toml: No such file or directory"),

@@ -166,7 +166,8 @@ class Router:
 
     def _search(self, path: str) -> list[str]:
         # A path that only the other edition serves is no help to a request for this one.
-        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5)
+        # Nothing resembles the root, which only short paths would seem to do.
+        near = close_matches(path, [each for each in self.served() if each != path], 4, 0.5) if path != "/" else []
         return near or [paths[0] for paths in (list(_prefixed(dialect)) for dialect in self._dialects.values())]
 
     def _within(self, dialect: Dialect, method: str, path: str) -> Landing:

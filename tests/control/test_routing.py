@@ -108,6 +108,11 @@ def test_a_path_that_nobody_serves_is_told_its_neighbours() -> None:
     assert "/v1/completions" in Router(DIALECTS, Settings()).nearest("/v1/completion")
 
 
+def test_the_root_has_no_neighbours_but_each_dialect() -> None:
+    near = Router(DIALECTS, Settings()).nearest("/")
+    assert [path.split("/")[1] for path in near] == list(DIALECTS)
+
+
 def test_every_path_in_the_table_leads_to_its_operation() -> None:
     router = Router(DIALECTS, Settings())
     for method, path, dialect, operation in router.table():

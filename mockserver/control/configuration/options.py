@@ -117,13 +117,17 @@ def _host(value: Any) -> str:
     return host[1:-1] if host.startswith("[") and host.endswith("]") else host
 
 
+# Words that are hardly keys: whoever writes them wants no check of keys, or one of all.
+_NO_KEYS = ("none", "no", "false", "disabled", "on", "yes", "true", "all", "*")
+
+
 def _auth(value: Any) -> str | tuple[str, ...]:
     if isinstance(value, list | tuple):
         return tuple(_text(key) for key in value)
     if value in ("any", "off"):
         return str(value)
     keys = tuple(key.strip() for key in _text(value).split(",") if key.strip())
-    if not keys:
+    if not keys or (len(keys) == 1 and keys[0].lower() in _NO_KEYS):
         raise ValueError(f"{value!r} names no key; write any, off, or the accepted keys, separated by commas")
     return keys
 

@@ -98,6 +98,8 @@ _NO_PLACES = frozenset((
 ))  # fmt: skip
 
 _UNQUOTED = r"(?![\"'“„«`])"
+# Keys of an object may be listed, as in "JSON with title and year".
+_NO_KEYS = r"(?!(?:and|or)\b)"
 _SAYING = re.compile(
     rf"\b(?:saying|(?:that|which) (?:says|reads)|to say|with the (?:text|message|body|content))(?: that)?:? {_UNQUOTED}"
     r"([^\n]{1,300}?)(?=[.!?]?\s*(?:\n|$)|[.!?] )"
@@ -117,7 +119,7 @@ _REMINDED = re.compile(
     re.IGNORECASE,
 )
 _TITLED = re.compile(
-    rf"\b(?:titled|entitled|with (?:the )?title) {_UNQUOTED}([^\n]{{2,120}}?)"
+    rf"\b(?:titled|entitled|with (?:the )?title) {_NO_KEYS}{_UNQUOTED}([^\n]{{2,120}}?)"
     r"(?= (?:in|on|with|for|at|and|to)\b|[.,;!?]|\s*$)",
     re.IGNORECASE,
 )
@@ -308,7 +310,7 @@ def named_value(name: str, topic: str) -> Iterator[str]:
         return iter(())
     spelled = name.replace("_", "[_ ]")
     found = re.finditer(
-        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? (?!(?:and|or)\b){_UNQUOTED}([^\n]{{1,120}}?)"
+        rf"\b(?:with|and) (?:the |an? )?{spelled}(?: of| is|:)? {_NO_KEYS}{_UNQUOTED}([^\n]{{1,120}}?)"
         r"(?= and (?:the|an?|with)\b|[.,;!?](?:\s|$)|\s*\n|\s*$)",
         topic,
         re.IGNORECASE,

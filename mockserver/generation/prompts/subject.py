@@ -32,6 +32,13 @@ _LABELS = frozenset((
 ))  # fmt: skip
 # What numbers a prompt, as load tests do, or an item in it: `[req-17]`, `#4711`, `000123`, `2.`
 _NUMBERING = re.compile(r"\W*(?:\[[^\]\n]{1,40}\]|#\d+|0\d+|\d{5,}|\(?\d{1,3}[.):])[\s:.)|-]+(?=\S)")
+# The form of an answer, after its subject: "Describe Oslo as JSON with its population".
+_FORMATS = frozenset(("json", "yaml", "xml", "csv", "html", "markdown"))
+_FORMED = re.compile(
+    rf"(?<=\w)\s+(?:as (?:(?:an?|valid|raw|plain|strict|compact)\s+){{0,2}}(?:{'|'.join(sorted(_FORMATS))})\b"
+    rf"|in (?:valid )?(?:{'|'.join(sorted(_FORMATS))}) (?:format|form|with)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
 # Verbs that begin an order how to answer, as in `Answer in one sentence: ...`, which may have so many words.
 _ANSWERING = frozenset(("answer", "respond", "reply", "ответь", "ответьте", "antworte", "réponds", "responde"))
 _LONGEST_LABEL = 8
@@ -44,12 +51,14 @@ def subject_of(text: str, language: str, wording: Wording) -> tuple[str, str] | 
     if marked:
         return _unbroken(marked[1].strip()), ""
     stopwords = corpus.stopwords(language)
-    points = wording.may_have(_ABOUT_WORDS)
+    points, forms = wording.may_have(_ABOUT_WORDS), wording.may_have(_FORMATS)
     for labelled in _candidates(text):
         if labelled.isdecimal() and labelled != text.strip():
             # The number of an item.
             continue
         sentence = _without_label(labelled)
+        if forms:
+            sentence = _FORMED.sub("", sentence, 1)
         named = _named(sentence) if points else sentence
         words = _without_lead(named, stopwords)
         while words and words[-1].group().lower() in stopwords:

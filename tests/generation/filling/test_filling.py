@@ -238,6 +238,12 @@ def test_what_names_no_value_changes_nothing(prompt: str) -> None:
     assert 18 <= held["age"] <= 79
 
 
+@pytest.mark.parametrize("prompt", ["JSON with title and year", "a note with title or body, as JSON"])
+def test_keys_that_are_listed_are_no_title(prompt: str) -> None:
+    held = written("json_schema", prompt, {"type": "object", "properties": {"title": TEXT}, "required": ["title"]})
+    assert not held["title"].startswith(("and ", "or "))
+
+
 def test_a_text_of_which_nothing_says_what_it_is_stays_prose() -> None:
     schema = {"type": "object", "properties": {"summary": TEXT, "city": TEXT}, "required": ["summary", "city"]}
     held = written("json_schema", "Describe the harbour of Antalya.", schema)
