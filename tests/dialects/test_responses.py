@@ -168,6 +168,13 @@ def test_no_request_at_all_is_the_servers_own_fault(
 
 
 @EVERY
+@pytest.mark.parametrize("content", [[None], ["a"], [[]], [{}], {}, 3])
+def test_the_content_of_thoughts_may_be_anything(place: Place, content: Any) -> None:
+    items = [{"type": "reasoning", "summary": [], "content": content}, {"role": "user", "content": "Hi"}]
+    assert place.ask(input=items).status in (200, 400, 422)
+
+
+@EVERY
 def test_an_empty_name_of_a_model_is_refused(place: Place) -> None:
     assert 400 <= place.ask(model="", input="Hi").status < 500
 

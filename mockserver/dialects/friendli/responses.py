@@ -75,19 +75,21 @@ def _unsupported(body: Body) -> Iterator[Violation]:
     """What the vendor's own tools saw refused, in these words; the body may be invalid otherwise."""
     if "chat_template_kwargs" in body:
         yield Violation(("chat_template_kwargs",), "conflict", "no such field: 'chat_template_kwargs'")
-    for place, item in enumerate(_objects(body.get("input"))):
+    for place, item in _objects(body.get("input")):
         kind = item.get("type")
         if isinstance(kind, str) and kind not in _ITEMS:
             yield Violation(("input", place, "type"), "conflict", f"unsupported input item type: {kind}")
-    for place, tool in enumerate(_objects(body.get("tools"))):
+    for place, tool in _objects(body.get("tools")):
         form = tool.get("format")
         if tool.get("type") == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar":
             message = "invalid tools: custom.format type grammar is not supported"
             yield Violation(("tools", place, "format"), "conflict", message)
 
 
-def _objects(value: object) -> list[Body]:
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+def _objects(value: object) -> list[tuple[int, Body]]:
+    """The objects of a list with their places; none in anything else."""
+    items = enumerate(value) if isinstance(value, list) else ()
+    return [(place, item) for place, item in items if isinstance(item, Mapping)]
 
 
 def _tools(body: Body) -> Iterator[Violation]:
@@ -161,10 +163,11 @@ def _nothing_to_call() -> Violation:
 
 
 def _unsupported_images(body: Body, name: str) -> Iterator[Violation]:
-    items = body["input"] if isinstance(body["input"], list) and not perceives(name, "image") else ()
-    for place, item in enumerate(items):
-        content = item.get("content")
-        for number, part in enumerate(content if isinstance(content, list) else ()):
+    """The images of the items; nothing is known of what the content of thoughts is made of."""
+    if perceives(name, "image"):
+        return
+    for place, item in _objects(body["input"]):
+        for number, part in _objects(item.get("content")):
             if part.get("type") == "input_image":
                 yield Violation(("input", place, "content", number), "conflict", REFUSALS["image_url"])
 

@@ -4,6 +4,7 @@ Every subschema of a document is a `Node`, exactly one for each place, so that n
 can also be made: for schemas that the document does not contain, such as the opposite of one of its own.
 """
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache
 from typing import Any
@@ -30,6 +31,8 @@ _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords whose values may look like schemas without being any.
 _VALUES = ("enum", "const", "default", "examples")
+# Places that the metaschema of every draft looks at.
+_CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 
 
 class Node:
@@ -126,7 +129,10 @@ class Document:
         return found
 
     def resolve(self, reference: str, base: str) -> Node | None:
-        """The target of a reference, in this document or in a metaschema; None if there is none."""
+        """The target of a reference, in this document or in a metaschema; None if there is none.
+
+        Raises InvalidSchemaError if the target is no schema.
+        """
         uri, fragment = urldefrag(urljoin(base, reference))
         pointer = not fragment or fragment.startswith("/")
         place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
@@ -155,8 +161,14 @@ class Document:
             for keyword in _REFERRING:
                 reference = schema.get(keyword)
                 if isinstance(reference, str):
-                    found = self.resolve(reference, base)
-                    yield place, None if found is None or found.document is not self else found.place
+                    yield place, self._place_of(reference, base)
+
+    def _place_of(self, reference: str, base: str) -> str | None:
+        try:
+            found = self.resolve(reference, base)
+        except InvalidSchemaError:
+            return None
+        return None if found is None or found.document is not self else found.place
 
     def dynamic(self, name: str) -> list[Node]:
         """The schemas with a dynamic anchor, the outermost first."""
@@ -184,7 +196,22 @@ class Document:
                 return None
             walked = f"{walked}/{part}"
             base = self._bases.get(walked, base)
-        return self.node(schema, place, base) if isinstance(schema, dict | bool) else None
+        if not isinstance(schema, dict | bool):
+            return None
+        if not _CHECKED.fullmatch(place) and isinstance(schema, dict):
+            self._check(schema)
+        return self.node(schema, place, base)
+
+    def _check(self, schema: dict[str, Any]) -> None:
+        """Raise InvalidSchemaError for the target of a reference that is no schema.
+
+        The document's metaschema says nothing of what stands under a word that its draft does not know, and the
+        validator looks at a part of the keywords there.
+        """
+        try:
+            jsonschema_rs.meta.validate({**schema, "$schema": _METASCHEMAS[self.draft]})
+        except ValueError as error:
+            raise InvalidSchemaError(_first_line(error)) from None
 
     def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
         try:
@@ -257,7 +284,9 @@ def _draft(schema: Any) -> int:
 
 _METASCHEMAS = {
     2020: "https://json-schema.org/draft/2020-12/schema",
+    2019: "https://json-schema.org/draft/2019-09/schema",
     7: "http://json-schema.org/draft-07/schema#",
+    6: "http://json-schema.org/draft-06/schema#",
     4: "http://json-schema.org/draft-04/schema#",
 }
 

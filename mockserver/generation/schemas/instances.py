@@ -62,7 +62,7 @@ class _Compiled:
         return self._effort > _LONG_EFFORT or self._document.size > _MANY_PARTS
 
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
-        """An instance, as JSON; None if none is found."""
+        """An instance, as JSON; None if none is found. Raises InvalidSchemaError if a reference leads to no schema."""
         document, fallback, tired = self._document, None, False
         for attempt, naturally in enumerate(_SEARCHES):
             if tired and naturally:
@@ -124,7 +124,12 @@ def write_instance(schema: object, key: int, language: str, subject: str, *, com
         raise AssertionError("a schema without a witness has a fault")
     if compiled.is_long:
         take_time()
-    return compiled.search(key, language, subject, complete=complete) or compiled.witness
+    try:
+        found = compiled.search(key, language, subject, complete=complete)
+    except InvalidSchemaError:
+        # This search has gone where the witness' had no need to.
+        return compiled.witness
+    return found or compiled.witness
 
 
 def _compiled(schema: object) -> _Compiled:

@@ -19,7 +19,14 @@ from pydantic import UUID1, UUID4, UUID7, Base64UrlBytes, BaseModel, IPvAnyAddre
 
 from mockserver.core import json_values
 from mockserver.core.json_values import identity
-from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema, write_instance
+from mockserver.generation.schemas import (
+    InvalidSchemaError,
+    UnsatisfiableSchemaError,
+    check_schema,
+    is_recursive,
+    schema_fault,
+    write_instance,
+)
 from mockserver.generation.schemas.words import words
 from tests.support.real_schemas import REAL
 from tests.support.schemas import holds, satisfiable
@@ -28,6 +35,7 @@ SUITE = [json.loads(line) for line in (Path(__file__).parent / "suite/schemas.js
 
 
 # Each of these has the next one twice.
+NO_SCHEMA = {"properties": {"b": {}}, "required": [{}], "additionalProperties": False}
 DOUBLING = {
     f"d{n}": {
         "type": "object",
@@ -113,11 +121,23 @@ def test_a_schema_without_instances_is_refused_and_soon(schema: Any) -> None:
         {"pattern": "("},        {"$ref": "#/$defs/nowhere"}, {"$ref": "https://example.test/other"},
         {"items": {"type": ["string", 3]}},
         {"a": {1, 2}},
+        {"required": ["a"], "properties": {"a": {"$ref": "#/elsewhere"}}, "elsewhere": NO_SCHEMA},
+        # It is valid in older drafts, which do not know the word.
+        {"required": ["a"], "properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": NO_SCHEMA}},
     ],
 )  # fmt: skip
 def test_what_is_no_schema_or_refers_to_nothing_is_refused_as_invalid(schema: Any) -> None:
     with pytest.raises(InvalidSchemaError):
         check_schema(schema)
+
+
+def test_a_schema_that_has_been_accepted_is_not_refused_where_a_reference_leads_to_no_schema() -> None:
+    way = {"anyOf": [{"type": "integer"}, *({"$ref": f"#/elsewhere/{n}"} for n in range(7))]}
+    found = [{**way, "title": f"{n}", "elsewhere": [{"minimum": n}] * 6 + [NO_SCHEMA]} for n in range(20)]
+    accepted = [schema for schema in found if schema_fault(schema) is None]
+    assert accepted
+    assert all(write_instance(schema, key, "en", "") for schema in accepted for key in range(50))
+    assert not any(map(is_recursive, accepted))
 
 
 @pytest.mark.parametrize(
