@@ -16,6 +16,7 @@ from tests.support.asking import ask
 from tests.support.goldens import FIXTURES
 
 ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"type": None}, [{}], [["x"]])
+ADDED: tuple[Any, ...] = (None, "x", {}, [None])
 REQUESTS = {f"{path.parent.parent.name}-{path.parent.name}": path for path in sorted(FIXTURES.glob("*/*/request.json"))}
 TAKEN = [case for case, path in REQUESTS.items() if json.loads(path.read_text()).get("body")]
 
@@ -24,7 +25,9 @@ def mutations(value: Any) -> Iterator[Any]:
     """Copies of a JSON value, each with one change somewhere."""
     yield from ODD
     if isinstance(value, dict):
-        yield {**value, "type": None}
+        yield from (
+            {**value, name: changed} for name in ("type", "format", "parameters", "content") for changed in ADDED
+        )
         for key, inner in value.items():
             others = {name: kept for name, kept in value.items() if name != key}
             yield others

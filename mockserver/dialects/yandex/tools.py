@@ -45,15 +45,18 @@ def read_tools(body: Body, *, parallel: bool) -> Offer | Rejection:
 def _tools_fault(body: Body) -> Rejection | None:
     """The refusal of the first tool that no model can use, because of its parameters or its format."""
     offered = body.get("tools") or ()
-    rows = [(f"tools[{place}].{item['type']}", item[item["type"]]) for place, item in enumerate(offered)]
+    rows = [(f"tools[{n}].{item['type']}", item["type"], item[item["type"]]) for n, item in enumerate(offered)]
     if not rows:
-        rows = [(f"functions[{place}]", item) for place, item in enumerate(body.get("functions", ()))]
+        rows = [(f"functions[{n}]", "function", item) for n, item in enumerate(body.get("functions", ()))]
     return offered_fault(rows)
 
 
-def offered_fault(rows: Iterable[tuple[str, Body]]) -> Rejection | None:
-    """The refusal of the first unusable tool; each comes with the path of its field."""
-    found = (_parameters_fault(field, item) or _format_fault(field, item) for field, item in rows)
+def offered_fault(rows: Iterable[tuple[str, str, Body]]) -> Rejection | None:
+    """The refusal of the first unusable tool; each comes with the path of its field, and its kind."""
+    found = (
+        _parameters_fault(field, item) if kind == "function" else _format_fault(field, item)
+        for field, kind, item in rows
+    )
     return next(filter(None, found), None)
 
 

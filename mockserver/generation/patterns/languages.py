@@ -39,6 +39,9 @@ _FREE_STEPS = 64
 _MOST_NEWS = 60_000
 _TOO_LONG = "no matching text was found within reasonable time"
 _MOST_COPIES = 64
+# The effort of a node that may begin anywhere in a text: after each character as many languages are left of it as there
+# are beginnings, so the time grows with the square.
+_MOST_ANYWHERE = 600
 # How many characters beyond the wanted length a search may go before it turns back.
 _MOST_WANDERED = 256
 # The maximum number of repetitions of a part with a look-around: fewer texts can be found, but no wrong ones.
@@ -112,6 +115,7 @@ class Languages:
         self._counts.steps = 0
         if starts_the_text(node):
             return self._followed(node, self._anything, outermost=True)
+        _check_effort(node)
         parts = node.parts if isinstance(node, Sequence) else (node,)
         return self._row((Repeat(One(ANY), 0, None, 0, 1), *parts), self._anything, outermost=True)
 
@@ -122,6 +126,7 @@ class Languages:
     def ending(self, node: Node) -> Language:
         """The texts that end with a match of the node."""
         self._counts.steps = 0
+        _check_effort(node)
         return self._joined(self._anything, self._followed(node, self._empty, outermost=False))
 
     def accepts(self, language: Language, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
@@ -342,6 +347,12 @@ class _Step(NamedTuple):
     before: Beside
     text: str
     ways: Iterator[tuple[Language, Kind]]
+
+
+def _check_effort(node: Node) -> None:
+    """Raise PatternError for a node that is too long to be found anywhere in a text."""
+    if node.effort > _MOST_ANYWHERE:
+        raise PatternError(_TOO_LONG)
 
 
 def _flat(kind: str, languages: Iterable[Language], neutral: Language) -> tuple[Language, ...]:

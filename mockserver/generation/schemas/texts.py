@@ -166,6 +166,7 @@ def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
             text = find_match([pattern], draws, least, most, spend=_reckoned(spend))
             if text is None:
                 break
+            spend(_checking(text))
             yield text
     for _ in range(_PLAUSIBLE):
         yield values.free_text(setting, least, most)
@@ -178,7 +179,7 @@ def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend
     others = [text for values in demand.excluded for text in values if isinstance(text, str)]
     wanted = min(least, _STRETCHED)
     text = find_match(patterns, draws, wanted, most, demand.no_patterns, others, _reckoned(spend))
-    spend((len(text or "") // _CHECKED) ** 2)
+    spend(_checking(text or ""))
     if text is None or least <= _STRETCHED:
         yield from () if text is None else (text,)
         return
@@ -187,6 +188,11 @@ def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend
             part = text[max(place - period, 0) : place]
             times = -(-(least - len(text)) // max(len(part), 1))
             yield text[:place] + part * times + text[place:]
+
+
+def _checking(text: str) -> int:
+    """The steps to check a text against the patterns for which it is written."""
+    return (len(text) // _CHECKED) ** 2
 
 
 def _reckoned(spend: Spend) -> Spend:

@@ -104,6 +104,8 @@ def test_a_schema_of_the_official_suite_with_an_instance_there_has_one_here(titl
         {"type": "string", "minLength": 10**9},
         {"type": "object", "minProperties": 10**7},
         {"$ref": "#/$defs/d0", "$defs": DOUBLING},
+        {"type": "string", "allOf": [{"pattern": "a" * 8000}, {"pattern": "b" * 8000}]},
+        {"type": "array", "items": {"pattern": "a" * 8000, "type": "string"}, "minItems": 2, "uniqueItems": True},
         {"type": "string", "allOf": [{"anyOf": [{"pattern": f"^a{n}"}, {"pattern": f"^b{n}"}]} for n in range(16)]},
     ],
 )  # fmt: skip

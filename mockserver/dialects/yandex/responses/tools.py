@@ -30,10 +30,10 @@ def query_of(body: Body, prompt: Prompt) -> str | None:
     return brief(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None
 
 
-def _offered(body: Body) -> Iterator[tuple[str, Body]]:
+def _offered(body: Body) -> Iterator[tuple[str, str, Body]]:
     for place, tool in enumerate(body.get("tools", ())):
         if tool["type"] in _CALLED:
-            yield f"tools[{place}]", _fields(tool)
+            yield f"tools[{place}]", tool["type"], _fields(tool)
 
 
 def _chat_tools(body: Body) -> Iterator[Body]:
@@ -47,7 +47,7 @@ def _fields(tool: Body) -> Body:
     """A tool without its type; the grammar of a custom tool is nested one level deeper, as in chats."""
     fields = {name: value for name, value in tool.items() if name != "type" and value is not None}
     form = fields.get("format")
-    if isinstance(form, Mapping) and form["type"] == "grammar":
+    if tool["type"] == "custom" and isinstance(form, Mapping) and form.get("type") == "grammar":
         fields["format"] = {"type": "grammar", "grammar": form}
     return fields
 
