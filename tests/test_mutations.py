@@ -16,6 +16,8 @@ from tests.support.asking import ask
 from tests.support.goldens import FIXTURES
 
 ODD: tuple[Any, ...] = (None, True, 0, -1, 1.5, "", "x", [], [None], {}, {"type": None}, [{}], [["x"]])
+# Members of one kind of object, which may stand in an object of any other kind.
+LOOKED_FOR = ("type", "format", "parameters", "content", "json_schema", "schema")
 ADDED: tuple[Any, ...] = (None, "x", {}, [None])
 REQUESTS = {f"{path.parent.parent.name}-{path.parent.name}": path for path in sorted(FIXTURES.glob("*/*/request.json"))}
 TAKEN = [case for case, path in REQUESTS.items() if json.loads(path.read_text()).get("body")]
@@ -25,9 +27,7 @@ def mutations(value: Any) -> Iterator[Any]:
     """Copies of a JSON value, each with one change somewhere."""
     yield from ODD
     if isinstance(value, dict):
-        yield from (
-            {**value, name: changed} for name in ("type", "format", "parameters", "content") for changed in ADDED
-        )
+        yield from ({**value, name: changed} for name in LOOKED_FOR for changed in ADDED)
         for key, inner in value.items():
             others = {name: kept for name, kept in value.items() if name != key}
             yield others

@@ -185,6 +185,16 @@ def test_yandex_names_the_field_that_holds_the_schema() -> None:
         }
 
 
+@every_door
+@pytest.mark.parametrize("odd", [0, "x", [1], {"x": 1}, None])
+@pytest.mark.parametrize("word", ["properties", "required", "oneOf", "items", "additionalProperties", "type", "$ref"])
+def test_a_definition_that_nothing_refers_to_breaks_nothing(door: Door, word: str, odd: Any) -> None:
+    fine = {"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"], "additionalProperties": False}
+    # In draft 7 `$defs` is unknown, so a schema that is valid there only has no place where it is checked.
+    answer = door.ask({**fine, "$defs": {"unused": {**fine, word: odd}}})
+    assert answer.status == 200 or b"error" in answer.body or b"detail" in answer.body
+
+
 def test_friendlis_page_has_every_property_generated_and_todays_service_need_not() -> None:
     # "all properties of { "type": "object" } are generated regardless of whether they are listed in the required field"
     part = {"type": "object", "properties": {name: {"type": "null"} for name in "cdefgh"}}

@@ -175,8 +175,8 @@ def _branches(body: Body) -> Iterator[Violation]:
     for place, row in enumerate(body.get("tools") or ()):
         if has_several_branches(row["function"].get("parameters")):
             yield Violation(("tools", place, "function", "parameters"), "conflict", f"invalid tools: {BRANCHES}")
-    form = (body.get("response_format") or {}).get("json_schema") or {}
-    if has_several_branches(form.get("schema")):
+    wanted = body.get("response_format") or {}
+    if wanted.get("type") == "json_schema" and has_several_branches(wanted["json_schema"]["schema"]):
         yield Violation(("response_format", "json_schema", "schema"), "conflict", BRANCHES)
 
 

@@ -69,8 +69,10 @@ def has_several_branches(schema: object) -> bool:
 
 
 def _first_is_optional(schema: Schema) -> bool:
-    first = next(iter(schema.get("properties", {})), None)
-    return first is not None and first not in schema.get("required", [])
+    # A definition to which nothing refers is not checked, and may hold anything.
+    properties, required = schema.get("properties"), schema.get("required", [])
+    first = next(iter(properties), None) if isinstance(properties, dict) else None
+    return first is not None and isinstance(required, list) and first not in required
 
 
 def _parts(schema: object) -> Iterator[Schema]:

@@ -7,6 +7,7 @@ have to match together, the search in `languages` decides: it finds less natural
 
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as Row
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -111,19 +112,15 @@ def continue_match(pattern: str, text: str, draws: Draws) -> Iterator[str]:
     """Continuations, piece by piece, of a text that matches a pattern as a whole, as it does after each; they end if it
     must end."""
     compiled = _compiled(pattern)
-    try:
+    # Not `except`: a text that is still being continued when the interpreter ends no longer finds those names.
+    with suppress(PatternError, RecursionError):  # it has a back-reference, or takes too long to continue
         languages = compiled.languages
         rest, last = languages.rest(languages.of(compiled.tree.root), text)
-        while True:
-            piece = languages.find(rest, draws, _PIECE, 4 * _PIECE, last) or languages.find(
-                rest, draws, 1, LONGEST, last
-            )
-            if not piece:
-                return
+        while piece := (
+            languages.find(rest, draws, _PIECE, 4 * _PIECE, last) or languages.find(rest, draws, 1, LONGEST, last)
+        ):
             yield piece
             rest, last = languages.rest(rest, piece, last)
-    except (PatternError, RecursionError):  # it has a back-reference, or takes too long to continue
-        return
 
 
 def tell_match(pattern: str, key: int) -> Iterator[Phrase | None]:
