@@ -369,6 +369,13 @@ def test_strange_variables_are_named_and_those_of_a_platform_are_not(monkeypatch
     assert "unknown variable 'MOCKSERVER_LATENCI'. Did you mean 'MOCKSERVER_LATENCY'?" in line
 
 
+@pytest.mark.parametrize("options", [(), ("--host", "0.0.0.0"), ("--host", "0.0.0.0", "--admin-token", "open")])
+def test_the_live_page_is_announced_where_it_is_open(options: tuple[str, ...]) -> None:
+    with _serving(*options) as (_, said):
+        [page] = [line for line in said if line.startswith("Live page")]
+    assert ("closed" in page, "/_mockserver/ui/" in page) == ((True, False) if len(options) == 2 else (False, True))
+
+
 def test_in_json_every_line_is_an_object() -> None:
     with _serving("--log-format", "json", "--fault", "error") as (process, said):
         greeting = json.loads(said[0])
@@ -435,7 +442,7 @@ def _serving(*options: str) -> Iterator[tuple["subprocess.Popen[str]", list[str]
     command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
-            said = printed_until(process, ("{", "Quota: ") if "--config" in options else ("{", "Live page: "))
+            said = printed_until(process, ("{", "Quota: ") if "--config" in options else ("{", "Live page"))
             yield process, said
         finally:
             process.kill()

@@ -78,11 +78,6 @@ for (let part = await reader.read(); !part.done; part = await reader.read()) con
 )
 
 
-def page_url(url: str) -> str:
-    """The URL of a server's live page."""
-    return f"{url}{ADMIN}/ui/"
-
-
 def examples_for(folder: Path, url: str) -> str:
     """Examples for the packages in the folder's package.json; for plain `fetch` if none of them is known."""
     packages = _packages(folder / "package.json")
@@ -95,7 +90,7 @@ def open_page(url: str) -> None:
     """Open the live page in a browser in the background, if there is a display."""
     seen = sys.platform in ("darwin", "win32") or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     if seen:
-        threading.Thread(target=webbrowser.open, args=(page_url(url),), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(f"{url}{ADMIN}/ui/",), daemon=True).start()
 
 
 def _packages(file: Path) -> frozenset[str]:

@@ -64,7 +64,10 @@ class Greeting:
         if not self.settings.dialect:
             yield from (f"  {self.url}/{name}" for name in self.dialects)
         yield f"Routes: {self.url}{ADMIN}/routes"
-        yield f"Live page: {self.url}{ADMIN}/ui/"
+        if self.settings.host in LOOPBACK or self.settings.admin_token:
+            yield f"Live page: {self.url}{ADMIN}/ui/"
+        else:
+            yield "Live page and admin API: closed, as the server listens beyond loopback; open them with --admin-token"
 
     def _peculiarities(self) -> Iterator[str]:
         settings = self.settings
@@ -74,8 +77,6 @@ class Greeting:
         yield from (f"Quota: {quota_in_words(quota)}" for quota in settings.quota)
         if settings.stubs:
             yield f"Stubs: {self.stubs}, including those in {settings.stubs} (reloaded when they change)"
-        if settings.host not in LOOPBACK and not settings.admin_token:
-            yield "Admin API and live page: closed, as the server listens beyond loopback; open them with --admin-token"
         if settings.workers > 1:
             yield _WORKERS.format(settings.workers)
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def _dev(options: argparse.Namespace) -> int:
-    from mockserver.commands.frontend import examples_for, open_page, page_url
+    from mockserver.commands.frontend import examples_for, open_page
 
     def beside(url: str) -> None:
-        announce(f"\n{examples_for(Path.cwd(), url)}\n\nIn a browser: {page_url(url)}")
+        announce(f"\n{examples_for(Path.cwd(), url)}")
         if not options.no_open:
             open_page(url)
 
