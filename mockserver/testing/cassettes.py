@@ -27,12 +27,20 @@ class Cassette(NamedTuple):
     is_own: bool = False
 
     def replay(self, handle: Handle) -> None:
-        """Answer from it. A test may have none of its own name, and ask nothing."""
+        """Answer from it. A test may have none of its own name, and ask nothing.
+
+        Raises ConfigError if it is damaged.
+        """
+        handle.settle(unmatched=self.unmatched)
         if self.is_own and not self.path.exists():
-            handle.settle(unmatched=self.unmatched)
-        else:
+            return
+        try:
             # Only a cassette that is named after its test is surely that test's alone.
             handle.replay(self.path, pace=self.pace, unmatched=self.unmatched, shared=not self.is_own)
+        except ConfigError as error:
+            if self.path.suffix.lower() not in _RECORDED:
+                raise
+            raise ConfigError(f"{error}. To record it anew: --mockserver-record=all") from None
 
     def advice(self, handle: Handle) -> Iterator[str]:
         """How to record what it does not have, if a test that has failed has asked for that."""

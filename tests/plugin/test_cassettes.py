@@ -121,7 +121,8 @@ def test_a_test_has_a_cassette_of_its_own_name(pytester: pytest.Pytester) -> Non
     "marker, complaint",
     [
         ("cassette='weather.json'", "*cassette: *weather.json does not exist; record it with --mockserver-record=once"),
-        ("cassette='my_app.py'", "*replay: *my_app.py: line 1: is not valid JSON*"),
+        ("cassette='my_app.py'", "*replay: *my_app.py: line 1: is not valid JSON* a cassette of vcrpy"),
+        ("cassette='cut.jsonl'", "*replay: *cut.jsonl: line 1: is not valid JSON*. To record it anew: *-record=all"),
         ("cassette=7", "*cassette: 7 is not a path such as 'cassettes/weather.jsonl', and not True"),
         ("pace=True", "*pace: is that of a cassette, and there is none*"),
         ("cassette='weather.jsonl', unmatched='maybe'", "*unmatched: unknown value 'maybe'*"),
@@ -131,6 +132,7 @@ def test_a_cassette_that_cannot_be_meant_is_told_in_a_line(
     pytester: pytest.Pytester, marker: str, complaint: str
 ) -> None:
     write_cassette(pytester.path / "weather.jsonl", ("Oslo?", "Rain."))
+    (pytester.path / "cut.jsonl").write_bytes((pytester.path / "weather.jsonl").read_bytes()[:100])
     module = f"import pytest\n\n@pytest.mark.mockserver({marker})\ndef test_it(): ...\n"
     result = run(pytester, test_it=module)
     result.assert_outcomes(errors=1)
