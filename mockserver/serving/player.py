@@ -182,7 +182,7 @@ class Performance:
 
     def _play(self, elapsed: float) -> float | None:
         """The same as `_wake`, but in seconds since the request arrived."""
-        turn = _TURN if self._longest else 1
+        turn = _TURN
         while not self._over:
             run = self._run if self._position != self._count else self._current()
             if run is None:
@@ -271,8 +271,10 @@ class Performance:
         self._record.wrote_each(run.tokens[start:stop], elapsed)
         if last:
             self._end_well()
-        for data in run.data[start : stop - 1]:
-            self._sink.write_more(data)
+        if start < stop - 1:
+            data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._sink.write_more)
+            for frame in data[start : stop - 1]:
+                write(frame)
         self._sink.write(run.data[stop - 1], last=last)
         return stop - start
 

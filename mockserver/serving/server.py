@@ -25,6 +25,7 @@ from mockserver.serving.asgi import Receive, Send
 from mockserver.serving.misdirected import Handshake
 from mockserver.serving.monotonic import Monotonic
 from mockserver.serving.simulator import Simulator
+from mockserver.serving.sockets.batches import Batch
 from mockserver.serving.sockets.connection import DirectProtocol
 from mockserver.serving.sockets.crowd import admitting_all
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
@@ -87,9 +88,10 @@ def check_tls(settings: Settings) -> None:
 
 
 class _Config(uvicorn.Config):
-    """uvicorn's configuration, with the server's door once there is one."""
+    """uvicorn's configuration, with the server's door and batch once there are any."""
 
     door: Door | None = None
+    batch: Batch | None = None
 
 
 class _Server(uvicorn.Server):
@@ -111,6 +113,7 @@ class _Server(uvicorn.Server):
         assert sockets, "the socket is bound before the server starts"
         await super().startup([])
         asyncio.get_running_loop().set_default_executor(self._threads)
+        self.config.batch = Batch(asyncio.get_running_loop())
         door = self.config.door = Door(sockets[0], self._listen)
         for fault in self._faults:
             door.fail_as(fault)

@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -108,6 +108,18 @@ class Line:
             self._tls.write(data)
             data = self._out.read()
         self._socket.sendall(data)
+
+    def send_last(self, data: bytes) -> None:
+        """Send bytes, and that nothing follows them: under TLS in one piece with them."""
+        if self._tls is not None:
+            self._tls.write(data)
+            # The alert is written before the other side's is waited for.
+            with suppress(ssl.SSLWantReadError):
+                self._tls.unwrap()
+            self._socket.sendall(self._out.read())
+        else:
+            self.send(data)
+            self._socket.shutdown(socket.SHUT_WR)
 
     def read(self, until: bytes | None = None, silence: float | None = None) -> tuple[bytes, str]:
         """All that comes before the connection ends, or `until` has come, and how it ended: "reset", "closed", or

@@ -2,7 +2,8 @@
 
 uvicorn's protocol parses requests and keeps the connection. A complete request that the application takes directly is
 passed to it as one value, and its answer is written to the transport, with one write for each write of the player;
-there is no task per request. All other requests, such as those to the admin API, are left to uvicorn.
+there is no task per request. Whole answers may wait for one another (see `batches`). All other requests, such as those
+to the admin API, are left to uvicorn.
 """
 
 from collections.abc import Callable

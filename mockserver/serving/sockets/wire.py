@@ -15,6 +15,7 @@ from typing import Any
 import httptools
 
 from mockserver.serving.misdirected import complaint_about
+from mockserver.serving.sockets.batches import Batch, BatchedTransport
 from mockserver.serving.sockets.idle import IdleProtocol
 
 if sys.platform == "linux":
@@ -132,6 +133,7 @@ class WireProtocol(IdleProtocol):
     follows might be in the new protocol; so the head is parsed once more, without the offer.
     """
 
+    transport: BatchedTransport
     # The head of a request that offers an upgrade, without the offer, until it is parsed again.
     _reduced_head = b""
     # How many bytes of an unfinished head have arrived; None between heads.
@@ -140,9 +142,14 @@ class WireProtocol(IdleProtocol):
     _rest = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Create the wire of the connection."""
-        super().connection_made(transport)
-        self.wire = Wire(transport)
+        """Create the wire of the connection, above which whole answers wait for others."""
+        batched = BatchedTransport(transport, getattr(self.config, "batch", None) or Batch(self.loop))
+        super().connection_made(batched)
+        self.wire = Wire(batched)
+
+    def eof_received(self) -> None:
+        """Write what waits: the client sends nothing more, and the transport is about to close."""
+        self.transport.send()
 
     def data_received(self, data: bytes) -> None:
         """Process what the client sends, unless the connection is dead."""
