@@ -11,7 +11,7 @@ import orjson
 from mockserver.core.json_sizes import MOST_VALUES, has_more_values
 from mockserver.core.seeding import fingerprinting
 from mockserver.generation.readings import is_short, read_ahead, token_count
-from mockserver.serving.turns import in_turns
+from mockserver.serving.turns import in_turns, next_turn
 
 # Bodies of more than the first number of bytes are read in turns, of more than the second in a thread.
 _LARGE = 32_768
@@ -72,14 +72,15 @@ async def read_by_turns(body: bytes) -> bool:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
         return False
-    await asyncio.sleep(0)
+    if len(body) > _LOOKED_THROUGH:
+        await next_turn()
     parts = looked_at = 0
     short_texts: list[str] = []
     while waiting:
         part = waiting.pop()
         looked_at += 1
         if looked_at % _LOOKED_AT == 0:
-            await asyncio.sleep(0)
+            await next_turn()
         parts += isinstance(part, dict | list | str)
         if isinstance(part, dict):
             waiting += part.values()

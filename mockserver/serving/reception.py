@@ -35,6 +35,7 @@ from mockserver.serving.metrics import Metrics
 from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Setup, Simulator
 from mockserver.serving.sink import Sink
+from mockserver.serving.turns import after_all_due
 
 if TYPE_CHECKING:
     from mockserver.serving.courier import Courier
@@ -195,12 +196,13 @@ class Reception:
             hearing = self._hearing(visitor, landing, call)
             if not is_read:
                 return await self._receive_slowly(visitor, landing, hearing)
+            await after_all_due()
             heard = in_haste(hearing)
         except TakesLongError:
             return await self._receive_slowly(visitor, landing, hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
-        await asyncio.sleep(0)
+        await after_all_due()
         answered = self._answered(visitor, landing, heard)
         return answered if isinstance(answered, Staged) else await answered
 

@@ -1,14 +1,95 @@
-"""Work on many items that yields to other tasks: the event loop is never held for more than about a millisecond."""
+"""Long work that takes turns: in each turn of the event loop, one task does a piece of about half a millisecond.
+
+So a request is held up by about as long as one of them, however many there are; alone, long work hardly waits.
+"""
 
 import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _TURN_SECONDS = 0.0005
+
+
+class _Queue:
+    """The tasks that wait for a turn of one event loop, first come, first served."""
+
+    def __init__(self) -> None:
+        self._taken = False
+        self._waiting: deque[Callable[[], object]] = deque()
+
+    def takes(self) -> bool:
+        """Take the loop's next turn, if nobody has it yet; whether that was so."""
+        if self._taken:
+            return False
+        self._taken = True
+        asyncio.get_running_loop().call_soon(self._pass_on)
+        return True
+
+    def wait(self, resume: Callable[[], object]) -> None:
+        """Have `resume` called in the turn before that of the one who waits."""
+        self._waiting.append(resume)
+
+    def _pass_on(self) -> None:
+        if self._waiting:
+            self._waiting.popleft()()
+            asyncio.get_running_loop().call_soon(self._pass_on)
+        else:
+            self._taken = False
+
+
+# A queue refers to no loop, so that both end together.
+_queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Queue] = WeakKeyDictionary()
+
+
+def call_in_turn(piece: Callable[[], object]) -> None:
+    """Do a piece of work in a later turn of the running event loop, which it shares with no other piece."""
+    loop = asyncio.get_running_loop()
+    queue = _queue(loop)
+    if queue.takes():
+        loop.call_soon(piece)
+    else:
+        queue.wait(partial(loop.call_soon, piece))
+
+
+async def next_turn() -> None:
+    """Continue in a later turn of the running event loop, which this task shares with no other's long work."""
+    loop = asyncio.get_running_loop()
+    queue = _queue(loop)
+    if queue.takes():
+        await asyncio.sleep(0)
+        return
+    turn: asyncio.Future[None] = loop.create_future()
+    queue.wait(partial(_begin, turn))
+    await turn
+
+
+def _begin(turn: asyncio.Future[None]) -> None:
+    # A task that is cancelled meanwhile loses its turn.
+    if not turn.done():
+        turn.set_result(None)
+
+
+async def after_all_due() -> None:
+    """The same once everything is done that has become due meanwhile: before a piece of work that takes longer.
+
+    A turn begins with the tasks that have waited for it; only then come the alarms and data of the turn before.
+    """
+    await next_turn()
+    await next_turn()
+
+
+def _queue(loop: asyncio.AbstractEventLoop) -> _Queue:
+    queue = _queues.get(loop)
+    if queue is None:
+        queue = _queues[loop] = _Queue()
+    return queue
 
 
 async def in_turns(
@@ -20,6 +101,6 @@ async def in_turns(
     for item in items:
         results.append(await asyncio.to_thread(work, item) if is_long(item) else work(item))
         if time.monotonic() - began > _TURN_SECONDS:
-            await asyncio.sleep(0)
+            await next_turn()
             began = time.monotonic()
     return results
