@@ -273,7 +273,10 @@ class Performance:
             self._end_well()
         if start < stop - 1:
             data, write = self._steady(run) if len(run.data) <= _MOST_STEADY else (run.data, self._sink.write_more)
+            gone = self._sink.gone
             for frame in data[start : stop - 1]:
+                if gone():
+                    break
                 write(frame)
         self._sink.write(run.data[stop - 1], last=last)
         return stop - start

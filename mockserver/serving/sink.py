@@ -31,6 +31,10 @@ class Sink(Protocol):
         if there is more to a write than that."""
         return None
 
+    def gone(self) -> bool:
+        """Whether the client is known to have left, of which the player will be told soon."""
+        return False
+
     def blocked(self, resume: Then) -> bool:
         """Whether the client takes no more for now; if so, `resume` is called once it does."""
 

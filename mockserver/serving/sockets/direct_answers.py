@@ -200,9 +200,13 @@ class Answer:
         if self._interrupted is not None:
             self._interrupted()
 
+    def gone(self) -> bool:
+        """Whether a write has found that the client has left; the loop says so in its next turn."""
+        return self._protocol.transport.is_closing()
+
     def blocked(self, resume: Then) -> bool:
-        """Whether the client reads too slowly; `resume` is called when it reads again."""
-        if not self._protocol.flow.write_paused:
+        """Whether the client reads too slowly, or not at all; `resume` is called when it reads again."""
+        if not self._protocol.flow.write_paused and not self.gone():
             return False
         self._resume = resume
         return True

@@ -7,6 +7,7 @@ import logging
 import queue
 import re
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -143,6 +144,22 @@ def test_who_leaves_in_the_middle_of_a_stream_is_not_answered_what_waits_behind_
         assert client.recv(4096).startswith(b"HTTP/1.1 200")
     own_server.wait_idle()
     assert [view.closed_by for view in own_server.exchanges] == ["client"]
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+def test_nothing_is_written_in_vain_to_a_client_that_has_left(loop: Loop, caplog: pytest.LogCaptureFixture) -> None:
+    body = REQUEST | {"stream": True, "max_tokens": 20_000, "min_tokens": 20_000, "model": "qwen-3-32b"}
+    settings = Settings(port=0, latency="off", log_level="warning", writes="single", journal=4)
+    with MockServer(settings, loop) as server:
+        for _ in range(8):
+            with connected(server) as client:
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                client.sendall(post("/cerebras/v1/completions", body))
+                assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        server.wait_idle()
+        assert [view.closed_by for view in server.exchanges] == ["client"] * 4
+    # asyncio warns of every further write once there have been five.
     assert caplog.records == []
 
 
