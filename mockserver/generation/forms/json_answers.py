@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.generation import Prompt
+from mockserver.core.json_values import compact
 from mockserver.generation import corpus, tokens
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.corrections import corrected, refusals, settled
@@ -85,7 +86,7 @@ def _written(prompt: Prompt, key: int, schema: object) -> Iterator[Phrase | None
     about = brief(without_headings(prompt.topic))
     text = _holding(write_instance(schema, key, about.language, about.subject), schema, prompt, key)
     if _MINIFIED.search(prompt.text[-SEARCHED:]):
-        return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, separators=(",", ":")))
+        return _then_blanks(compact(json.loads(text)))
     return _then_blanks(json.dumps(json.loads(text), ensure_ascii=False, indent=2))
 
 
@@ -113,7 +114,7 @@ def _holding(text: str, schema: Any, prompt: Prompt, key: int) -> str:
         if name in held and accepts({**held, name: value}):
             held = {**held, name: value}
     held = corrected(held, refusals(prompt.messages), accepts)
-    return text if held == instance else json.dumps(held, ensure_ascii=False, separators=(",", ":"))
+    return text if held == instance else compact(held)
 
 
 def _found_in_passages(prompt: Prompt) -> dict[str, str]:

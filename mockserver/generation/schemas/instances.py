@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from mockserver.core.haste import take_time
+from mockserver.core.json_values import compact
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
@@ -28,7 +29,6 @@ _SEARCHES = (True, True, False, False)
 _LONGEST = 1_000_000
 # A search with so much effort takes some milliseconds, and so does anything with a schema of so many parts.
 _LONG_EFFORT, _MANY_PARTS = 100, 500
-_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class _Compiled:
@@ -84,7 +84,7 @@ class _Compiled:
             is_right = document.accepts_formats(value)
             if not is_right and not document.accepts(value):
                 continue
-            text = _written(value)
+            text = compact(value)
             if len(text) > _LONGEST:
                 continue
             if is_right:

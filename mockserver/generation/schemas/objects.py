@@ -111,6 +111,8 @@ class ObjectBuilder:
     def _chosen(self) -> list[str] | None:
         """The names of its properties, in the schemas' own order; None if the required ones are impossible."""
         demand = self._demand
+        if not self._dropped and not self._more and self._needs_all():
+            return [*self._properties.declared]
         required = self._closure(demand.required)
         most = demand.max_properties
         if (
@@ -135,6 +137,12 @@ class ObjectBuilder:
                 chosen |= added
         order = dict.fromkeys([*names, *demand.required])
         return [*(name for name in order if name in chosen), *sorted(chosen - order.keys())]
+
+    def _needs_all(self) -> bool:
+        """Whether it plainly has exactly the properties that are declared: mostly all of them are required."""
+        demand = self._demand
+        free = not demand.dependents and not demand.names and demand.max_properties is None
+        return free and self._properties.are_exactly(demand.required)
 
     def _closure(self, names: Any) -> set[str]:
         """The names and all those that they require in turn."""

@@ -1,6 +1,6 @@
 """What schemas say of the properties of an object: which they name, and which schemas apply to each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from mockserver.generation.schemas.documents import Node
@@ -43,6 +43,10 @@ class Properties:
     def may_have(self, name: str) -> bool:
         """Whether no schema rules a property out, whatever its value."""
         return name not in self._barred if name in self._pieces else not _bar(self._find(name))
+
+    def are_exactly(self, names: Mapping[str, object]) -> bool:
+        """Whether these are the declared properties, and no schema rules one of them out."""
+        return not self._barred and names.keys() == self._pieces.keys()
 
     def pieces(self, name: str) -> Sequence[Node]:
         """All the schemas that apply to a property, whether it is declared or not."""

@@ -1,7 +1,7 @@
 """Texts that meet a demand: by format, by what a property is called, by pattern, of the length that is asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns import find_match
@@ -14,6 +14,8 @@ from mockserver.generation.schemas.values import Setting
 LONGEST = 400_000
 # Times that something plausible is tried before a pattern is written from scratch.
 _PLAUSIBLE = 3
+# How many samples tell whether anything plausible matches a pattern.
+_SAMPLES = 32
 # Times that a pattern is matched without regard to the others, and what each is reckoned at, in steps of the solver.
 _ALONE, _ALONE_COST = 30, 15
 # A search for a text costs a step of the solver for so many of its own, beyond those that are free.
@@ -125,6 +127,8 @@ def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]
         # A country of two letters is its code.
         makers = [values.maker_of(f"{setting.name} code", "") or named]
     for maker in (*makers, *([named] if named else [])):
+        if not _may_fit(maker, demand, setting):
+            continue
         for _ in range(_PLAUSIBLE):
             yield _shortened(maker(setting), demand) if maker is named else maker(setting)
     if demand.patterns or demand.no_patterns:
@@ -141,6 +145,20 @@ def _candidates(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]
     if demand.excluded:
         yield f"{text} {1 + sum(map(len, demand.excluded))}"
     yield from _written(demand, [], draws, spend)
+
+
+def _may_fit(maker: values.Maker, demand: Demand, setting: Setting) -> bool:
+    """Whether texts of a maker ever match the patterns: a code of five digits is none of letters and digits."""
+    if not demand.patterns:
+        return True
+    return _ever_matches(maker, setting.name, setting.about, setting.language, tuple(demand.patterns))
+
+
+@lru_cache(maxsize=1024)
+def _ever_matches(maker: values.Maker, name: str, about: str, language: str, patterns: Sequence[str]) -> bool:
+    """Whether one of some samples matches; they are always the same, so that answers do not depend on earlier ones."""
+    setting, matches = Setting(Draws(0), name, about, language, ""), matcher(patterns)
+    return matches is None or any(matches(maker(setting)) for _ in range(_SAMPLES))
 
 
 def _shortened(text: str, demand: Demand) -> str:

@@ -229,6 +229,21 @@ def test_a_name_or_a_description_says_what_a_text_is(name: str, schema: Any, pat
         assert holds({"pattern": pattern}, instance(form, key)[name])
 
 
+@pytest.mark.parametrize(
+    "name, pattern, plausible",
+    [
+        # A code is three letters and four digits where the pattern allows it.
+        ("code", "^[A-Z0-9-]{4,12}$", r"^[A-Z]{3}-\d{4}$"),
+        ("code", "^[0-9]{5}$", r"^\d{5}$"),
+        ("email", "^[^@]+@[^@]+$", r"@example\.(com|org|net)$"),
+    ],
+)
+def test_a_text_for_a_pattern_is_a_plausible_one_if_any_fits(name: str, pattern: str, plausible: str) -> None:
+    form = {"type": "object", "properties": {name: {"type": "string", "pattern": pattern}}, "required": [name]}
+    for key in range(20):
+        assert holds({"pattern": plausible}, instance(form, key)[name])
+
+
 BOOLEAN = {"type": "boolean"}
 PAIR = {"properties": {"a": BOOLEAN, "b": BOOLEAN}, "additionalProperties": False}
 
