@@ -66,7 +66,7 @@ def _serve_until_interrupted(options: argparse.Namespace, beside: Callable[[str]
     beside(url)
     gc.freeze()
     # Answers leave no cycles behind: frequent collections would mostly search the journal, in vain.
-    gc.set_threshold(20_000, 50, 100)
+    gc.set_threshold(5_000, 200, 100)
     gc.enable()
     if len(listeners) > 1:
         from mockserver.serving.workers import serve_by_workers

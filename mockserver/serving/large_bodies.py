@@ -4,11 +4,9 @@ Requests whose cost is not visible from outside, such as a small schema that is 
 are processed (`core/haste.py`).
 """
 
-import asyncio
-
 import orjson
 
-from mockserver.core.json_sizes import MOST_VALUES, has_more_values
+from mockserver.core.json_sizes import MOST_VALUES, counted
 from mockserver.core.seeding import fingerprinting
 from mockserver.generation.readings import is_short, read_ahead, token_count
 from mockserver.serving.turns import in_turns, next_turn
@@ -31,9 +29,8 @@ _COUNTED_AHEAD = 32
 # So many values are parsed in some milliseconds; they are visited in turns of the second number.
 _MANY_VALUES = 5_000
 _LOOKED_AT = 500
-# So many bytes are hashed in a fraction of a millisecond, and searched for values in a millisecond.
-_HASHED = 131_072
-_LOOKED_THROUGH = 131_072
+# So many bytes are hashed, or parsed, in a fraction of a millisecond.
+_HASHED = _PARSED = 131_072
 
 
 def is_large(body: bytes, encoding: str | None) -> bool:
@@ -72,7 +69,7 @@ async def read_by_turns(body: bytes) -> bool:
         waiting: list[object] = [orjson.loads(body)]
     except orjson.JSONDecodeError:
         return False
-    if len(body) > _LOOKED_THROUGH:
+    if len(body) > _PARSED:
         await next_turn()
     parts = looked_at = 0
     short_texts: list[str] = []
@@ -97,7 +94,6 @@ async def read_by_turns(body: bytes) -> bool:
 
 
 async def _has_more_values(body: bytes, most: int) -> bool:
-    """Whether a body has more than `most` values; a long one is searched in a thread."""
-    if len(body) <= _LOOKED_THROUGH:
-        return has_more_values(body, most)
-    return await asyncio.to_thread(has_more_values, body, most)
+    """Whether a body has more than `most` values, counted in turns."""
+    counts = await in_turns(lambda count: count, counted(body, most))
+    return bool(counts) and counts[-1] > most

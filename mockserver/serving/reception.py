@@ -188,6 +188,8 @@ class Reception:
     async def _receive_large(self, visitor: _Visitor, landing: Landing) -> Staged:
         """The same for a large body: read in turns with other requests, and in a thread if that is not enough."""
         call = visitor.call(landing.path)
+        # To receive so much has taken a while, too.
+        await after_all_due()
         try:
             if landing.operation is not None and await has_too_many_values(call.body):
                 return self._refused(visitor, landing, FailureKind.BODY_TOO_LARGE)

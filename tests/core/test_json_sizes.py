@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.json_sizes import has_more_values
+from mockserver.core.json_sizes import counted, has_more_values
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.text('a\\",[{\n é', max_size=8),
@@ -35,3 +35,36 @@ def test_values_are_counted_whatever_their_strings_hold(value: Any, ascii: bool)
 @pytest.mark.parametrize("text", [b'"', b'"\\', b'["', b'[",,,,', b'[,"\\"', b"\\" * 9 + b'"'])
 def test_what_is_broken_off_is_counted_as_far_as_it_goes(text: bytes) -> None:
     assert not has_more_values(text, 2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"prompt": "one, two; " * 100_000}),
+        json.dumps(["a"] * 100_000),
+        json.dumps({"prompt": '"[]"' * 50_000}),
+        json.dumps(list(range(100_000))),
+        json.dumps("\\" * 500_000 + "," * 100_000),
+    ],
+    ids=["prose", "strings", "quotes", "numbers", "backslashes"],
+)
+def test_no_step_looks_at_much(text: str) -> None:
+    data = Watched(text.encode())
+    most = 0
+    for _ in counted(data, 99_000):
+        most, data.steps = max(most, data.steps), 0
+    assert most < 2000
+
+
+class Watched(bytes):
+    """Bytes that count how often they are searched, and how many hundreds of them are counted."""
+
+    steps = 0
+
+    def find(self, *about: Any) -> int:
+        self.steps += 1
+        return super().find(*about)
+
+    def count(self, what: Any, start: Any = 0, end: Any = None) -> int:
+        self.steps += 1 + (end - start) // 1000
+        return super().count(what, start, end)
