@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from mockserver.core.calls import Call
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.generation import FinishReason, Generation, GenerationRequest, Measure
+from mockserver.core.haste import take_time
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
 from mockserver.core.quotas import QuotaPolicy, Standing
@@ -96,7 +97,12 @@ class Parts(NamedTuple):
 
 def on_demand(load: Callable[[], Parts]) -> Parts:
     """Parts that are loaded on the first request: every server starts, but few use all that they could do."""
-    loaded = cache(load)
+
+    @cache
+    def loaded() -> Parts:
+        take_time()
+        return load()
+
     return Parts(
         lambda call, site: loaded().read(call, site),
         lambda generation, pace, site: loaded().write(generation, pace, site),

@@ -5,13 +5,16 @@ import select
 from collections.abc import Callable
 from itertools import pairwise
 from threading import get_ident
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.control.deciding.decision import respond
 from mockserver.control.plan import hear
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Parts, Site, no_write, on_demand
+from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, in_haste, take_time
 from mockserver.generation import schemas, story
 from mockserver.serving import reception
@@ -131,3 +134,22 @@ def test_only_who_is_in_haste_is_told_that_something_takes_long() -> None:
         in_haste(take_time)
     take_time()
     assert in_haste(lambda: 7) == 7
+
+
+def test_what_is_loaded_on_demand_is_loaded_where_it_blocks_nobody() -> None:
+    loads: list[str] = []
+
+    def read(call: Call, site: Site) -> Rejection:
+        return Rejection(FailureKind.SERVER_ERROR)
+
+    def load() -> Parts:
+        loads.append("loaded")
+        return Parts(read, no_write)
+
+    parts, call, site = on_demand(load), cast(Call, None), cast(Site, None)
+    with pytest.raises(TakesLongError):
+        in_haste(lambda: parts.read(call, site))
+    assert loads == []
+    assert parts.read(call, site) == Rejection(FailureKind.SERVER_ERROR)
+    assert in_haste(lambda: parts.read(call, site)) == Rejection(FailureKind.SERVER_ERROR)
+    assert loads == ["loaded"]
