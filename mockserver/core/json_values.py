@@ -1,10 +1,7 @@
 """JSON values: when two are equal, what type one has, how deeply it nests, and its text without whitespace."""
 
-import json
 import re
 from collections.abc import Hashable, Iterable, Iterator
-
-import orjson
 
 # The most levels to which a value may nest.
 DEEPEST = 100
@@ -113,15 +110,6 @@ def is_shallow(value: object) -> bool:
         if not level:
             return True
     return False
-
-
-def compact(value: object) -> str:
-    """A value as JSON without whitespace."""
-    try:
-        return orjson.dumps(value).decode()
-    except orjson.JSONEncodeError:
-        # A number beyond 64 bits, or half of a surrogate pair.
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def without_blanks(text: str) -> str:

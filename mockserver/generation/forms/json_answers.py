@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mockserver.core.generation import Prompt
-from mockserver.core.json_values import compact
 from mockserver.generation import corpus, tokens
 from mockserver.generation.corpus import Phrase, phrase
 from mockserver.generation.corrections import corrected, refusals, settled
@@ -16,6 +15,7 @@ from mockserver.generation.forms.descriptions import SEARCHED, described_object
 from mockserver.generation.forms.pairs import stated_pairs
 from mockserver.generation.forms.restrictions import restricted
 from mockserver.generation.forms.sections import next_step, without_headings
+from mockserver.generation.json_texts import compact
 from mockserver.generation.prompts.brief import brief
 from mockserver.generation.prompts.passages import answer_from
 from mockserver.generation.schemas import schema_fault, write_instance

@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from mockserver.core.haste import take_time
-from mockserver.core.json_values import compact
 from mockserver.core.seeding import Draws, derive
+from mockserver.generation.json_texts import compact
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 from mockserver.generation.schemas.search import NOTHING
