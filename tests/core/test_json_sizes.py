@@ -37,6 +37,13 @@ def test_what_is_broken_off_is_counted_as_far_as_it_goes(text: bytes) -> None:
     assert not has_more_values(text, 2)
 
 
+@pytest.mark.parametrize("length", [4094, 4095, 4096, 4097, 8191, 8192, 8193, 12_289])
+def test_a_quote_ends_a_string_unless_an_odd_number_of_backslashes_is_before_it(length: int) -> None:
+    within, behind = b",", b"," * 2
+    text = b'["' + b"\\" * length + b'"' + within + b'"' + behind
+    assert [has_more_values(text, most) for most in (1, 2, 3)] == [True, length % 2 == 1, False]
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -57,7 +64,7 @@ def test_no_step_looks_at_much(text: str) -> None:
 
 
 class Watched(bytes):
-    """Bytes that count how often they are searched, and how many hundreds of them are counted."""
+    """Bytes that count how often they are searched or read, and how many thousands of them are counted."""
 
     steps = 0
 
@@ -68,3 +75,7 @@ class Watched(bytes):
     def count(self, what: Any, start: Any = 0, end: Any = None) -> int:
         self.steps += 1 + (end - start) // 1000
         return super().count(what, start, end)
+
+    def __getitem__(self, index: Any) -> Any:
+        self.steps += 1
+        return super().__getitem__(index)
