@@ -10,6 +10,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.control.settings import Settings
 from mockserver.serving.sockets.batches import Batch, BatchedTransport
+from tests.support.asking import FROZEN
 from tests.support.sockets import LISTENERS, LOOPS, Line, post, quiet_settings
 from tests.support.virtual import be_busy, run_virtually
 
@@ -173,7 +174,7 @@ def test_nothing_is_written_to_a_connection_that_has_ended_meanwhile() -> None:
 @pytest.fixture(scope="module", params=LOOPS)
 def server(request: pytest.FixtureRequest) -> Iterator[MockServer]:
     """A quiet server on each loop."""
-    with MockServer(Settings(port=0, latency="off", log_level="warning"), request.param) as running:
+    with MockServer(Settings(port=0, latency="off", log_level="warning", created=FROZEN), request.param) as running:
         yield running
 
 
@@ -220,7 +221,7 @@ def test_who_asks_for_the_end_of_the_connection_gets_its_answers_before(server: 
 @pytest.fixture(params=LISTENERS, ids=str)
 def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Line]]:
     """Many connections to a server, on each loop, plain and under TLS."""
-    settings = quiet_settings(request, tmp_path_factory)
+    settings = quiet_settings(request, tmp_path_factory, created=FROZEN)
     with MockServer(settings, request.param[0]) as running, ExitStack() as opened:
         yield [opened.enter_context(Line(running)) for _ in range(40)]
 
