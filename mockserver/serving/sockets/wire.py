@@ -40,6 +40,8 @@ _HEAD_TOO_LONG = (
 # which the system delivers as one piece, take some hundred milliseconds.
 _STRETCH = 2_048
 _FEW_HEADS = 8
+# After so many bytes at once, other connections are read first.
+_MUCH = 65_536
 
 # SO_LINGER with a time of zero: closing a socket then resets the connection.
 _NO_LINGER = struct.pack("hh" if sys.platform == "win32" else "ii", 1, 0)
@@ -162,6 +164,19 @@ class WireProtocol(IdleProtocol):
             self._parse_some()
         else:
             self._parse(data)
+            if len(data) >= _MUCH:
+                self._pause_for_others()
+
+    def _pause_for_others(self) -> None:
+        """Read on after other connections: some loops read as long as there is something, a megabyte for a millisecond
+        and a half."""
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.pause_reading()
+            self.loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.flow.read_paused and not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def _parse_some(self) -> None:
         """Parse a stretch of the data, and schedule the next one after other connections."""

@@ -1,68 +1,11 @@
 """Idle connections: closed after a timeout since the last answer, but not during an answer."""
 
 import asyncio
-from typing import Any, cast
 
-import uvicorn
-from uvicorn.server import ServerState
-
-from mockserver.core.calls import Headers
-from mockserver.serving.reception import Incoming
-from mockserver.serving.sockets.connection import DirectProtocol
-from mockserver.serving.sockets.direct_answers import Answer
+from tests.support.connections import TIMEOUT, connection
 from tests.support.virtual import run_virtually
 
 REQUEST = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n"
-TIMEOUT = 75.0
-
-
-class Answering:
-    """An application that answers each request after so many seconds."""
-
-    max_body = 1024
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def takes(self, path: str, headers: Headers) -> bool:
-        return True
-
-    def take(self, incoming: Incoming, sink: Answer) -> None:
-        asyncio.get_running_loop().call_later(self.seconds, self.answer, sink)
-
-    def answer(self, sink: Answer) -> None:
-        sink.begin(200, (), 2)
-        sink.write(b"ok", last=True)
-
-
-class Line(asyncio.Transport):
-    """A transport that notes how much was written, and when it was closed."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.writes = 0
-        self.closed_at: float | None = None
-
-    def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.writes += 1
-
-    def is_closing(self) -> bool:
-        return self.closed_at is not None
-
-    def close(self) -> None:
-        self.closed_at = asyncio.get_running_loop().time()
-
-    def resume_reading(self) -> None:
-        pass
-
-
-def connection(answers_after: float = 0.0) -> tuple[DirectProtocol, Line]:
-    config = uvicorn.Config(cast(Any, Answering(answers_after)), timeout_keep_alive=int(TIMEOUT), log_config=None)
-    config.load()
-    config.loaded_app = config.app
-    protocol, line = DirectProtocol(config, ServerState(), {}, asyncio.get_running_loop()), Line()
-    protocol.connection_made(line)
-    return protocol, line
 
 
 def test_a_connection_is_closed_when_nobody_has_asked_for_the_timeout() -> None:

@@ -1,0 +1,68 @@
+"""A connection whose other end is the test: the server's protocol, on a transport that only notes what happens."""
+
+import asyncio
+from typing import Any, cast
+
+import uvicorn
+from uvicorn.server import ServerState
+
+from mockserver.core.calls import Headers
+from mockserver.serving.reception import Incoming
+from mockserver.serving.sockets.connection import DirectProtocol
+from mockserver.serving.sockets.direct_answers import Answer
+
+TIMEOUT = 75.0
+
+
+class Answering:
+    """An application that answers each request after so many seconds."""
+
+    max_body = 1_000_000
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def takes(self, path: str, headers: Headers) -> bool:
+        return True
+
+    def take(self, incoming: Incoming, sink: Answer) -> None:
+        asyncio.get_running_loop().call_later(self.seconds, self.answer, sink)
+
+    def answer(self, sink: Answer) -> None:
+        sink.begin(200, (), 2)
+        sink.write(b"ok", last=True)
+
+
+class Line(asyncio.Transport):
+    """A transport that notes how much was written, when it was closed, and whether it is being read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writes = 0
+        self.closed_at: float | None = None
+        self.is_read = True
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self.writes += 1
+
+    def is_closing(self) -> bool:
+        return self.closed_at is not None
+
+    def close(self) -> None:
+        self.closed_at = asyncio.get_running_loop().time()
+
+    def pause_reading(self) -> None:
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        self.is_read = True
+
+
+def connection(answers_after: float = 0.0) -> tuple[DirectProtocol, Line]:
+    """A connection to an application that answers each request after so many seconds."""
+    config = uvicorn.Config(cast(Any, Answering(answers_after)), timeout_keep_alive=int(TIMEOUT), log_config=None)
+    config.load()
+    config.loaded_app = config.app
+    protocol, line = DirectProtocol(config, ServerState(), {}, asyncio.get_running_loop()), Line()
+    protocol.connection_made(line)
+    return protocol, line
