@@ -7,6 +7,7 @@ which raises TakesLongError if its thread is in haste; the caller then repeats t
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -31,3 +32,16 @@ def take_time() -> None:
     """Announce that what follows takes long. Raises TakesLongError if this thread is in haste."""
     if getattr(_here, "hurries", False):
         raise TakesLongError
+
+
+def loaded_once(load: Callable[[], Result]) -> Callable[[], Result]:
+    """A cached function. Its first call takes long, and is made once, however many threads need the result."""
+    only, lock = cache(load), threading.Lock()
+
+    @cache
+    def loaded() -> Result:
+        take_time()
+        with lock:
+            return only()
+
+    return loaded

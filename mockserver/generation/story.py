@@ -7,12 +7,11 @@ test suites send the same requests again and again; the texts do not depend on t
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from mockserver.core.generation import Constraint, Prompt
-from mockserver.core.haste import take_time
+from mockserver.core.haste import loaded_once
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose.texts import write_prose
 
@@ -120,10 +119,9 @@ def _phrases(prompt: Prompt, key: int, constraint: Constraint | None) -> Iterato
     return _writers()[constraint.kind](prompt, key, constraint.schema)
 
 
-@cache
+@loaded_once
 def _writers() -> "Mapping[str, FormWriter]":
     """The writers of constrained answers. They take some 40 ms to import, and few requests need them."""
-    take_time()
     from mockserver.generation.forms import WRITERS
 
     return WRITERS

@@ -21,6 +21,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import NamedTuple
 
+from mockserver.core.haste import loaded_once
 from mockserver.core.package_data import read_data
 
 VOCABULARY_SIZE = 49152
@@ -103,21 +104,29 @@ def made_texts() -> list[str]:
     return [*map(chr, range(128)), *map(chr, range(0xDC80, 0xDD00)), *starts, *_numbers(), *_white_space()]
 
 
-@cache
+@loaded_once
 def _vocabulary() -> _Vocabulary:
+    # This takes some twenty milliseconds; between its steps, other threads continue.
     # No lists in between: each would take half a megabyte that the process then keeps.
     texts = made_texts()
     first_line = len(texts)
     texts.extend(chain(_lines(), ("", "")))
     starts = _character_starts()
     first_piece = 256 + len(starts)
-    ids = dict(zip(islice(texts, first_piece, EOS), range(first_piece, EOS), strict=True))
+    ids: dict[str, int] = {}
+    for start in range(first_piece, EOS, _WINDOW):
+        ids.update(zip(islice(texts, start, min(start + _WINDOW, EOS)), range(start, EOS), strict=False))
     ids.update(zip(texts[:128], range(128), strict=True))
     # Sorted by length, as the lines are, so that the last value of a key is that of its longest piece.
     longer = sorted((text for text in _white_space() if len(text) > _PREFIX), key=len)
     pieces = chain(longer, islice(texts, bisect_right(texts, _PREFIX, first_line, EOS, key=len), EOS))
     reach = {piece[:_PREFIX]: len(piece) for piece in pieces}
     return _Vocabulary(texts, ids, dict(zip(starts, range(256, first_piece), strict=True)), reach)
+
+
+def load() -> None:
+    """Load the vocabulary, unless it is loaded."""
+    _vocabulary()
 
 
 class _Splits(dict[str, tuple[int, ...]]):

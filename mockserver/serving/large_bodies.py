@@ -4,11 +4,15 @@ Requests whose cost is not visible from outside, such as a small schema that is 
 are processed (`core/haste.py`).
 """
 
+import asyncio
+
 import orjson
 
+from mockserver.core.haste import TakesLongError, in_haste
 from mockserver.core.json_sizes import MOST_VALUES, counted
 from mockserver.core.seeding import fingerprinting
 from mockserver.generation.readings import is_short, read_ahead, token_count
+from mockserver.generation.tokens import load
 from mockserver.serving.turns import in_turns, next_turn
 
 # Bodies of more than the first number of bytes are read in turns, of more than the second in a thread.
@@ -71,6 +75,7 @@ async def read_by_turns(body: bytes) -> bool:
         return False
     if len(body) > _PARSED:
         await next_turn()
+    await _ready_to_count()
     parts = looked_at = 0
     short_texts: list[str] = []
     while waiting:
@@ -97,3 +102,11 @@ async def _has_more_values(body: bytes, most: int) -> bool:
     """Whether a body has more than `most` values, counted in turns."""
     counts = await in_turns(lambda count: count, counted(body, most))
     return bool(counts) and counts[-1] > most
+
+
+async def _ready_to_count() -> None:
+    """Load what counting tokens needs, in a thread: small requests do so while they are read."""
+    try:
+        in_haste(load)
+    except TakesLongError:
+        await asyncio.to_thread(load)

@@ -3,8 +3,10 @@
 import json
 import select
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from threading import get_ident
+from threading import Barrier, get_ident
+from time import sleep
 from typing import Any, cast
 
 import pytest
@@ -15,8 +17,8 @@ from mockserver.control.plan import hear
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Parts, Site, no_write, on_demand
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.haste import TakesLongError, in_haste, take_time
-from mockserver.generation import schemas, story
+from mockserver.core.haste import TakesLongError, in_haste, loaded_once, take_time
+from mockserver.generation import schemas, story, tokens
 from mockserver.serving import reception
 from tests.support.asking import ask
 from tests.support.http import exchange
@@ -120,8 +122,8 @@ def test_who_asks_for_something_easy_does_not_wait_for_what_is_hard(frozen_serve
         assert hard.recv(12) == b"HTTP/1.1 200"
 
 
-@pytest.mark.parametrize("load", [story._writers, schemas._instances])
-def test_what_only_constraints_need_is_not_imported_on_the_event_loop(load: Any) -> None:
+@pytest.mark.parametrize("load", [story._writers, schemas._instances, tokens._vocabulary])
+def test_what_takes_long_to_load_is_not_loaded_on_the_event_loop(load: Any) -> None:
     load.cache_clear()
     with pytest.raises(TakesLongError):
         in_haste(load)
@@ -153,3 +155,23 @@ def test_what_is_loaded_on_demand_is_loaded_where_it_blocks_nobody() -> None:
     assert parts.read(call, site) == Rejection(FailureKind.SERVER_ERROR)
     assert in_haste(lambda: parts.read(call, site)) == Rejection(FailureKind.SERVER_ERROR)
     assert loads == ["loaded"]
+
+
+def test_what_many_threads_need_at_once_is_loaded_once() -> None:
+    loads: list[int] = []
+    all_wait = Barrier(8)
+
+    def load() -> int:
+        loads.append(get_ident())
+        sleep(0.01)
+        return 7
+
+    loaded = loaded_once(load)
+
+    def need(number: int) -> int:
+        all_wait.wait()
+        return loaded()
+
+    with ThreadPoolExecutor(8) as threads:
+        assert [*threads.map(need, range(8))] == [7] * 8
+    assert len(loads) == 1

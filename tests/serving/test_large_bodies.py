@@ -3,11 +3,13 @@
 import asyncio
 import base64
 import json
+from threading import get_ident
 
 import pytest
 
+from mockserver.core.haste import loaded_once
 from mockserver.generation import readings
-from mockserver.serving import turns
+from mockserver.serving import large_bodies, turns
 from mockserver.serving.large_bodies import is_large, read_by_turns
 
 
@@ -57,3 +59,12 @@ def test_many_short_texts_are_counted_in_turns_with_other_tasks(monkeypatch: pyt
 @pytest.mark.parametrize("tokens, quick", [(4_000, True), (8_000, False)])
 def test_a_prompt_of_many_token_ids_is_left_to_a_thread(tokens: int, quick: bool) -> None:
     assert asyncio.run(read_by_turns(json.dumps({"prompt": [20_000] * tokens}).encode())) is quick
+
+
+def test_what_counting_needs_is_loaded_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[int] = []
+    monkeypatch.setattr(large_bodies, "load", loaded_once(lambda: threads.append(get_ident())))
+    body = conversation("a word and " * 3_000)
+    assert all(asyncio.run(read_by_turns(body)) for _ in range(2))
+    assert len(threads) == 1
+    assert threads[0] != get_ident()

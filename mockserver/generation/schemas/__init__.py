@@ -3,10 +3,9 @@
 The solver is imported with the first schema: most servers never see one, and start sooner without it.
 """
 
-from functools import cache
 from types import ModuleType
 
-from mockserver.core.haste import take_time
+from mockserver.core.haste import loaded_once
 from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
 
 __all__ = [
@@ -50,9 +49,8 @@ def is_recursive(schema: object) -> bool:
     return found
 
 
-@cache
+@loaded_once
 def _instances() -> ModuleType:
-    take_time()
     from mockserver.generation.schemas import instances
 
     return instances
