@@ -14,7 +14,8 @@ from mockserver.generation.generate import generate
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
-_MOST = 512
+# As many as the exchanges that a journal remembers, which keep most of these values in memory anyway.
+_MOST = 1_000
 # Answers with more tokens, answers without tokens but more bytes, and calls with more bytes are not worth caching.
 LONGEST_ANSWER = 1_024
 LONGEST_BODY = 32_768
