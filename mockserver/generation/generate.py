@@ -27,6 +27,7 @@ from mockserver.core.generation import (
     ToolCall,
     Usage,
 )
+from mockserver.core.haste import breathe
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
 from mockserver.generation.echo import echo_of
@@ -75,6 +76,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     choices: list[Choice] = []
     occurrences: Counter[str] = Counter()
     for prompt, name in zip(request.prompts, names, strict=True):
+        breathe()
         drafts = _drafts(request, prompt, (form, name), occurrences[name], seed)
         occurrences[name] += 1
         # A prompt is not sampled, so all of its choices have the same echo.

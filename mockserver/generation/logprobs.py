@@ -14,6 +14,7 @@ from math import exp, floor, log
 from typing import NamedTuple
 
 from mockserver.core.generation import Position, Sampling
+from mockserver.core.haste import breathe
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus, tokens
 from mockserver.generation.prose.bans import NEVER, Bans, bans
@@ -51,6 +52,7 @@ def positions(
     favoured = _favoured(scale.sampling.logit_bias)
     rows = []
     for token, text in zip(ids, texts, strict=True):
+        breathe()
         bits = draws.bits()
         shape = _shapes()[bits % _SHAPES]
         rank = likely(bits, shape)

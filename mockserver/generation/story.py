@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mockserver.core.generation import Constraint, Prompt
-from mockserver.core.haste import loaded_once
+from mockserver.core.haste import breathe, loaded_once
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose.texts import write_prose
 
@@ -50,6 +50,7 @@ class Story:
                 if end is not None or len(self.ids) >= limit:
                     return end
                 self._write_some(min(limit, len(self.ids) + _STRETCH), least)
+            breathe()
 
     def _write_some(self, limit: int, least: int) -> None:
         """Write on to the natural end, or after that to an end after `least` tokens, until the limit is reached."""

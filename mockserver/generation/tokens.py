@@ -21,7 +21,7 @@ from functools import cache
 from itertools import chain, islice
 from typing import NamedTuple
 
-from mockserver.core.haste import loaded_once
+from mockserver.core.haste import breathe, loaded_once
 from mockserver.core.package_data import read_data
 
 VOCABULARY_SIZE = 49152
@@ -206,6 +206,7 @@ def count_slices(text: str, size: int = 1024) -> Iterator[int]:
     """
     lookup = _SPLITS.__getitem__
     for pretokens in _windows(text, size):
+        breathe()
         yield sum(map(len, map(lookup, pretokens)))
 
 

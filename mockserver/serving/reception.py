@@ -3,7 +3,6 @@
 incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> performance
 """
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
@@ -35,7 +34,7 @@ from mockserver.serving.metrics import Metrics
 from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Setup, Simulator
 from mockserver.serving.sink import Sink
-from mockserver.serving.turns import after_all_due
+from mockserver.serving.turns import after_all_due, in_thread
 
 if TYPE_CHECKING:
     from mockserver.serving.courier import Courier
@@ -179,7 +178,7 @@ class Reception:
     async def _receive_slowly(self, visitor: _Visitor, landing: Landing, hearing: Callable[[], Heard]) -> Staged:
         """The same for a call that takes long to be read: in a thread."""
         try:
-            heard = await asyncio.to_thread(hearing)
+            heard = await in_thread(hearing)
         except Exception as error:
             return self._failed(visitor, landing, error)
         answered = self._answered(visitor, landing, heard, slowly=True)
@@ -227,7 +226,7 @@ class Reception:
 
     async def _respond_slowly(self, visitor: _Visitor, landing: Landing, decision: Decision) -> Staged:
         try:
-            return self._staged(visitor, await asyncio.to_thread(respond, decision), decision)
+            return self._staged(visitor, await in_thread(partial(respond, decision)), decision)
         except Exception as error:
             return self._failed(visitor, landing, error, decision)
 

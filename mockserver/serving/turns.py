@@ -4,17 +4,23 @@ So a request is held up by about as long as one of them, however many there are;
 """
 
 import asyncio
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 from weakref import WeakKeyDictionary
+
+from mockserver.core.haste import at_leisure
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _TURN_SECONDS = 0.0005
+# A thread waits no longer than this for a turn.
+_PATIENCE_SECONDS = 0.05
 
 
 class _Queue:
@@ -104,3 +110,32 @@ async def in_turns(
             await next_turn()
             began = time.monotonic()
     return results
+
+
+async def in_thread(work: Callable[[], Result]) -> Result:
+    """The result of long work, done in a thread, which takes turns like any other long work where it can (`breathe`).
+
+    Otherwise the system lets the thread run on for several milliseconds where both share a core, and elsewhere the
+    thread takes the interpreter from the loop after each callback.
+    """
+    loop = asyncio.get_running_loop()
+    return await asyncio.to_thread(at_leisure, work, _Pauses(loop).pause)
+
+
+class _Pauses:
+    """The pauses of a thread after each piece of its work, until the event loop gives it a turn."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._turn = threading.Event()
+        self._began = time.monotonic()
+
+    def pause(self) -> None:
+        if time.monotonic() - self._began <= _TURN_SECONDS:
+            return
+        self._turn.clear()
+        # A loop that has ended, or ends meanwhile, waits for this thread.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call_in_turn, self._turn.set)
+            self._turn.wait(_PATIENCE_SECONDS)
+        self._began = time.monotonic()

@@ -17,7 +17,7 @@ from mockserver.control.plan import hear
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Parts, Site, no_write, on_demand
 from mockserver.core.failures import FailureKind, Rejection
-from mockserver.core.haste import TakesLongError, in_haste, loaded_once, take_time
+from mockserver.core.haste import TakesLongError, at_leisure, breathe, in_haste, loaded_once, take_time
 from mockserver.generation import schemas, story, tokens
 from mockserver.serving import reception
 from tests.support.asking import ask
@@ -175,3 +175,35 @@ def test_what_many_threads_need_at_once_is_loaded_once() -> None:
     with ThreadPoolExecutor(8) as threads:
         assert [*threads.map(need, range(8))] == [7] * 8
     assert len(loads) == 1
+
+
+LONG = {
+    "text": ("cerebras", "/v1/completions", {"model": "llama3.1-8b", "prompt": "Hello", "min_tokens": 9000}),
+    "log-probabilities": chat(logprobs=True, max_tokens=300, top_logprobs=3),
+    "prompt": chat(messages=[{"role": "user", "content": "a word and " * 3000}]),
+    "schema": formed({**NUMBERS, "minItems": 503}),
+    "embeddings": ("ovms", "/v3/embeddings", {"model": "embeddings", "input": [f"Tide {n}" for n in range(100)]}),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_work_breathes_between_its_pieces(name: str) -> None:
+    dialect, path, body = LONG[name]
+    pauses: list[None] = []
+    answer = at_leisure(lambda: ask(dialect, body, path=path), lambda: pauses.append(None))
+    assert answer.status == 200
+    assert len(pauses) >= 9
+
+
+def test_only_who_is_at_leisure_pauses() -> None:
+    pauses: list[str] = []
+
+    def fail() -> None:
+        breathe()
+        raise TakesLongError
+
+    breathe()
+    with pytest.raises(TakesLongError):
+        at_leisure(fail, lambda: pauses.append("a pause"))
+    breathe()
+    assert pauses == ["a pause"]

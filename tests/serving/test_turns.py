@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from mockserver.core.haste import breathe
 from mockserver.serving import turns
 from mockserver.serving.server import Loop
-from mockserver.serving.turns import after_all_due, call_in_turn, in_turns, next_turn
+from mockserver.serving.turns import after_all_due, call_in_turn, in_thread, in_turns, next_turn
 from tests.support.sockets import LOOPS
 
 
@@ -86,6 +87,52 @@ def test_callbacks_and_tasks_share_the_turns(run: Callable[..., Any]) -> None:
 
     counts = run(pieces_per_turn(ten_callbacks, ten_callbacks, ten_items))
     assert (sum(counts), max(counts)) == (30, 1)
+
+
+def test_a_thread_does_one_piece_in_a_turn_and_shares_the_turns(run: Callable[..., Any]) -> None:
+    async def turns_of_pieces() -> tuple[list[int], list[int]]:
+        loop, turn, ended = asyncio.get_running_loop(), 0, False
+        in_threads: list[int] = []
+        on_loop: list[int] = []
+
+        def tick() -> None:
+            nonlocal turn
+            turn += 1
+            if not ended:
+                loop.call_soon(tick)
+
+        def work() -> None:
+            for _ in range(10):
+                in_threads.append(turn)
+                breathe()
+
+        loop.call_soon(tick)
+        await asyncio.gather(in_thread(work), in_turns(lambda _: on_loop.append(turn), range(10)))
+        ended = True
+        return in_threads, on_loop
+
+    in_threads, on_loop = run(turns_of_pieces())
+    assert in_threads == sorted({*in_threads})
+    assert on_loop == sorted({*on_loop})
+    assert len(in_threads) == len(on_loop) == 10
+
+
+def test_a_thread_waits_for_no_turn_of_a_loop_that_has_ended(run: Callable[..., Any]) -> None:
+    async def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    turns._Pauses(run(loop())).pause()
+
+
+def test_a_thread_waits_for_no_turn_of_a_loop_that_is_ending(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "_PATIENCE_SECONDS", 0.001)
+
+    async def wait_in_the_loops_own_thread() -> None:
+        turns._Pauses(asyncio.get_running_loop()).pause()
+
+    run(wait_in_the_loops_own_thread())
 
 
 def test_who_waits_longest_is_next(run: Callable[..., Any]) -> None:

@@ -11,6 +11,7 @@ up.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from mockserver.core.haste import breathe
 from mockserver.core.json_values import type_of
 from mockserver.core.seeding import Draws
 from mockserver.generation.schemas import texts
@@ -71,6 +72,7 @@ class Solver:
 
     def solve(self, nodes: Sequence[Node], name: str = "", depth: int = 0) -> Any:
         """A value that keeps to all the schemas, or NOTHING. `name` is what it is called, `depth` how deep it lies."""
+        breathe()
         self.spend()
         if depth > _DEEPEST or (self._failed and depth >= self._failed.get(_places(nodes), _DEEPEST + 1)):
             return NOTHING
