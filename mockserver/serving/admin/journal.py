@@ -1,6 +1,5 @@
 """The admin API of the journal: single exchanges, lists, files, searches, and a live feed."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
@@ -21,7 +20,7 @@ from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import TEXT, WHOLE, by_name, described, reference, rows, table
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
 from mockserver.serving.feed import listen
-from mockserver.serving.turns import in_turns
+from mockserver.serving.turns import in_thread, in_turns
 
 # How many exchanges are listed by default; files have all of them.
 _LISTED = 1000
@@ -106,7 +105,7 @@ async def _sift(request: AdminRequest) -> Response:
     forgotten = journal.forgotten
     try:
         match, before = wanted.get("match", {}), forgotten.questions
-        found = await asyncio.to_thread(sift, journal.exchanges(), match, operations, before)
+        found = await in_thread(partial(sift, journal.exchanges(), match, operations, before))
     except CriteriaError as error:
         raise BadRequestError(str(error)) from None
     matching = [number for number, differences in found.items() if not differences]
