@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mockserver.core.generation import Constraint, Prompt
-from mockserver.core.haste import breathe, loaded_once
+from mockserver.core.haste import breathe, loaded_once, take_time
 from mockserver.generation.corpus import Phrase
 from mockserver.generation.prose.texts import write_prose
 
@@ -26,31 +26,54 @@ _LONGEST_PROMPT = 16_384
 _STRETCH = 1024
 
 
+class SpoiltError(Exception):
+    """The writer of a story has failed for another thread."""
+
+
 class Story:
     """A text written phrase by phrase, usually endless. `ids` and `texts` are its tokens so far.
 
     `ends` are the places, in tokens, where it may end: its natural end, and the end of each phrase after that. If the
-    phrases run out, as they may under a pattern, the end of the last one is the end, even if it comes too early.
+    phrases run out, as they may under a pattern, the end of the last one is the end, even if it comes too early. A
+    `spoilt` story cannot go on, since its writer has failed.
     """
 
     def __init__(self, phrases: Iterator[Phrase | None]) -> None:
         self.ids: list[int] = []
         self.texts: list[str] = []
         self.ends: list[int] = []
+        self.spoilt = False
         self._phrases = phrases
         self._over = False
         self._writing = Lock()
 
     def tell(self, limit: int, least: int) -> int | None:
-        """Write on to `limit` tokens or to a place to end after at least `least` tokens; returns that place, if any."""
+        """Write on to `limit` tokens or to a place to end after at least `least` tokens; returns that place, if any.
+
+        Raises SpoiltError if the story is spoilt.
+        """
         while True:
             # The lock is released between parts: another thread may need only the beginning of a long story.
-            with self._writing:
+            self._await_turn()
+            try:
+                if self.spoilt:
+                    raise SpoiltError
                 end = self._end_after(least)
                 if end is not None or len(self.ids) >= limit:
                     return end
                 self._write_some(min(limit, len(self.ids) + _STRETCH), least)
+            except BaseException:
+                self.spoilt = True
+                raise
+            finally:
+                self._writing.release()
             breathe()
+
+    def _await_turn(self) -> None:
+        if not self._writing.acquire(blocking=False):
+            # Whoever writes at leisure may be waiting for the event loop.
+            take_time()
+            self._writing.acquire()
 
     def _write_some(self, limit: int, least: int) -> None:
         """Write on to the natural end, or after that to an end after `least` tokens, until the limit is reached."""
@@ -94,7 +117,7 @@ def remembered_beginning(
 ) -> tuple[list[int], list[str], bool]:
     """The same for a story that `write` begins, unless it is cached under its key."""
     story = _kept.get(key)
-    if story is None:
+    if story is None or story.spoilt:
         story = Story(write())
         # A story keeps its prompt in memory.
         if len(prompt.text) <= _LONGEST_PROMPT:
@@ -103,10 +126,8 @@ def remembered_beginning(
                 _kept.popitem(last=False)
     try:
         end = story.tell(limit, least)
-    except BaseException:
-        # A generator that has raised cannot go on.
-        _kept.pop(key, None)
-        raise
+    except SpoiltError:
+        return remembered_beginning(prompt, key, write, limit=limit, least=least)
     if len(story.ids) > _LONGEST_KEPT:
         _kept.pop(key, None)
     ended = end is not None and end < limit
