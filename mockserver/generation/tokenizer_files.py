@@ -11,6 +11,7 @@ entries of the vocabulary (`WordPiece`). All bytes are in the vocabulary, so not
 import json
 from typing import Any
 
+from mockserver.generation.json_texts import compact
 from mockserver.generation.tokens import BOS, EOS, VOCABULARY_SIZE, pretoken, token_bytes
 
 # Tools look for these names in texts, so they are unlike any that a prompt may contain.
@@ -46,7 +47,7 @@ def tokenizer_files() -> dict[str, str]:
         "chat_template": _CHAT_TEMPLATE,
     }
     return {
-        "tokenizer.json": json.dumps(_tokenizer(), ensure_ascii=False, separators=(",", ":")),
+        "tokenizer.json": compact(_tokenizer()),
         "tokenizer_config.json": json.dumps(settings, indent=2) + "\n",
     }
 

@@ -4,8 +4,6 @@ Requests whose cost is not visible from outside, such as a small schema that is 
 are processed (`core/haste.py`).
 """
 
-import asyncio
-
 import orjson
 
 from mockserver.core.haste import TakesLongError, in_haste
@@ -13,7 +11,7 @@ from mockserver.core.json_sizes import MOST_VALUES, counted
 from mockserver.core.seeding import fingerprinting
 from mockserver.generation.readings import is_short, read_ahead, token_count
 from mockserver.generation.tokens import load
-from mockserver.serving.turns import in_turns, next_turn
+from mockserver.serving.turns import in_thread, in_turns, next_turn
 
 # Bodies of more than the first number of bytes are read in turns, of more than the second in a thread.
 _LARGE = 32_768
@@ -109,4 +107,4 @@ async def _ready_to_count() -> None:
     try:
         in_haste(load)
     except TakesLongError:
-        await asyncio.to_thread(load)
+        await in_thread(load)

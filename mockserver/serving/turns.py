@@ -105,7 +105,7 @@ async def in_turns(
     results: list[Result] = []
     began = time.monotonic()
     for item in items:
-        results.append(await asyncio.to_thread(work, item) if is_long(item) else work(item))
+        results.append(await in_thread(partial(work, item)) if is_long(item) else work(item))
         if time.monotonic() - began > _TURN_SECONDS:
             await next_turn()
             began = time.monotonic()
