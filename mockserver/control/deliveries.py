@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mockserver.control.watchers import Watchers
 from mockserver.core.dialects import Dialect
 from mockserver.core.outbox import Outbox, Outcome, Task
+from mockserver.core.secrets import masked_body, masked_headers, masked_text
 
 if TYPE_CHECKING:
     from mockserver.core.bounded import Bounded
@@ -130,7 +131,7 @@ class Delivered(NamedTuple):
 
 
 def shown(delivery: Delivery) -> Delivered:
-    """A delivery for people and tests."""
+    """A delivery for people and tests, its secrets masked."""
     task, outcome = delivery.task, delivery.outcome
     return Delivered(
         number=delivery.number,
@@ -139,12 +140,12 @@ def shown(delivery: Delivery) -> Delivered:
         message=task.message,
         attempt=task.attempt,
         method=task.method,
-        url=task.url,
-        headers={name.decode("latin-1").lower(): value.decode("latin-1") for name, value in task.headers},
-        body=task.body.decode("utf-8", "replace"),
+        url=masked_text(task.url),
+        headers=masked_headers(tuple((name.lower(), value) for name, value in task.headers)),
+        body=masked_body(task.body).decode("utf-8", "replace"),
         status=None if outcome is None else outcome.status,
-        error="" if outcome is None else outcome.error,
-        answer="" if outcome is None else outcome.body.decode("utf-8", "replace"),
+        error="" if outcome is None else masked_text(outcome.error),
+        answer="" if outcome is None else masked_body(outcome.body).decode("utf-8", "replace"),
         seconds=delivery.seconds,
         ended=outcome is not None,
     )

@@ -22,11 +22,6 @@ class Headers:
         return None if value is None else value.decode("latin-1")
 
 
-def masked_key(key: str) -> str:
-    """An API key of which only the last four characters can be read, and none if it is short."""
-    return f"****{key[-4:] if len(key) > 8 else ''}"
-
-
 class Call(NamedTuple):
     """One request. Once routed, `path` is the dialect's native path; `received_at` is in Unix seconds.
 

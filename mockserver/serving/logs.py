@@ -19,8 +19,21 @@ from mockserver.control.journal.exchanges import Exchange
 from mockserver.control.plan import Plan
 from mockserver.control.stubs.book import Near
 from mockserver.core.generation import Usage
+from mockserver.core.secrets import masked_text
 
 log = logging.getLogger("mockserver")
+
+
+def _without_secrets(record: logging.LogRecord) -> bool:
+    """Mask the secrets in a record, which may quote a URL or a header; the line of an exchange masks its own."""
+    if not isinstance(record.msg, AccessLine):
+        record.msg, record.args = masked_text(record.getMessage()), ()
+    if record.exc_info and not record.exc_text:
+        record.exc_text = masked_text(logging.Formatter().formatException(record.exc_info))
+    return True
+
+
+log.addFilter(_without_secrets)
 
 # How much of a path and of a reason a line for people shows, in characters.
 _LONGEST_PATH = 500
@@ -64,7 +77,7 @@ class AccessLine:
             "namespace": exchange.namespace,
             "number": exchange.number,
             "method": exchange.call.method,
-            "path": exchange.path,
+            "path": masked_text(exchange.path),
             **(_planned(exchange.plan) if exchange.plan is not None else _denied(exchange)),
             "ttft": record.first_token,
             "events_sent": record.events_sent,
@@ -80,7 +93,9 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of a record."""
-        more: dict[str, Any] = {"exception": self.formatException(record.exc_info)} if record.exc_info else {}
+        more: dict[str, Any] = {}
+        if record.exc_info:
+            more["exception"] = record.exc_text or self.formatException(record.exc_info)
         if isinstance(record.msg, AccessLine):
             more = {**record.msg.facts, **more}
         return _json_line(record.created, record.levelname.lower(), record.name, record.getMessage(), more)
@@ -216,6 +231,11 @@ def _planned(plan: Plan) -> dict[str, Any]:
 
 def _reason(exchange: Exchange) -> str | None:
     """Why mockserver itself refused a request, or what the vendor's refusal does not say; None for all others."""
+    reason = _reason_as_it_is(exchange)
+    return None if reason is None else masked_text(reason)
+
+
+def _reason_as_it_is(exchange: Exchange) -> str | None:
     plan, denial = exchange.plan, exchange.denial
     if denial is not None:
         return _nearest(denial.nearest) if denial.nearest else denial.message
@@ -254,6 +274,7 @@ def duration(seconds: float) -> str:
 
 
 def _shortened_path(path: str) -> str:
+    path = masked_text(path)
     return path if len(path) <= _LONGEST_PATH else f"{_shortened(path, _LONGEST_PATH)} ({len(path):,} characters)"
 
 

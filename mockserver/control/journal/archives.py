@@ -6,10 +6,9 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.journal.masking import masked_query
-from mockserver.control.journal.transcripts import masked_headers, summary_of
+from mockserver.control.journal.transcripts import summary_of
 from mockserver.core.calls import Call
-from mockserver.core.headers import by_name
+from mockserver.core.secrets import masked_body, masked_headers, masked_query, masked_text
 from mockserver.core.version import __version__
 
 # Fields that are the same in every request and every response of an archive.
@@ -41,7 +40,7 @@ def _request(exchange: Exchange) -> dict[str, Any]:
     return {
         "method": call.method,
         "url": _url(exchange, call),
-        "headers": _pairs(masked_headers(call.headers)),
+        "headers": _pairs(masked_headers(call.headers.raw)),
         "queryString": [{"name": name, "value": value} for name, value in query],
         "bodySize": len(call.body),
         "postData": {"mimeType": call.headers.get("content-type") or "", **_text(call.body)},
@@ -52,7 +51,7 @@ def _response(exchange: Exchange) -> dict[str, Any]:
     """The answer as it was planned; for an answer of our own only the status."""
     timeline, denial = exchange.plan.timeline if exchange.plan is not None else None, exchange.denial
     status = timeline.status if timeline is not None else denial.status if denial is not None else 0
-    headers = by_name(timeline.headers if timeline is not None else ())
+    headers = masked_headers(timeline.headers if timeline is not None else ())
     body = b"".join(data for run in timeline.runs for data in run.data) if timeline is not None else b""
     # The way browsers report a connection that failed in the middle of an answer.
     broken = {"_error": timeline.ending.how} if timeline is not None and timeline.ending is not None else {}
@@ -69,11 +68,12 @@ def _response(exchange: Exchange) -> dict[str, Any]:
 
 def _url(exchange: Exchange, call: Call) -> str:
     query = f"?{masked_query(call.query)}" if call.query else ""
-    return f"http://{call.headers.get('host') or 'localhost'}{exchange.path}{query}"
+    return f"http://{call.headers.get('host') or 'localhost'}{masked_text(exchange.path)}{query}"
 
 
 def _text(body: bytes) -> dict[str, str]:
-    """A body as text, or in base64 if it is not text."""
+    """A body as text, its secrets masked, or in base64 if it is not text."""
+    body = masked_body(body)
     try:
         return {"text": body.decode()}
     except UnicodeDecodeError:

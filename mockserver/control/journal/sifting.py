@@ -5,6 +5,7 @@ from typing import Any
 
 from mockserver.control.facts import RequestFacts
 from mockserver.control.journal.exchanges import Exchange
+from mockserver.control.journal.transcripts import masked_difference
 from mockserver.core.criteria import Criteria, CriteriaError, Facts, decided, differences, unknown_name_in
 from mockserver.core.criteria_notation import read_criteria
 from mockserver.core.haste import breathe
@@ -43,7 +44,7 @@ def _differing(criteria: Criteria, facts: Facts, number: int) -> Sequence[str]:
     decision = decided(criteria, facts)
     if decision:
         return ()
-    found = tuple(map(str, differences(criteria, facts)))
+    found = tuple(str(masked_difference(each)) for each in differences(criteria, facts))
     if decision is None:
         raise CriteriaError(f"Cannot tell whether request #{number} matches: {'; '.join(found)}")
     return found

@@ -12,19 +12,24 @@ from typing import Any
 import orjson
 
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.journal.masking import credentials_digest, is_secret, masked, masked_query
 from mockserver.control.journal.progress import has_finished, sent_and_planned
 from mockserver.control.plan import Plan
 from mockserver.control.strikes import Strike
-from mockserver.core.calls import Headers
 from mockserver.core.criteria import Difference
-from mockserver.core.headers import by_name
 from mockserver.core.json_values import nests_absurdly
+from mockserver.core.secrets import (
+    credentials_digest,
+    is_secret,
+    masked_body,
+    masked_headers,
+    masked_query,
+    masked_text,
+)
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.faults.notation import table_of
 
 # Criteria fields that may hold a secret, also within alternatives and scripts.
-_SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|headers\.(?P<header>.+))$")
+_SECRET_FIELD = re.compile(r"^(?:\w+\[\d+\]\.)*(?:key|(?:headers|query|body)\.(?:.*\.)?(?P<name>[^.]+))$")
 # Numbers that a double cannot represent exactly have at least so many digits.
 _MANY_DIGITS = re.compile(rb"[0-9]{16}")
 _STRING_OR_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|[0-9]+')
@@ -42,7 +47,7 @@ def summary_of(exchange: Exchange) -> dict[str, Any]:
         "arrived": exchange.arrived,
         "ahead": exchange.ahead,
         "method": call.method,
-        "path": exchange.path,
+        "path": masked_text(exchange.path),
         "question": exchange.is_question,
         **(_planned(plan, exchange.record) if plan is not None else {}),
         "decision": _decision(exchange),
@@ -69,7 +74,7 @@ def exact_transcript_of(exchange: Exchange, most_events: int | None = MOST_EVENT
     if plan is not None and most_events != MOST_EVENTS:
         answer["events"] = _events(plan.timeline, exchange.record, most_events)
     if plan is not None and isinstance(answer.get("body", ""), dict | list):
-        body = b"".join(data for run in plan.timeline.runs for data in run.data)
+        body = masked_body(b"".join(data for run in plan.timeline.runs for data in run.data))
         if orjson.dumps(answer["body"]) != body:
             answer["body_text"] = body.decode()
     return whole
@@ -104,7 +109,7 @@ class Transcript(Mapping[str, Any]):
 def _request(exchange: Exchange) -> dict[str, Any]:
     call = exchange.call
     return {
-        "headers": masked_headers(call.headers),
+        "headers": masked_headers(call.headers.raw),
         "query": masked_query(call.query),
         "credentials": credentials_digest(call),
         **_body("body", call.body),
@@ -118,7 +123,7 @@ def _answer(exchange: Exchange) -> dict[str, Any]:
         headers = {"content-type": "application/json"}
         return {"status": denial.status, "headers": headers, "finished": True, **_body("body", denial.body)}
     plan, timeline = exchange.plan, exchange.plan.timeline
-    answer: dict[str, Any] = {"status": timeline.status, "headers": by_name(timeline.headers)}
+    answer: dict[str, Any] = {"status": timeline.status, "headers": masked_headers(timeline.headers)}
     answer |= {"events": _events(timeline, exchange.record), "ending": timeline.ending and timeline.ending.how}
     answer["finished"] = has_finished(plan, exchange.record)
     if not timeline.streamed:
@@ -155,7 +160,7 @@ def _decision(exchange: Exchange) -> dict[str, Any]:
     plan, denial = exchange.plan, exchange.denial
     if plan is None:
         assert denial is not None, "an exchange without a plan has been denied"
-        return {"by": "denial", "kind": denial.kind, "message": denial.message, "faults": []}
+        return {"by": "denial", "kind": denial.kind, "message": masked_text(denial.message), "faults": []}
     by = "refusal" if plan.rejection else "generation" if plan.generation else "answer"
     refused = {"kind": str(plan.rejection.kind)} if plan.rejection else {}
     return {"by": by, **refused, "faults": list(plan.faults), **_stubbed(plan)}
@@ -171,18 +176,21 @@ def _stubbed(plan: Plan) -> dict[str, Any]:
     line: dict[str, Any] = {"rule": plan.rule, "attempt": plan.attempt, "unmatched": plan.nearest is not None}
     if plan.nearest is not None:
         line["nearest"] = [
-            {"name": near.name, "differences": [_difference(difference) for difference in near.differences]}
+            {
+                "name": near.name,
+                "differences": [masked_difference(difference)._asdict() for difference in near.differences],
+            }
             for near in plan.nearest
         ]
-    return line if plan.trouble is None else {**line, "handler_error": plan.trouble}
+    return line if plan.trouble is None else {**line, "handler_error": masked_text(plan.trouble)}
 
 
-def _difference(difference: Difference) -> dict[str, Any]:
-    """A difference between a request and a stub, with the request's secrets masked."""
+def masked_difference(difference: Difference) -> Difference:
+    """A difference between a request and criteria, with the request's secrets masked."""
     field = _SECRET_FIELD.search(difference.field)
-    hidden = field is not None and (field["header"] is None or is_secret(field["header"]))
-    is_masked = hidden and difference.found != "nothing"
-    return difference._asdict() | ({"found": "something else, masked"} if is_masked else {})
+    hidden = field is not None and (field["name"] is None or is_secret(field["name"]))
+    found = "something else, masked" if hidden and difference.found != "nothing" else masked_text(difference.found)
+    return difference._replace(found=found)
 
 
 def _timing(exchange: Exchange) -> dict[str, Any]:
@@ -232,9 +240,10 @@ def _flat(runs: Iterable[Run]) -> Iterable[tuple[bytes, float, int]]:
 def _body(key: str, data: bytes) -> dict[str, Any]:
     """Bytes under a key: as a JSON value if they are one, else as text, else in base64 under `<key>_base64`.
 
-    JSON that contains numbers with so many digits that a reader might round them is also given under `<key>_text`, as
-    it arrived. JSON that is nested too deeply for most readers is given as text.
+    Secrets are masked. JSON that contains numbers with so many digits that a reader might round them is also given
+    under `<key>_text`, as it arrived. JSON that is nested too deeply for most readers is given as text.
     """
+    data = masked_body(data)
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -255,8 +264,3 @@ def _might_be_rounded(data: bytes) -> bool:
     if not _MANY_DIGITS.search(data):
         return False
     return any(_MANY_DIGITS.search(token[0]) for token in _STRING_OR_NUMBER.finditer(data) if token[0][:1] != b'"')
-
-
-def masked_headers(headers: Headers) -> dict[str, str]:
-    """Request headers by name, with secrets masked."""
-    return {name: masked(name, value) for name, value in by_name(headers.raw).items()}

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mockserver.core.calls import masked_key
 from mockserver.core.dialects import Model
 from mockserver.core.generation import GenerationRequest
 from mockserver.core.quotas import Allowance, Limit, QuotaPolicy, Refused, Standing
+from mockserver.core.secrets import masked_key
 
 _FEW = 256
 

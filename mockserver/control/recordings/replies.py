@@ -5,9 +5,9 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import Recorded
 from mockserver.control.stubs.bodies import is_stream
+from mockserver.core.secrets import is_secret, masked_body
 
 # Longer bodies are written to files of their own, as are streams.
 _LONG = 1500
@@ -35,7 +35,7 @@ class Answers:
         reply: dict[str, Any] = {"status": recorded.status}
         if recorded.answer and recorded.status not in (204, 304):
             reply |= {"content_type": kind} if kind and _can_be_sent(kind) else {}
-            reply |= self._body(recorded.answer, kind.partition(";")[0].strip().lower(), name)
+            reply |= self._body(masked_body(recorded.answer), kind.partition(";")[0].strip().lower(), name)
         headers = {key: value for key, value in recorded.answered.items() if is_telling(key, value)}
         reply |= {"headers": headers} if headers else {}
         if self._paced and asks_model:

@@ -1,9 +1,9 @@
 """Recorded requests as calls to a dialect of ours."""
 
-from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import Recorded
 from mockserver.control.routing import Landing, Router
 from mockserver.core.calls import Call, Headers
+from mockserver.core.secrets import is_secret
 
 # Fields of a body that identify the caller rather than the request, and may differ each time.
 PASSING = ("user", "safety_identifier", "prompt_cache_key", "metadata")

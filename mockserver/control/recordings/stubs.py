@@ -9,8 +9,9 @@ import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import orjson
+
 from mockserver.control.facts import RequestFacts
-from mockserver.control.journal.masking import is_secret
 from mockserver.control.plan import Question, hear
 from mockserver.control.recordings.recorded import Lost, Recorded
 from mockserver.control.recordings.replies import Answers, essence
@@ -20,6 +21,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.visits import WishError
 from mockserver.core.failures import Rejection
 from mockserver.core.json_values import identity
+from mockserver.core.secrets import is_secret, masked_body
 from mockserver.core.toml_writing import is_writable
 
 # Keys of a body that may hold a batch: prompts to complete, texts to embed, or documents to rank by a query.
@@ -247,9 +249,15 @@ def _details(asked: _Asked) -> dict[str, Sequence[Any]]:
     fields = ("tool_result", "turn", "last_message", "system", "prompt")
     found = {name: asked.facts.values(name, ()) for name in fields}
     for key, value in asked.body.items():
-        if not is_secret(key) and "'" not in key:
+        if not _is_secret(key, value) and "'" not in key:
             found[f"$.{key}" if _PLAIN_KEY.fullmatch(key) else f"$['{key}']"] = (value,)
     return {key: values for key, values in found.items() if values}
+
+
+def _is_secret(key: str, value: Any) -> bool:
+    """Whether a field of a body is a secret, or has one in it that a recording masks."""
+    field = orjson.dumps({key: value})
+    return is_secret(key) or masked_body(field) != field
 
 
 def _rank(key: str) -> tuple[int, str]:

@@ -10,6 +10,7 @@ from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Dialect
 from mockserver.core.naming import counted
+from mockserver.core.secrets import masked_text
 from mockserver.core.version import __version__
 from mockserver.serving.logs import duration, printable
 from mockserver.serving.recording.takes import Take
@@ -76,6 +77,7 @@ def unanswered(take: Take, why: str) -> Denial:
 
 
 def _shown(path: str) -> str:
+    path = masked_text(path)
     return path if len(path) <= _MOST_SHOWN else f"{path[:_MOST_SHOWN]}..."
 
 

@@ -9,12 +9,12 @@ from urllib.parse import unquote_plus
 
 import orjson
 
-from mockserver.control.journal.masking import is_secret
 from mockserver.control.recordings.recorded import CIRCUMSTANCES, Lost, Recorded
 from mockserver.control.recordings.requests import PASSING
 from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.bodies import events_in, is_stream
 from mockserver.core.calls import Call
+from mockserver.core.secrets import is_secret, masked_body, masked_query, masked_text
 from mockserver.core.timeline import RawHeaders
 from mockserver.serving.files.recordings import exchanges_in
 from mockserver.serving.recording.targets import Target
@@ -90,11 +90,13 @@ def _request(dialect: str, method: str, path: str, query: str, body: bytes) -> _
     prefix = f"/{dialect}/"
     native = path[len(prefix) - 1 :] if path.startswith(prefix) else path
     parameters = (each for each in query.split("&") if not is_secret(unquote_plus(each.partition("=")[0])))
-    return _Request(dialect, method, native, "&".join(parameters), _digest(body))
+    return _Request(dialect, method, masked_text(native), masked_query("&".join(parameters)), _digest(body))
 
 
 def _digest(body: bytes) -> bytes:
-    """A digest of a body. In a JSON object neither the order of keys counts, nor who the caller says to be."""
+    """A digest of a body, whose secrets are masked in a recording. In a JSON object neither the order of keys counts,
+    nor who the caller says to be."""
+    body = masked_body(body)
     try:
         fields = orjson.loads(body)
     except orjson.JSONDecodeError:

@@ -12,7 +12,6 @@ import orjson
 
 from mockserver.control.journal.archives import har_entry
 from mockserver.control.journal.exchanges import Exchange
-from mockserver.control.journal.masking import masked
 from mockserver.control.journal.transcripts import exact_transcript_of
 from mockserver.control.plan import Plan
 from mockserver.control.recordings.events import events_of
@@ -104,13 +103,12 @@ class Take:
 
 
 def exchange_of(take: Take, number: int, settings: Settings) -> Exchange:
-    """A take as an exchange of a journal. Each event of a stream is as late as its last part; secrets are masked."""
+    """A take as an exchange of a journal. Each event of a stream is as late as its last part."""
     body, streamed = b"".join(take.pieces), is_stream(take.content_type)
     events = events_in(body) if streamed else [body]
     times = _arrivals(events, take) if streamed else [take.times[-1] if take.times else take.head]
-    headers = tuple((name, _masked(name, value)) for name, value in take.headers)
     runs = (Run(events, times, (0,) * len(events)),)
-    timeline = Timeline(take.status, headers, runs, streamed, take.ending)
+    timeline = Timeline(take.status, take.headers, runs, streamed, take.ending)
     record = Record(closed_by=take.closed_by, seconds=take.seconds, given_up=take.ending is not None)
     for time in times:
         record.wrote(1, 0, time)
@@ -172,7 +170,3 @@ def _arrivals(events: list[bytes], take: Take) -> list[float]:
             end, time = next(pieces)
         arrivals.append(time)
     return arrivals
-
-
-def _masked(name: bytes, value: bytes) -> bytes:
-    return masked(name.decode("latin-1"), value.decode("latin-1")).encode("latin-1")

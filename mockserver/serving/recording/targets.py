@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from mockserver.control.journal.exchanges import Denial
-from mockserver.control.journal.masking import masked_query
 from mockserver.control.namespaces import namespace_of
 from mockserver.control.routing import ADMIN, Landing, Router
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import Dialect
+from mockserver.core.secrets import masked_query, masked_text
 from mockserver.serving.recording.upstreams import Upstream, Upstreams
 
 _NAME_ONE = ", and a key may only go to its own. Choose one with --dialect, or put its name in front"
@@ -34,9 +34,9 @@ class Target(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The URL at the upstream, with secrets in the query masked."""
+        """The URL at the upstream, with the secrets in it masked."""
         path, question, query = self.raw_path.decode("latin-1").partition("?")
-        return f"{self.upstream.origin}{path}{question}{masked_query(query)}"
+        return f"{masked_text(self.upstream.origin + path)}{question}{masked_query(query)}"
 
 
 class Targets:

@@ -13,7 +13,7 @@ from mockserver.control.deciding.decision import decide, respond
 from mockserver.control.journal import transcripts
 from mockserver.control.journal.archives import ARCHIVE_BEGIN, ARCHIVE_END, har_entry
 from mockserver.control.journal.exchanges import Budget, Denial, Exchange, Journal
-from mockserver.control.journal.transcripts import Transcript, summary_of, transcript_of
+from mockserver.control.journal.transcripts import Transcript, exact_transcript_of, summary_of, transcript_of
 from mockserver.control.journal.views import View
 from mockserver.control.namespaces import Namespace, Namespaces
 from mockserver.control.plan import hear
@@ -24,6 +24,7 @@ from mockserver.core.installed import load_dialects
 from mockserver.core.timeline import Lazy, Record, Run, Timeline
 from mockserver.faults.catalogue import FAULTS
 from mockserver.faults.notation import read_faults
+from mockserver.serving.logs import AccessLine
 from tests.support.shapes import SHAPES, Shape
 
 QUIET = Settings(latency="off", created=1_700_000_000.0)
@@ -435,6 +436,23 @@ def test_secrets_are_masked_by_their_names_wherever_a_request_is_told() -> None:
     assert archived["url"] == f"http://localhost/nowhere?{masked}"
     assert archived["queryString"][0] == {"name": "api_key", "value": "****6789"}
     assert "012345" not in json.dumps([request["query"], archived["queryString"], archived["url"]])
+
+
+def test_secrets_of_paths_urls_and_bodies_are_masked_wherever_an_exchange_is_told() -> None:
+    path = "/upstash/v2/publish/https://user:hidden@host/x"
+    body = b'[{"destination": "https://user:hidden@host", "headers": {"X-Auth": "hidden-0123"}, "body": "hi"}]'
+    headers = Headers(
+        [(b"upstash-callback", b"https://user:hidden@host/cb?sig=hidden-0123"), (b"x-session-id", b"hidden")]
+    )
+    call = Call("POST", path, headers, body, query="key=hidden-0123")
+    denial = Denial(404, "no_route", f"Nothing is served at {path}")
+    one = Journal().open("", path, call, denial=denial)
+    told = json.dumps([summary_of(one), exact_transcript_of(one), har_entry(one), AccessLine(one).facts])
+    assert "hidden" not in told + str(AccessLine(one))
+    assert transcript_of(one)["request"]["body"] == [
+        {"destination": "https://****@host", "headers": {"X-Auth": "****0123"}, "body": "hi"}
+    ]
+    assert summary_of(one)["path"] == "/upstash/v2/publish/https://****@host/x"
 
 
 def test_other_credentials_are_told_apart_though_they_are_masked() -> None:
