@@ -19,6 +19,9 @@ from mockserver.faults.catalogue import FAULTS
 # A client that has timed out may be back before the server has noticed that it had left; in seconds.
 _NOTICE = 0.05
 
+# The fields of bodies that say what is asked.
+_ASKED = ("messages", "prompt", "input", "documents", "query")
+
 # Faults after which an answer has no end, and faults that a client can notice in the answer.
 _TRUNCATING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "truncates")
 _SPOILING = frozenset(name for name, kind in FAULTS.items() if kind.harm == "spoils")
@@ -51,7 +54,7 @@ def attempts_of(views: Iterable[View]) -> list[Attempts]:
     """The calls in a journal, each with its attempts; requests that are not to a model are left out."""
     alike: dict[bytes, list[View]] = {}
     for view in sorted((each for each in views if each.is_question), key=lambda each: each.arrived):
-        alike.setdefault(_key(view), []).append(view)
+        alike.setdefault(request_key(view), []).append(view)
     calls = [call for requests in alike.values() for call in _calls(requests)]
     return sorted((Attempts(tuple(call)) for call in calls), key=lambda call: call.views[0].arrived)
 
@@ -114,11 +117,18 @@ def _is_number(text: str) -> bool:
     return re.fullmatch(r"\s*\d{1,9}(\.\d{1,9})?\s*", text) is not None
 
 
-def _key(view: View) -> bytes:
+def request_key(view: View) -> bytes:
     """A key that all attempts of a call have in common."""
     key = view.headers.get("idempotency-key", "")
     place = f"{view.namespace}\n{view.method}\n{view.path}?{view.query}\n{key}\n"
     return place.encode("utf-8", "replace") + orjson.dumps(view.body, option=orjson.OPT_SORT_KEYS)
+
+
+def conversation_key(view: View) -> bytes:
+    """A key that requests have in common if they ask the same of any model, at any path and with any parameters."""
+    body = view.body if isinstance(view.body, dict) else {}
+    asked = [body[name] for name in _ASKED if name in body] or [view.path, view.body]
+    return view.namespace.encode("utf-8", "replace") + b"\n" + orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)
 
 
 def _continued(calls: Sequence[list[View]], view: View, *, crowded: bool) -> list[View] | None:

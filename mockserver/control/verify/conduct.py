@@ -4,15 +4,22 @@ JUDGES has a function for each. In doubt the client is right; what the journal a
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from math import inf
 
 from mockserver.control.journal.views import View
-from mockserver.control.verify.attempts import Attempts, asked_to_wait, is_spoilt, is_truncated, succeeded
+from mockserver.control.verify.attempts import (
+    Attempts,
+    asked_to_wait,
+    conversation_key,
+    is_spoilt,
+    is_truncated,
+    request_key,
+    succeeded,
+)
 from mockserver.control.verify.declarations import Declaration
 from mockserver.control.verify.tool_use import obeyed_nonsense
-from mockserver.control.verify.waits import come_at_once, have_no_jitter, stay_the_same
+from mockserver.control.verify.waits import come_at_once, stay_the_same
 
 # Statuses of refusals that would be the same the second time.
 _HOPELESS = frozenset((400, 401, 402, 403, 404, 405, 406, 410, 411, 413, 414, 415, 422, 431, 501, 505))
@@ -45,8 +52,8 @@ class Unjudged:
 class Case:
     """The evidence: the exchanges, the calls in them, the declaration, and the present on the server's clock.
 
-    `now` is None if there is nothing but the journal; `ahead` is how far the clock is ahead at present. `answered` is
-    when the latest successful request arrived.
+    `now` is None if there is nothing but the journal; `ahead` is how far the clock is ahead at present. `answered` has
+    the latest successful request of each `request_key` and of each `conversation_key`; under b"", that of all.
     """
 
     views: Sequence[View]
@@ -54,7 +61,7 @@ class Case:
     declared: Declaration
     now: float | None = None
     ahead: float = 0.0
-    answered: float = -inf
+    answered: Mapping[bytes, View] = field(default_factory=dict)
 
 
 Judge = Callable[[Case], Iterator[Finding | Unjudged]]
@@ -114,36 +121,30 @@ def _backoff(case: Case) -> Iterator[Finding]:
             yield Finding("no_backoff", f"the waits do not grow: {_listed(waits)}", call.numbers)
 
 
-def _jitter(case: Case) -> Iterator[Finding | Unjudged]:
-    """The client's waits follow a rule to the millisecond, so that many clients would come back together."""
-    series = [waits for waits in map(_free_waits, case.calls) if waits]
-    if not any(len(waits) > 1 for waits in series) and len(series) < 2:
-        return
-    verdict = have_no_jitter(series)
-    if verdict is None:
-        yield Unjudged(
-            "no_jitter", "needs at least four waits of 50 ms or more that the client chose itself, without Retry-After"
-        )
-    elif verdict:
-        numbers = tuple(number for call in case.calls for number in call.numbers)
-        yield Finding("no_jitter", f"the waits follow an exact rule: {'; '.join(map(_listed, series))}", numbers)
-
-
-def _gave_up(case: Case) -> Iterator[Finding]:
-    """A client that should retry or fall back did not."""
+def _gave_up(case: Case) -> Iterator[Finding | Unjudged]:
+    """A client that should retry or fall back did not: only the same request again is a retry, another that continues
+    the same conversation may be one, and any other may be a fallback."""
     handles, least = case.declared.handles, case.declared.least_attempts
     for call in case.calls:
         last = call.last
         if not last.is_closed or succeeded(last) or case.declared.outcome == "cancelled":
             continue
-        if handles == "fallback" and not _answered_since(case, last):
-            yield Finding("no_fallback", f"no other request followed {_how(last)}", call.numbers)
-        if (
-            handles == "retry"
-            and len(call.views) < least
-            and _is_worth_it(last, case)
-            and not _answered_since(case, last)
-        ):
+        alike = _answered_since(case, conversation_key(last), last)
+        if handles == "fallback" and alike is None:
+            other = _answered_since(case, b"", last)
+            if other is None:
+                yield Finding("no_fallback", f"no other request followed {_how(last)}", call.numbers)
+            else:
+                why = f"#{other.number} was answered, but nothing shows that it stands for {_how(last)}"
+                yield Unjudged("no_fallback", why)
+        if handles != "retry" or len(call.views) >= least or not _is_worth_it(last, case):
+            continue
+        if _answered_since(case, request_key(last), last) is not None:
+            continue
+        if alike is not None:
+            why = f"#{alike.number} asks the same in another request, so it may or may not repeat {_how(last)}"
+            yield Unjudged("gave_up", why)
+        else:
             message = f"the client gave up after {_how(last)}, with {len(call.views)} of at least {least} attempts"
             yield Finding("gave_up", message, call.numbers)
 
@@ -158,9 +159,12 @@ def _accepted(case: Case) -> Iterator[Finding | Unjudged]:
     for call in case.calls:
         last = call.last
         fault = "truncation_accepted" if is_truncated(last) else "damage_accepted" if is_spoilt(last) else None
-        if fault is None or not last.is_closed or _answered_since(case, last):
+        if fault is None or not last.is_closed or _answered_since(case, conversation_key(last), last):
             continue
-        if case.declared.outcome == "answer":
+        other = _answered_since(case, b"", last)
+        if case.declared.outcome == "answer" and other is not None:
+            yield Unjudged(fault, f"#{other.number} was answered after {_how(last)}: either may be what was accepted")
+        elif case.declared.outcome == "answer":
             yield Finding(fault, f"{_how(last)} was accepted as an answer", call.numbers)
         elif case.declared.outcome is None:
             yield Unjudged(
@@ -217,7 +221,6 @@ JUDGES: Mapping[str, Judge] = {
     "non_retryable_retried": _hopeless,
     "retry_storm": _storm,
     "no_backoff": _backoff,
-    "no_jitter": _jitter,
     "gave_up": _gave_up,
     "truncation_accepted": _accepted,
     "no_read_timeout": _timeout,
@@ -232,10 +235,10 @@ def _free_waits(call: Attempts) -> tuple[float, ...]:
     return tuple(waited for before, waited in pairs if asked_to_wait(before) is None)
 
 
-def _answered_since(case: Case, failed: View) -> bool:
-    """Whether another request, such as a fallback, succeeded after this one had failed."""
-    end = failed.ended or failed.arrived
-    return case.answered >= end - _TICK
+def _answered_since(case: Case, key: bytes, failed: View) -> View | None:
+    """The latest successful request with this key, if it came after one had failed."""
+    found = case.answered.get(key)
+    return found if found is not None and found.arrived >= (failed.ended or failed.arrived) - _TICK else None
 
 
 def _how(view: View) -> str:

@@ -5,12 +5,11 @@ It uses what a server can see, and the test's declaration for the rest.
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from math import inf
 from typing import Any
 
 from mockserver.control.journal.lines import loss
 from mockserver.control.journal.views import View
-from mockserver.control.verify.attempts import Attempts, attempts_of, succeeded
+from mockserver.control.verify.attempts import Attempts, attempts_of, conversation_key, request_key, succeeded
 from mockserver.control.verify.conduct import JUDGES, Case, Finding, Unjudged
 from mockserver.control.verify.declarations import Declaration
 from mockserver.core.naming import counted
@@ -65,14 +64,22 @@ def judge(
 ) -> Verdict:
     """The verdict on the clients of some exchanges, possibly of several namespaces; `forgotten` ones are missing."""
     seen = list(views)
-    answered = max((view.arrived for view in seen if view.is_question and succeeded(view)), default=-inf)
-    case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead, answered)
+    case = Case(seen, attempts_of(seen), declared or Declaration(), now, ahead, _answered(seen))
     judgements = [each for check in JUDGES.values() for each in check(case)]
     findings = tuple(each for each in judgements if isinstance(each, Finding))
     unjudged = [each for each in judgements if isinstance(each, Unjudged)]
     if forgotten:
         unjudged.insert(0, Unjudged("conduct", loss(forgotten)))
     return Verdict(findings, tuple(case.calls), tuple(unjudged), forgotten)
+
+
+def _answered(views: Iterable[View]) -> dict[bytes, View]:
+    """The latest successful request of each key, and under b"" that of all."""
+    latest: dict[bytes, View] = {}
+    for view in sorted(views, key=lambda each: each.arrived):
+        if view.is_question and succeeded(view):
+            latest |= dict.fromkeys((b"", request_key(view), conversation_key(view)), view)
+    return latest
 
 
 def _call(call: Attempts) -> dict[str, Any]:

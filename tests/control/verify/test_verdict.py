@@ -9,7 +9,7 @@ from mockserver.control.journal.views import View
 from mockserver.control.verify.attempts import attempts_of
 from mockserver.control.verify.declarations import Declaration, DeclarationError
 from mockserver.control.verify.verdict import judge
-from mockserver.control.verify.waits import come_at_once, have_no_jitter
+from mockserver.control.verify.waits import come_at_once
 from tests.support.journals import BODY, exchange
 
 
@@ -101,15 +101,64 @@ def test_many_short_waits_that_do_not_grow_are_no_backoff() -> None:
     assert not come_at_once([0.2] * 5)
 
 
-def test_waits_with_jitter_are_told_from_exact_ones() -> None:
-    dice = random.Random(1)
-    jittered = [[0.5 * 2**n * (1 - 0.25 * dice.random()) for n in range(4)] for _ in range(500)]
-    assert sum(have_no_jitter([waits]) is True for waits in jittered) < 10
-    noisy = [[0.5 * 2**n + 0.003 * dice.random() for n in range(4)] for _ in range(500)]
-    assert all(have_no_jitter([waits]) for waits in noisy)
-    assert have_no_jitter([[0.5, 1.0, 2.0]]) is None
-    assert have_no_jitter([[0.5], [0.5], [0.5], [0.501]]) is True
-    assert have_no_jitter([[0.5], [0.41], [0.47], [0.36]]) is False
+def asking(prompt: str, **more: Any) -> dict[str, Any]:
+    return {"request": {"body": {**BODY, "prompt": prompt, **more}}}
+
+
+def test_an_answer_to_another_request_does_not_excuse_a_refusal() -> None:
+    views = [
+        failed(number, number, status=429, **asking(f"question {number}"))
+        if number in (5, 17)
+        else exchange(number, number, **asking(f"question {number}"))
+        for number in range(1, 26)
+    ]
+    verdict = judge(views, Declaration(handles="retry"))
+    assert [(each.fault, each.exchanges) for each in verdict.findings] == [("gave_up", (5,)), ("gave_up", (17,))]
+    assert verdict.unjudged == ()
+
+
+def test_the_same_request_again_excuses_a_refusal_also_if_the_client_calls_it_a_first_attempt() -> None:
+    first: dict[str, Any] = {"request": {"headers": {"x-stainless-retry-count": "0"}}}
+    views = (failed(1, 0, status=429, **first), failed(2, 1, status=429, **first), exchange(3, 2, **first))
+    assert found(*views, handles="retry") == []
+    assert judge(views, Declaration(handles="retry")).unjudged == ()
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        asking("hello", model="other"),
+        asking("hello", temperature=0),
+        {"path": "/v1/elsewhere"},
+        {"request": {"headers": {"idempotency-key": "another"}}},
+    ],
+)
+def test_what_may_or_may_not_be_the_same_request_again_is_left_unjudged(later: dict[str, Any]) -> None:
+    verdict = judge([failed(1, 0, status=429), exchange(2, 1, **later)], Declaration(handles="retry"))
+    assert verdict.findings == ()
+    assert [each.fault for each in verdict.unjudged] == ["gave_up"]
+    assert "#2 asks the same" in verdict.unjudged[0].why
+
+
+def test_an_answer_before_a_refusal_or_in_another_namespace_excuses_nothing() -> None:
+    views = (exchange(1, 0), failed(2, 1, status=429), exchange(3, 2, namespace="other"))
+    assert found(*views, handles="retry") == ["gave_up"]
+
+
+def test_a_fallback_asks_the_same_and_what_asks_something_else_is_left_unjudged() -> None:
+    refused = failed(1, 0, status=429)
+    assert found(refused, exchange(2, 1, path="/elsewhere", **asking("hello", model="other")), handles="fallback") == []
+    verdict = judge([refused, exchange(2, 1, **asking("other"))], Declaration(handles="fallback"))
+    assert (verdict.findings, [each.fault for each in verdict.unjudged]) == ((), ["no_fallback"])
+    assert found(refused, handles="fallback") == ["no_fallback"]
+
+
+def test_which_of_two_answers_was_accepted_is_left_unjudged() -> None:
+    cut: dict[str, Any] = {"status": 200, "streamed": True, "answer": {"ending": "reset", "finished": False}}
+    cut |= {"decision": {"faults": ["cut"]}}
+    verdict = judge([failed(1, 0, **cut), exchange(2, 1, **asking("other"))], Declaration(outcome="answer"))
+    assert (verdict.findings, [each.fault for each in verdict.unjudged]) == ((), ["truncation_accepted"])
+    assert found(failed(1, 0, **cut), outcome="answer") == ["truncation_accepted"]
 
 
 @pytest.mark.parametrize(
