@@ -59,8 +59,8 @@ def _record_until_interrupted(settings: Settings, options: argparse.Namespace) -
         pass
     finally:
         studio.tape.close()
-    _tell(settings, farewell(studio.tape.path, studio.tape.taken, studio.recorder.replayed), url)
-    return 0
+    _tell(settings, farewell(studio.tape, studio.recorder.replayed), url)
+    return 1 if studio.tape.lost else 0
 
 
 def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
@@ -78,8 +78,8 @@ def _record_beside(settings: Settings, options: argparse.Namespace) -> int:
             code = exit_code(options.behind, {**os.environ, **variables}, complain)
     finally:
         studio.tape.close()
-    complain(farewell(studio.tape.path, studio.tape.taken, studio.recorder.replayed))
-    return code
+    complain(farewell(studio.tape, studio.recorder.replayed))
+    return code or (1 if studio.tape.lost else 0)
 
 
 def _studio(settings: Settings, options: argparse.Namespace) -> "Studio":
@@ -175,6 +175,7 @@ RECORDING = (
         "are masked in the file. Proxies and certificates are those of the environment (HTTPS_PROXY, SSL_CERT_FILE). "
         "With a command after two dashes, it listens on a free port while that runs, and clients in it find it through "
         "environment variables (CEREBRAS_BASE_URL, QSTASH_URL, MOCKSERVER_URL; with --dialect also OPENAI_BASE_URL). "
-        "The exit code is then the command's.",
+        "The exit code is then the command's. It is 1 instead of 0 if an exchange could not be written, as to a full "
+        "disk; the file ends with the last whole one.",
     ),
 )

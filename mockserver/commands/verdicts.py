@@ -30,8 +30,10 @@ def verdict_on(source: str, declared: Declaration, namespace: str, token: str | 
     report = _report(text)
     if report is not None:
         return _of_report(report)
-    views = _views(text, source)
+    views, torn = _views(text, source)
     verdict, missing = judge(views, declared), _missing(views)
+    if torn:
+        verdict = replace(verdict, unjudged=(*torn, *verdict.unjudged), forgotten=len(torn))
     if missing:
         message = f"{source} lacks {counted(missing, 'exchange')} of the journal, which cannot be judged"
         verdict = replace(verdict, unjudged=(Unjudged("conduct", message), *verdict.unjudged), forgotten=missing)
@@ -76,20 +78,29 @@ def _of_report(report: dict[str, Any]) -> tuple[bool, str, Any]:
     return not lines, "\n".join(lines or [f"No faults of conduct in {counted(len(report['tests']), 'test')}."]), report
 
 
-def _views(text: str, name: str) -> list[View]:
-    views = []
-    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+def _views(text: str, name: str) -> tuple[list[View], list[Unjudged]]:
+    """The exchanges of a journal, and what is said of lines that are no whole JSON, if others are."""
+    views: list[View] = []
+    torn: list[Unjudged] = []
+    # At line breaks only: a text in JSON may contain other separators.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
         try:
             exchange = json.loads(line)
             views.append(View({"number": exchange["number"], "at": exchange["at"], **exchange}))
+        except json.JSONDecodeError as error:
+            torn.append(Unjudged("conduct", f"{name}, line {number}: is not an exchange ({error}); expected {_KINDS}"))
         except (ValueError, KeyError, TypeError) as error:
             why = f"it has no {error}" if isinstance(error, KeyError) else error
             raise ConfigError(
                 f"verdict: {name}, line {number}: is not an exchange ({why}); expected {_KINDS}"
             ) from None
+    if torn and not views:
+        raise ConfigError(f"verdict: {torn[0].why}")
     if not views:
         raise ConfigError(f"verdict: {name}: is empty; expected {_KINDS}")
-    return views
+    return views, torn
 
 
 def _missing(views: Sequence[View]) -> int:

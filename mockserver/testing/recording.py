@@ -77,10 +77,15 @@ class Recording(Handle):
         denied = [f"  {line(view)}" for view in self.exchanges if view.refused]
         if any(view.path.startswith(_NOBODY) for view in self.exchanges):
             denied.append(f"  Say whose API the openai client is for: {_NAME_ONE}")
-        lost = [f"  {each}" for each in self._lost()]
+        failed, lost = self._studio.tape.lost, [f"  {each}" for each in self._lost()]
         return [
             *super().problems(strict=strict),
             *(["\n".join(["Not recorded:", *denied])] if denied else []),
+            *(
+                [f"{counted(failed, 'exchange')} could not be written to {self._path}, as the log says"]
+                if failed
+                else []
+            ),
             *(["\n".join([f"Recorded, but it cannot be replayed from {self._path}:", *lost])] if lost else []),
         ]
 

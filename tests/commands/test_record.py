@@ -68,6 +68,49 @@ def test_it_says_where_requests_go_what_came_of_each_and_at_its_end_what_to_do_n
     assert "POST /ovms/v3/completions -> 502: OpenVINO Model Server has no host of its own" in refused
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
+@pytest.mark.parametrize("suffix", ["jsonl", "har"])
+@pytest.mark.parametrize("beside", [False, True])
+def test_what_a_full_disk_does_not_take_is_lost_and_said_and_the_rest_can_be_read(
+    server: MockServer, tmp_path: Path, suffix: str, beside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / f"tape.{suffix}"
+    asking = (
+        "import json, os, urllib.request\n"
+        "for prompt in ('first', 'long ' * 5_000, 'last'):\n"
+        "    body = json.dumps({'model': 'llama3.1-8b', 'prompt': prompt, 'max_tokens': 4}).encode()\n"
+        "    headers = {'content-type': 'application/json', 'authorization': 'Bearer k'}\n"
+        "    url = os.environ['MOCKSERVER_URL'] + '/cerebras/v1/completions'\n"
+        "    urllib.request.urlopen(urllib.request.Request(url, body, headers)).read()\n"
+    )
+    limited = "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (16_384, 16_384)); "
+    limited += "sys.dont_write_bytecode = True; runpy.run_module('mockserver', run_name='__main__')"
+    options = ["record", "--port", "0", "--out", str(tape), "--upstream", f"cerebras={server.url}/cerebras"]
+    if beside:
+        command = [sys.executable, "-c", limited, *options, "--", sys.executable, "-c", asking]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        code, told, log = run.returncode, run.stderr, run.stderr
+    else:
+        with subprocess.Popen(
+            [sys.executable, "-c", limited, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
+            [url] = re.findall(r"on (http://\S+) into", "".join(printed_until(process, "Stop with")))
+            subprocess.run([sys.executable, "-c", asking], env={**os.environ, "MOCKSERVER_URL": url}, check=True)
+            process.send_signal(signal.SIGINT)
+            told, log = process.communicate(timeout=30)
+            code = process.returncode
+    assert code == 1
+    assert f"2 exchanges recorded in {tape}" in told
+    assert "1 exchange could not be recorded" in told
+    assert (
+        f"{tape}: File too large: this exchange is not recorded: cerebras POST /cerebras/v1/completions -> 200" in log
+    )
+    assert main(["stubs", str(tape)]) == 0
+    stubs = capsys.readouterr()
+    assert (stubs.out.count("[[stub]]"), stubs.err) == (2, "")
+    assert tape.stat().st_mode & 0o777 == 0o600
+
+
 def test_without_an_exchange_nothing_is_left(tmp_path: Path) -> None:
     with recording("--out", str(tmp_path / "tape.har")) as (process, url, _):
         assert exchange(url, "GET", "/nowhere").status == 404

@@ -47,20 +47,30 @@ def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorde
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
-    lines = []
+    """The lines with their numbers; those that are no whole JSON are Lost, if any other is."""
+    lines: list[tuple[int, Any]] = []
+    torn: str | None = None
     for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
         try:
-            lines += [(number, orjson.loads(line))] if line.strip() else []
+            lines.append((number, orjson.loads(line)))
         except orjson.JSONDecodeError as error:
-            raise RecordingError(f"line {number}: is not valid JSON ({error}); {_WANTED}") from None
+            torn = torn or f"line {number}: is not valid JSON ({error}); {_WANTED}"
+            lines.append((number, Lost(f"line {number}", f"is no whole exchange ({error})")))
     if not lines:
         raise RecordingError(f"is empty; {_WANTED}")
+    if torn and not any(isinstance(value, dict) and "number" in value for _, value in lines):
+        raise RecordingError(torn)
     return lines
 
 
 def _each(word: str, items: Sequence[tuple[int, Any]], read: Any) -> Iterator[Recorded | Lost]:
     for number, value in items:
         place = f"{word} {number}"
+        if isinstance(value, Lost):
+            yield value
+            continue
         try:
             yield read(place, value)
         except LostError as error:

@@ -14,6 +14,7 @@ from mockserver.core.secrets import masked_text
 from mockserver.core.version import __version__
 from mockserver.serving.logs import duration, printable
 from mockserver.serving.recording.takes import Take
+from mockserver.serving.recording.tapes import Tape
 from mockserver.serving.recording.targets import Target
 from mockserver.serving.recording.upstreams import Upstreams
 
@@ -34,18 +35,21 @@ def greeting(url: str, path: Path, dialects: Mapping[str, Dialect], upstreams: U
     return "\n".join((f"mockserver {__version__} records on {url} into {path}", *routes, _WARNING, "Stop with Ctrl-C."))
 
 
-def farewell(path: Path, count: int, again: int = 0) -> str:
-    """The message at the end: how much was recorded, and the commands that use it.
+def farewell(tape: Tape, again: int = 0) -> str:
+    """The message at the end: how much was recorded, what could not be, and the commands that use it.
 
     `again` is how many answers came from the recording.
     """
+    path, count = tape.path, tape.taken
     known = f"; {counted(again, 'answer')} from it" if again else ""
+    lost = [f"{counted(tape.lost, 'exchange')} could not be recorded, as the log says."] if tape.lost else []
     if not count:
-        return f"Nothing new was recorded in {path}{known}." if again else "Nothing was recorded."
+        return "\n".join([f"Nothing new was recorded in {path}{known}." if again else "Nothing was recorded.", *lost])
     name = shlex.quote(str(path))
     return "\n".join(
         (
             f"{counted(count, 'exchange')} recorded in {path}{known}",
+            *lost,
             f"Stubs: mockserver stubs {name} --pace --out stubs",
             f"Drift: mockserver drift {name} --edition observed",
         )

@@ -204,7 +204,7 @@ class Recorder:
             try:
                 self._tape.write(take)
             except OSError as error:
-                log.error("%s: %s: this exchange is not recorded", self._tape.path, error.strerror)
+                log.error("%s: %s: this exchange is not recorded: %s", self._tape.path, error.strerror, summary(take))
             except Exception:
                 log.exception("an error in mockserver itself: this exchange is not recorded")
         log.info("%s", summary(take))

@@ -3,7 +3,9 @@
 import asyncio
 import gzip
 import json
+import os
 import socket
+import sys
 import zlib
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -149,6 +151,45 @@ def test_secrets_reach_the_vendor_and_the_client_but_not_the_file(vendor: MockSe
     assert line["request"]["query"] == "api_key=****uery"
     assert line["answer"]["headers"]["set-cookie"] == "****4711"
     assert line["upstream"] == f"{vendor.url}{COMPLETIONS}?api_key=****uery"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has other permissions")
+@pytest.mark.parametrize("exists", [True, False])
+def test_only_its_owner_may_read_the_file(vendor: MockServer, tmp_path: Path, exists: bool) -> None:
+    tape = tmp_path / "tape.jsonl"
+    before = os.umask(0)
+    try:
+        if exists:
+            tape.touch(0o666)
+        with recorder(tape, led_to(vendor)) as url:
+            exchange(url, "POST", COMPLETIONS, BODY)
+    finally:
+        os.umask(before)
+    assert tape.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_torn_last_line_is_cut_off_and_a_torn_one_before_it_is_left_and_both_are_said(
+    vendor: MockServer, tmp_path: Path, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tape = tmp_path / "tape.jsonl"
+    with recorder(tape, led_to(vendor)) as url:
+        exchange(url, "POST", COMPLETIONS, BODY)
+    whole = tape.read_bytes()
+    tape.write_bytes(whole + whole[:100] + b"\n" + whole[:200])
+    assert main(["stubs", str(tape)]) == 0
+    assert [line.partition(":")[0] for line in capsys.readouterr().err.splitlines()] == ["mockserver"] * 2
+    with recorder(tape, led_to(vendor)) as url:
+        exchange(url, "POST", COMPLETIONS, {**BODY, "prompt": "else"})
+    lines = tape.read_bytes().splitlines()
+    assert [len(lines), lines[1], json.loads(lines[2])["number"]] == [3, whole[:100], 2]
+    assert f"{tape}, line 2: is no whole exchange; it stays as it is" in caplog.text
+    assert f"{tape}, line 3: is no whole exchange, and was cut off" in caplog.text
+    main(["stubs", str(tape)])
+    told = capsys.readouterr()
+    assert told.out.count("[[stub]]") == 2
+    assert f"{tape}, line 2: is no whole exchange" in told.err
+    assert main(["verdict", str(tape)]) == 0
+    assert f"not judged: conduct: {tape}, line 2: is not an exchange" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "har"])
