@@ -43,6 +43,7 @@ class Greeting:
             "level": "info",
             "logger": "mockserver",
             "message": self._first_line(),
+            "kept": self._kept(),
             "url": self.url,
             "dialects": list(self.dialects),
             "config": str(self.config) if self.config else None,
@@ -63,11 +64,19 @@ class Greeting:
     def _places(self) -> Iterator[str]:
         if not self.settings.dialect:
             yield from (f"  {self.url}/{name}" for name in self.dialects)
+        yield f"Kept: {self._kept()}"
         yield f"Routes: {self.url}{ADMIN}/routes"
         if self.settings.host in LOOPBACK or self.settings.admin_token:
             yield f"Live page: {self.url}{ADMIN}/ui/"
         else:
             yield "Live page and admin API: closed, as the server listens beyond loopback; open them with --admin-token"
+
+    def _kept(self) -> str:
+        """What becomes of what is added while the server runs."""
+        return (
+            "nothing from before. Stubs, faults and settings that are added at run time last until the server ends; "
+            f"GET {self.url}{ADMIN}/stubs?format=toml gives the added stubs as a file for --stubs"
+        )
 
     def _peculiarities(self) -> Iterator[str]:
         settings = self.settings

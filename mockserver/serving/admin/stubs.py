@@ -13,6 +13,7 @@ from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.naming import unknown
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import (
@@ -46,6 +47,15 @@ _STUBS: Schema = {
 }
 
 
+_LISTED = table(
+    {"stubs": rows(reference("ListedStub"))},
+    {"hint": described(TEXT, "if none was added since the server started: how to keep those that are")},
+)
+_NOTHING_ADDED = (
+    "No stub was added here since the server started. What is added at run time is kept in memory only; before a "
+    f"restart, save it with GET {ADMIN}/stubs?format=toml, and serve that file with --stubs."
+)
+
 # The formats of stub files.
 _FORMATS = {"toml": "application/toml", "json": "application/json"}
 
@@ -54,8 +64,10 @@ async def _listed(request: AdminRequest) -> Response:
     wanted = request.query.get("format")
     if wanted is not None:
         return _saved(request, wanted)
-    listed = request.namespace.stubs.listed(request.simulator.setup.stubs)
-    return admin_json({"stubs": [_shown(stub, used) for stub, used in listed]})
+    book = request.namespace.stubs
+    listed = book.listed(request.simulator.setup.stubs)
+    hint = {} if book.listed() else {"hint": _NOTHING_ADDED}
+    return admin_json({"stubs": [_shown(stub, used) for stub, used in listed], **hint})
 
 
 def _saved(request: AdminRequest, wanted: str) -> Response:
@@ -124,7 +136,7 @@ STUBS = (
         per_namespace("/stubs"),
         _listed,
         "All stubs in their order of precedence, with how often each was used; or the added ones as a stub file",
-        {200: either(table({"stubs": rows(reference("ListedStub"))}), reference("StubFile"))},
+        {200: either(_LISTED, reference("StubFile"))},
         writes=("application/toml",),
         query=(Query("format", one_of(_FORMATS), "a stub file of the added stubs, in this format"),),
         refuses=(400,),

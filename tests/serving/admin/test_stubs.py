@@ -188,7 +188,7 @@ def test_a_mistake_is_told_with_what_would_be_valid_and_nothing_is_added(
     status, answer = admin("POST", "/stubs", body)
     assert status == 400
     assert complaint in answer["error"]["message"]
-    assert admin("GET", "/stubs")[1] == {"stubs": []}
+    assert admin("GET", "/stubs")[1]["stubs"] == []
 
 
 def test_a_wish_that_cannot_be_obeyed_is_told(server: MockServer) -> None:
@@ -318,3 +318,11 @@ def test_the_command_line_checks_and_plans_with_stubs(tmp_path: Path, capsys: py
     ]
     assert main(plan) == 0
     assert "from a file" in capsys.readouterr().out
+
+
+def test_a_list_without_added_stubs_says_how_to_keep_them(admin: Admin) -> None:
+    hint = admin("GET", "/stubs")[1]["hint"]
+    assert "in memory only" in hint
+    assert "GET /_mockserver/stubs?format=toml" in hint
+    admin("POST", "/stubs", {"reply": "It rains."})
+    assert "hint" not in admin("GET", "/stubs")[1]
