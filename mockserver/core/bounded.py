@@ -30,6 +30,9 @@ class Bounded(Generic[Key, Item]):
     def __contains__(self, key: Key) -> bool:
         return key in self._items
 
+    def __len__(self) -> int:
+        return len(self._items)
+
     def __iter__(self) -> Iterator[Item]:
         """The items, oldest first; another thread may change the collection meanwhile."""
         return iter(list(self._items.values()))

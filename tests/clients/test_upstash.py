@@ -321,49 +321,6 @@ def test_a_message_can_be_seen_and_cancelled_before_its_time(client: QStash) -> 
     assert client.message.cancel_many([published.message_id]) == 0
 
 
-def test_a_schedule_for_a_url_group_delivers_when_the_clock_reaches_its_time(server: MockServer) -> None:
-    space = server.in_namespace("sdk-schedules")
-    client = QStash(space.api_key, base_url=space.base_url("upstash"), retry=False)
-    with client.http._client, application() as app:
-        client.url_group.upsert_endpoints(
-            "team", [{"url": f"{app.url}/one", "name": "first"}, {"url": f"{app.url}/two"}]
-        )
-        id = client.schedule.create_json(destination="team", cron="0 9 * * *", body={"tick": 1}, retries=1)
-        (planned,) = client.schedule.list()
-        assert (planned.schedule_id, planned.destination, planned.cron, planned.retries, planned.paused) == (
-            *(id, "team", "0 9 * * *"),
-            *(1, False),
-        )
-        space.clock.advance(86_400)
-        space.wait_for_deliveries(2)
-        taken = sorted((app.next() for _ in range(2)), key=lambda each: each.path)
-        assert [(each.path, each.headers["Upstash-Schedule-Id"], each.body) for each in taken] == [
-            ("/one", id, b'{"tick": 1}'),
-            ("/two", id, b'{"tick": 1}'),
-        ]
-        client.schedule.pause(id)
-        assert client.schedule.get(id).paused
-        client.schedule.resume(id)
-        client.schedule.delete(id)
-        assert client.schedule.list() == []
-
-
-def test_a_url_group_is_kept_as_the_sdk_changes_it(client: QStash) -> None:
-    client.url_group.upsert_endpoints(
-        "kept", [{"url": "http://127.0.0.1:9/a", "name": "a"}, {"url": "http://127.0.0.1:9/b"}]
-    )
-    receipts = client.message.publish(url_group="kept", body="x", delay="1h")
-    assert isinstance(receipts, list)
-    assert [receipt.url for receipt in receipts] == ["http://127.0.0.1:9/a", "http://127.0.0.1:9/b"]
-    message = client.message.get(receipts[0].message_id)
-    assert (message.url_group, message.endpoint) == ("kept", "a")
-    assert client.message.cancel_many([receipt.message_id for receipt in receipts]) == 2
-    client.url_group.remove_endpoints("kept", [{"name": "a"}])
-    assert [endpoint.name for endpoint in client.url_group.get("kept").endpoints] == [None]
-    client.url_group.delete("kept")
-    assert "kept" not in [group.name for group in client.url_group.list()]
-
-
 def test_the_signing_keys_are_those_of_the_environment(client: QStash, server: MockServer) -> None:
     keys, environment = client.signing_key.get(), server.environment()
     assert (keys.current, keys.next) == (CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY)

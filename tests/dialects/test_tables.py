@@ -83,8 +83,7 @@ VARIABLE = re.compile(r"{(\w+)}")
 VALUES = {"destination": "http://127.0.0.1:9/", "queueName": "q", "messageId": "msg_1", "dlqId": "1-0"}
 BODIES: dict[str, object] = {"/v2/batch": b"[]", "/v2/queues": {"queueName": "q"}}
 # A namespace in which nothing was asked stores no response, and one in which nothing was published has no message, dead
-# letter, queue, flow control key, URL group or schedule to tell of; to pin limits takes some, endpoints take a list,
-# and a schedule takes a cron expression.
+# letter or queue to tell of.
 STATUSES = {
     **{(method, "/v1/responses/{id}"): 404 for method in ("get", "delete")},
     ("post", "/v1/responses/{id}/cancel"): 404,
@@ -92,13 +91,6 @@ STATUSES = {
     **{(method, "/v2/messages/{messageId}"): 404 for method in ("get", "delete")},
     **{(method, "/v2/dlq/{dlqId}"): 404 for method in ("get", "delete")},
     ("get", "/v2/queues/{queueName}"): 404,
-    ("get", "/v2/flowControl/{flowControlKey}"): 404,
-    ("post", "/v2/flowControl/{flowControlKey}/pin"): 400,
-    **{(method, "/v2/topics/{urlGroupName}/endpoints"): 400 for method in ("post", "delete")},
-    ("get", "/v2/topics/{urlGroupName}"): 404,
-    ("post", "/v2/schedules/{scheduleId}"): 400,
-    **{(method, "/v2/schedules/{scheduleId}"): 404 for method in ("get", "delete")},
-    **{(m, f"/v2/schedules/{{scheduleId}}/{verb}"): 404 for m in ("post", "patch") for verb in ("pause", "resume")},
     ("post", "/v2/dlq/retry/{dlqId}"): 404,
     ("post", "/v2/dlq/retry"): 201,
     ("delete", "/v2/messages"): 202,

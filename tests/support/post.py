@@ -19,10 +19,6 @@ CHAT = {"model": "m", "messages": [{"role": "user", "content": "Hello"}]}
 LLM = "/v2/publish/api/llm"
 WELL, BROKEN = Outcome(200, ((b"content-type", b"text/plain"),), b"fine"), Outcome(500, (), b"broken")
 
-# A URL group of two endpoints, and its own path.
-ONE, TWO = {"url": "http://127.0.0.1:9/one", "name": "first"}, {"url": "http://127.0.0.1:9/two"}
-ENDPOINTS = "/v2/topics/team/endpoints"
-
 
 class Post:
     """A namespace's mailbox, with a clock that only the test moves."""

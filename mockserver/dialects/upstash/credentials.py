@@ -3,7 +3,7 @@
 from mockserver.core.calls import Call
 from mockserver.dialects.openai_style.fields import bearer
 
-# The signing keys of every server, until they are rotated: what `signing_key` of `qstash.signing` derives.
+# The signing keys of every server, until they are rotated: what `signing_key` of `qstash.attempts` derives.
 CURRENT_SIGNING_KEY = "sig_J9BNJtiDhVqnyKjufMecfjrriym4"
 NEXT_SIGNING_KEY = "sig_rraZUTNS1hG6x1Jt9FBy6DWPa8tj"
 

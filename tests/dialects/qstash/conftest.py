@@ -2,16 +2,9 @@
 
 import pytest
 
-from tests.support.post import ENDPOINTS, ONE, TWO, Post
+from tests.support.post import Post
 
 
 @pytest.fixture
 def post() -> Post:
     return Post()
-
-
-@pytest.fixture
-def team(post: Post) -> Post:
-    """The same, with a URL group `team`."""
-    assert post.ask("POST", ENDPOINTS, {"endpoints": [ONE, TWO]}) == (200, None)
-    return post

@@ -10,13 +10,15 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from mockserver.control.routing import Router
 from mockserver.core.dialects import EDITIONS
 from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task
 from mockserver.dialects.upstash.credentials import CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY
-from mockserver.dialects.upstash.qstash.durations import duration, wanted_wait
-from mockserver.dialects.upstash.qstash.expressions import ExpressionError, milliseconds
-from mockserver.dialects.upstash.qstash.signing import signing_key
+from mockserver.dialects.upstash.qstash.attempts import signing_key
+from mockserver.dialects.upstash.qstash.retries import ExpressionError, duration, milliseconds, wanted_wait
+from mockserver.dialects.upstash.qstash.values import Cancel
+from tests.support.asking import QUIET
 from tests.support.post import BROKEN, CALLBACK, CHAT, FAILURE, LLM, START, WELL, Post, headers_of
 
 
@@ -424,8 +426,18 @@ def test_a_message_shows_until_it_is_delivered(post: Post) -> None:
             "labels": ["a", "b"],
         },
     )
-    post.perform(WELL)
+    assert post.ask("DELETE", f"/v2/messages/{id}") == (202, {"cancelled": 1})
     assert post.ask("GET", f"/v2/messages/{id}") == (404, {"error": f"message {id} not found"})
+
+
+@pytest.mark.parametrize("outcome", [WELL, BROKEN])
+def test_a_message_can_be_read_for_a_minute_after_its_end(post: Post, outcome: Outcome) -> None:
+    id = post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_retries="0")
+    post.perform(outcome)
+    for seconds, status in ((0, 200), (59, 200), (2, 404)):
+        post.advance(seconds)
+        assert post.ask("GET", f"/v2/messages/{id}")[0] == status
+        assert post.ask("DELETE", f"/v2/messages/{id}")[0] == 404
 
 
 def test_cancelled_messages_are_never_delivered(post: Post) -> None:
@@ -532,6 +544,156 @@ def test_the_log_is_latest_first_and_can_be_filtered(post: Post) -> None:
     assert len(post.events(f"?toDate={int(START * 1000)}&state=CREATED")) == 2
 
 
+# --- whose messages they are -----------------------------------------------------------------------------------------
+
+
+def test_messages_queues_and_the_log_are_shown_to_their_publisher_alone(post: Post) -> None:
+    other = {"authorization": "Bearer another"}
+    (dead,) = dead_letters(post, 1)
+    id = post.publish("/v2/enqueue/q/http://127.0.0.1:9/", b"", upstash_forward_authorization="s3cret")
+    for path in ("/v2/events", "/v2/logs"):
+        assert post.ask("GET", path, **other) == (200, {"events": []})
+    assert post.ask("GET", "/v2/dlq", **other) == (200, {"messages": []})
+    assert post.ask("GET", "/v2/queues", **other) == (200, [])
+    for method, path in (
+        ("GET", f"/v2/messages/{id}"),
+        ("DELETE", f"/v2/messages/{id}"),
+        ("GET", f"/v2/dlq/{dead}"),
+        ("DELETE", f"/v2/dlq/{dead}"),
+        ("POST", f"/v2/dlq/retry/{dead}"),
+        ("GET", "/v2/queues/q"),
+    ):
+        assert post.ask(method, path, **other)[0] == 404, path
+    assert post.ask("DELETE", "/v2/messages", **other) == (202, {"cancelled": 0})
+    assert post.ask("DELETE", "/v2/dlq", {"dlqIds": [dead]}, **other) == (200, {"deleted": 0})
+    assert post.ask("DELETE", "/v2/queues/q", **other) == (200, None)
+    assert post.ask("GET", "/v2/queues/q")[1]["lag"] == 1
+    assert [each["dlqId"] for each in post.ask("GET", "/v2/dlq")[1]["messages"]] == [dead]
+
+
+def test_a_message_is_no_duplicate_of_another_publishers(post: Post) -> None:
+    for key in ("token", "another"):
+        headers = {"authorization": f"Bearer {key}", "upstash_deduplication_id": "once"}
+        assert "deduplicated" not in post.ask("POST", "/v2/publish/http://127.0.0.1:9/", b"", **headers)[1]
+
+
+def test_a_callback_belongs_to_the_publisher_of_its_message(post: Post) -> None:
+    post.publish()
+    post.perform(WELL)
+    assert [event["state"] for event in post.events()] == ["CREATED", "ACTIVE", "CREATED", "DELIVERED"]
+
+
+# --- what acts on many -----------------------------------------------------------------------------------------------
+
+BULK = [("DELETE", "/v2/messages", "cancelled"), ("DELETE", "/v2/dlq", "deleted"), ("POST", "/v2/dlq/retry", "")]
+
+
+@pytest.mark.parametrize("method, path", [each[:2] for each in BULK])
+@pytest.mark.parametrize(
+    "query, body",
+    [
+        ("labeel=none", None),
+        ("Label=l", None),
+        ("label=", None),
+        ("url=&label=l", None),
+        ("label[]=l", None),
+        ("count=-1", None),
+        ("count=all", None),
+        ("count=", None),
+        ("state=ERROR", None),
+        ("", {"labeel": "none"}),
+        ("", {"label": ""}),
+        ("", {"label": []}),
+        ("", {"label": None}),
+        ("", {"label": True}),
+        ("", {"filter": {"label": "l"}}),
+        ("", {"ids": ["1"]}),
+        ("", {"count": 1.5}),
+    ],
+)
+def test_a_filter_that_is_unknown_or_empty_is_refused_and_nothing_happens(
+    post: Post, method: str, path: str, query: str, body: object
+) -> None:
+    dead_letters(post, 2)
+    post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_delay="1h")
+    status, answer = post.ask(method, f"{path}?{query}", body)
+    assert (status, list(answer)) == (400, ["error"])
+    assert len(post.ask("GET", "/v2/dlq")[1]["messages"]) == 2
+    assert len(post.mailbox.messages("token")) == 1
+
+
+def test_a_request_acts_on_as_many_as_it_says_and_on_a_hundred_if_it_does_not(post: Post) -> None:
+    for _ in range(106):
+        post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_delay="1h", upstash_label="l")
+    for query, cancelled in (("?count=1", 1), ("?count=0", 0), ("?label=l&count=2", 2), ("", 100), ("?count=500", 3)):
+        assert post.ask("DELETE", f"/v2/messages{query}") == (202, {"cancelled": cancelled})
+
+
+def test_dead_letters_are_deleted_and_repeated_by_pages(post: Post) -> None:
+    dead_letters(post, 5)
+    assert post.ask("DELETE", "/v2/dlq?count=2") == (200, {"cursor": "0", "deleted": 2})
+    status, answer = post.ask("POST", "/v2/dlq/retry?count=2&cursor=0")
+    assert (status, answer["cursor"], len(answer["responses"])) == (201, "0", 2)
+    assert post.ask("DELETE", "/v2/dlq?count=2&cursor=0") == (200, {"deleted": 1})
+
+
+def test_filters_may_stand_in_a_body_and_ids_count_alone(post: Post) -> None:
+    ids = dead_letters(post, 3)
+    assert post.ask("DELETE", "/v2/dlq", {"label": "x"}) == (200, {"deleted": 0})
+    assert post.ask("DELETE", "/v2/dlq", {"url": "http://127.0.0.1:9/0", "count": 5}) == (200, {"deleted": 1})
+    assert post.ask("DELETE", "/v2/dlq", {"dlqIds": []}) == (200, {"deleted": 0})
+    assert post.ask("DELETE", f"/v2/dlq?dlqIds={ids[1]}&label=x") == (200, {"deleted": 1})
+    assert post.ask("DELETE", "/v2/dlq?flowControlKey=k") == (200, {"deleted": 0})
+
+
+def test_a_comma_in_a_url_is_a_part_of_it(post: Post) -> None:
+    for path in ("a", "a,b"):
+        post.publish(f"/v2/publish/http://127.0.0.1:9/{path}", b"", upstash_delay="1h")
+    assert post.ask("DELETE", "/v2/messages?url=http://127.0.0.1:9/a,b") == (202, {"cancelled": 1})
+    assert [each.url for each in post.mailbox.messages("token")] == ["http://127.0.0.1:9/a"]
+
+
+def test_a_page_ends_where_its_bodies_are_large(post: Post, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.messages._MOST_BYTES", 5_000)
+    for _ in range(3):
+        post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 1_000)
+    page = post.ask("GET", "/v2/events")[1]
+    assert (len(page["events"]), page["cursor"]) == (2, "2")
+    assert len(post.ask("GET", "/v2/events?cursor=2")[1]["events"]) == 1
+
+
+# --- what is absent --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "header, feature",
+    [
+        ("upstash_cron", "schedules"),
+        ("upstash_flow_control_key", "flow control"),
+        ("upstash_flow_control_value", "flow control"),
+        ("upstash_callback_flow_control_key", "flow control"),
+        ("upstash_failure_callback_flow_control_value", "flow control"),
+    ],
+)
+def test_a_header_for_what_is_absent_is_refused(post: Post, header: str, feature: str) -> None:
+    status, answer = post.ask("POST", LLM, CHAT, upstash_callback=CALLBACK, **{header: "* * * * *"})
+    name = header.replace("_", "-").title()
+    says = (
+        f"{name} header: mockserver has no {feature}, which Upstash's own local server has: npx @upstash/qstash-cli dev"
+    )
+    assert (status, answer) == (400, {"error": says})
+    item = {"destination": "http://127.0.0.1:9/", "headers": {name: "* * * * *"}}
+    assert post.ask("POST", "/v2/batch", [item]) == (200, [{"error": says}])
+    assert post.mailbox.messages("token") == []
+
+
+@pytest.mark.parametrize("path", ["/v2/schedules", "/v2/topics", "/v2/topics/t/endpoints", "/v2/flowControl/k"])
+def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
+    router = Router({"upstash": load_dialect("upstash")}, QUIET)
+    found = {method: router.find(method, f"/upstash{path}") for method in ("GET", "POST", "DELETE")}
+    assert all(landing is None or landing.operation is None for landing in found.values())
+
+
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 
@@ -564,6 +726,7 @@ def test_the_log_is_latest_first_and_can_be_filtered(post: Post) -> None:
         (LLM, CHAT, {"upstash_delay": "5"}, "invalid Upstash-Delay header: '5' is no duration"),
         (LLM, CHAT, {"upstash_delay": "5 minutes"}, "invalid Upstash-Delay header: '5 minutes' is no duration"),
         (LLM, CHAT, {"upstash_not_before": "tomorrow"}, "invalid Upstash-Not-Before header: 'tomorrow' is not"),
+        (LLM, CHAT, {"upstash_delay": "999999999999d"}, "invalid Upstash-Delay header: it ends after the year 9999"),
         (LLM, CHAT, {"upstash_not_before": "9" * 15}, "invalid Upstash-Not-Before header"),
         (LLM, CHAT, {"upstash_timeout": "-5s"}, "invalid Upstash-Timeout header: '-5s' is no duration"),
         (LLM, CHAT, {"upstash_method": "BREW"}, "invalid Upstash-Method header: 'BREW' is not one of GET, POST"),
@@ -609,7 +772,7 @@ def test_what_cannot_be_accepted_is_refused_in_qstashs_form(
     status, answer = post.ask("POST", path, body, edition, **headers)
     assert (status, list(answer)) == (400, ["error"])
     assert answer["error"].startswith(error)
-    assert post.mailbox.messages() == []
+    assert post.mailbox.messages("token") == []
 
 
 @pytest.mark.parametrize(
@@ -683,16 +846,42 @@ def test_a_mailbox_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_DEAD", 2)
     post = Post()
     ids = [post.publish(f"/v2/enqueue/q/http://127.0.0.1:9/{number}", b"") for number in range(5)]
-    assert [message.id for message in post.mailbox.messages()] == ids[2:]
+    assert [message.id for message in post.mailbox.messages("token")] == ids[2:]
     assert post.ask("GET", "/v2/queues/q")[1]["lag"] == 3
     assert len(dead_letters(Post(), 1)) == 1
     assert len(dead_letters(Post(), 3)) == 2
 
 
+def test_headers_count_for_the_bound_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 100_000)
+    post = Post()
+    for _ in range(4):
+        post.publish(
+            "/v2/publish/http://127.0.0.1:9/", b"", upstash_callback_forward_x="x" * 40_000, upstash_callback=CALLBACK
+        )
+    assert len(post.mailbox.messages("token")) == 2
+
+
+def test_what_is_cancelled_leaves_nothing_behind(post: Post) -> None:
+    for _ in range(3_000):
+        post.publish("/v2/publish/http://127.0.0.1:9/", b"", upstash_delay="1d")
+        post.mailbox.take(Cancel((post.mailbox.messages("token")[0].id,)), post.now)
+    assert len(post.mailbox._waiting) < 1_100
+
+
+def test_queues_without_messages_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_QUEUES", 3)
+    post = Post()
+    post.publish("/v2/enqueue/kept/http://127.0.0.1:9/", b"")
+    for name in ("a", "b", "c"):
+        post.ask("POST", "/v2/queues", {"queueName": name})
+    assert [each["name"] for each in post.ask("GET", "/v2/queues")[1]] == ["kept", "c"]
+
+
 def test_a_log_of_long_messages_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 250)
+    monkeypatch.setattr("mockserver.dialects.upstash.qstash.mailbox._MOST_BYTES", 2500)
     post = Post()
     for _ in range(4):
         post.publish("/v2/publish/http://127.0.0.1:9/", b"x" * 100)
-    assert len(post.mailbox.messages()) == 2
+    assert len(post.mailbox.messages("token")) == 2
     assert [event["state"] for event in post.events()] == ["CREATED", "CREATED"]

@@ -6,18 +6,14 @@
 
 import re
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from mockserver.dialects.upstash.qstash.durations import duration
-from mockserver.dialects.upstash.qstash.expressions import check_expression
-from mockserver.dialects.upstash.qstash.flows import read_flow
+from mockserver.dialects.upstash.qstash.retries import check_expression, duration
 from mockserver.dialects.upstash.qstash.values import (
     LONGEST_TIMEOUT,
     Callback,
     Fields,
-    Flow,
     Options,
     canonical,
 )
@@ -29,6 +25,17 @@ _LATEST = 253_402_300_799
 _TRUE, _FALSE = ("1", "t", "true"), ("0", "f", "false")
 _PREFIX, _CALLBACK, _FAILURE = "upstash-", "upstash-callback", "upstash-failure-callback"
 _FORWARD = "forward-"
+
+
+# Features that are absent, by a part of the names of their headers.
+_ABSENT = {
+    "upstash-cron": "schedules",
+    "upstash-flow-control-": "flow control",
+    "upstash-callback-flow-control-": "flow control",
+    "upstash-failure-callback-flow-control-": "flow control",
+}
+# Where they are to be had.
+LOCAL_SERVER = "Upstash's own local server has: npx @upstash/qstash-cli dev"
 
 
 class HeaderError(ValueError):
@@ -60,6 +67,13 @@ def _whole(most: int) -> Callable[[str], int]:
         return int(text)
 
     return read
+
+
+def _delay(text: str) -> float:
+    seconds = duration(text)
+    if seconds > _LATEST:
+        raise ValueError("it ends after the year 9999")
+    return seconds
 
 
 def _timeout(text: str) -> float:
@@ -94,15 +108,18 @@ _OPTIONS: Mapping[str, tuple[Callable[[str], Any], str]] = {
     "retries": (_whole(_MOST_RETRIES), "retries"),
     "retry-delay": (_expression, "retry_delay"),
     "timeout": (_timeout, "timeout"),
-    "delay": (duration, "delay"),
+    "delay": (_delay, "delay"),
 }
 
 
 def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wishes:
     """The wishes of headers, whose names are in lower case; `usual` are the options of those that are absent.
 
-    Raises HeaderError.
+    Raises HeaderError, also for a feature that is absent: to deliver at once what was to be held back would be wrong.
     """
+    for name, value in fields.items():
+        if (feature := _absent(name)) is not None and value.strip():
+            raise HeaderError(f"{canonical(name)} header: mockserver has no {feature}, which {LOCAL_SERVER}")
     content_type = (("Content-Type", fields["content-type"]),) if fields.get("content-type") else ()
     options = _options(fields, _PREFIX, usual or Options(headers=content_type))
     return Wishes(
@@ -114,6 +131,11 @@ def read_wishes(fields: Mapping[str, str], usual: Options | None = None) -> Wish
         bool(_read(fields, "upstash-content-based-deduplication", _flag)),
         tuple(label.strip() for label in fields.get("upstash-label", "").split(",") if label.strip()),
     )
+
+
+def _absent(name: str) -> str | None:
+    """The feature that a header asks for, if it is absent here."""
+    return next((feature for start, feature in _ABSENT.items() if name.startswith(start)), None)
 
 
 def _callback(fields: Mapping[str, str], name: str, source: Options) -> Callback | None:
@@ -133,20 +155,8 @@ def _options(fields: Mapping[str, str], prefix: str, usual: Options) -> Options:
     forwarded = _forwarded(fields, f"{prefix}{_FORWARD}")
     named = {name.lower() for name, _ in forwarded}
     headers: Fields = (*(each for each in usual.headers if each[0].lower() not in named), *forwarded)
-    given["flow"] = _flow(fields, prefix)
     set_here = {field: value for field, value in given.items() if value is not None}
     return usual._replace(headers=headers, **set_here)
-
-
-def _flow(fields: Mapping[str, str], prefix: str) -> Flow | None:
-    """The limits of a flow control key, which two headers state together."""
-    key, value = f"{prefix}flow-control-key", f"{prefix}flow-control-value"
-    named = fields.get(key, "").strip()
-    flow: Flow | None = _read(fields, value, partial(read_flow, named))
-    if bool(named) != (flow is not None):
-        given, missing = (key, value) if named else (value, key)
-        raise HeaderError(f"{canonical(given)} header needs {canonical(missing)}")
-    return flow
 
 
 def _forwarded(fields: Mapping[str, str], prefix: str) -> Fields:

@@ -1,6 +1,6 @@
 """Publishing: `POST /v2/publish/{destination}`, `/v2/enqueue/{queue}/{destination}` and `/v2/batch`.
 
-A destination is a URL, a URL group, or `api/llm` for the model. QStash accepts a message without looking into it; what
+A destination is a URL, or `api/llm` for the model. QStash accepts a message without looking into it; what
 a model finds wrong with its body, its callback says.
 """
 
@@ -21,11 +21,11 @@ from mockserver.dialects.openai_style.fields import json_object
 from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
 from mockserver.dialects.upstash.headers import CHAT_PATH
+from mockserver.dialects.upstash.qstash.attempts import digits
 from mockserver.dialects.upstash.qstash.options import HeaderError, Wishes, checked_url, read_wishes
 from mockserver.dialects.upstash.qstash.queues import bad_queue_name
-from mockserver.dialects.upstash.qstash.replies import json_reply, mailbox_of
-from mockserver.dialects.upstash.qstash.signing import digits
 from mockserver.dialects.upstash.qstash.values import Message, Publish
+from mockserver.dialects.upstash.qstash.views import json_reply, mailbox_of
 
 LLM = "api/llm"
 # The URL that callbacks state for a message to the model.
@@ -45,8 +45,6 @@ class _Parcel(NamedTuple):
     fields: Mapping[str, str]
     body: bytes
     queue: str | None = None
-    group: str | None = None
-    endpoint: str | None = None
 
 
 def publish(call: Call, site: Site) -> Reply | Rejection:
@@ -75,8 +73,8 @@ def batch(call: Call, site: Site) -> Reply | Rejection:
         if isinstance(accepted, Rejection):
             answers.append({"error": accepted.message or "message is too large"})
         else:
-            answers.append(_receipts(accepted, parcel, site))
-            orders += [each.order for each in accepted if not each.is_duplicate]
+            answers.append(_receipt(accepted))
+            orders += [] if accepted.is_duplicate else [accepted.order]
     return json_reply(answers, orders=tuple(orders))
 
 
@@ -90,52 +88,26 @@ def _one(call: Call, site: Site, queue: str | None, destination: str) -> Reply |
     accepted = _accepted(parcel, call, site, site.identity)
     if isinstance(accepted, Rejection):
         return accepted
-    orders = tuple(each.order for each in accepted if not each.is_duplicate)
-    # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
-    return json_reply(_receipts(accepted, parcel, site), 200 if orders else 202, orders=orders)
+    if accepted.is_duplicate:
+        # "The only difference will be the response status code. We'll send HTTP 202 Accepted code"
+        return json_reply(_receipt(accepted), 202)
+    return json_reply(_receipt(accepted), orders=(accepted.order,))
 
 
 def _accepted(
     parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish] = ()
-) -> list[_Accepted] | Rejection:
-    """The orders for a message, one for each endpoint of a group; or why it is refused.
-
-    `before` are those of the same request.
-    """
-    found: list[_Accepted] = []
-    for number, each in enumerate(_split(parcel, site)):
-        own = derive(identity, "endpoint", number) if number else identity
-        accepted = _accepted_one(each, call, site, own, before)
-        if isinstance(accepted, Rejection):
-            return accepted
-        found.append(accepted)
-    return found
-
-
-def _split(parcel: _Parcel, site: Site) -> list[_Parcel]:
-    """A parcel for each URL: "it will be fanned out and sent to all the subscribed endpoints"."""
-    group = mailbox_of(site).groups.get(parcel.destination)
-    if group is None:
-        return [parcel]
-    return [
-        parcel._replace(destination=endpoint.url, group=group.name, endpoint=endpoint.name)
-        for endpoint in group.endpoints
-    ]
-
-
-def _accepted_one(
-    parcel: _Parcel, call: Call, site: Site, identity: int, before: Sequence[Publish]
 ) -> _Accepted | Rejection:
+    """The order for a message, or why it is refused; `before` are those of the same request."""
     wishes = _checked(parcel)
     if isinstance(wishes, Rejection):
         return wishes
-    mailbox, key = mailbox_of(site), _key(parcel, wishes)
+    mailbox, owner = mailbox_of(site), token(call) or ""
+    key = _key(parcel, wishes, owner)
     known = None if key is None else mailbox.duplicated(key, call.received_at)
     known = known or next((each.message.id for each in before if key is not None and each.key == key), None)
-    id = f"msg_{digits(63, identity, mailbox.copies(identity))}"
-    message = _message(parcel, wishes, call)._replace(id=id)
-    order = Publish(message if known is None else message._replace(id=known), identity, key)
-    return _Accepted(order, known is not None)
+    id = known or f"msg_{digits(63, identity, mailbox.copies(identity))}"
+    message = _message(parcel, wishes, call.received_at, owner)._replace(id=id)
+    return _Accepted(Publish(message, identity, key), known is not None)
 
 
 def _checked(parcel: _Parcel) -> Wishes | Rejection:
@@ -153,16 +125,8 @@ def _checked(parcel: _Parcel) -> Wishes | Rejection:
     return wishes if fault is None else fault
 
 
-def draft_of(call: Call, site: Site, destination: str, queue: str | None) -> Message | Rejection:
-    """The message that a schedule publishes, without an id; for a group with its name as the destination."""
-    parcel = _Parcel(_with_query(destination, call.query), by_name(call.headers.raw), call.body, queue)
-    first = _split(parcel, site)[0]
-    wishes = _checked(first)
-    return wishes if isinstance(wishes, Rejection) else _message(first, wishes, call)
-
-
-def _message(parcel: _Parcel, wishes: Wishes, call: Call) -> Message:
-    now, is_llm = call.received_at, parcel.destination == LLM
+def _message(parcel: _Parcel, wishes: Wishes, now: float, owner: str) -> Message:
+    is_llm = parcel.destination == LLM
     # "When both Upstash-Not-Before and Upstash-Delay headers are provided, Upstash-Not-Before will take precedence."
     due = now + wishes.options.delay if wishes.not_before is None else max(float(wishes.not_before), now)
     return Message(
@@ -178,9 +142,7 @@ def _message(parcel: _Parcel, wishes: Wishes, call: Call) -> Message:
         labels=wishes.labels,
         api="llm" if is_llm else None,
         path=CHAT_PATH if is_llm else "",
-        token=token(call) or "",
-        group=parcel.group,
-        endpoint=parcel.endpoint,
+        token=owner,
     )
 
 
@@ -203,27 +165,24 @@ def _fault_of_url(parcel: _Parcel) -> Rejection | None:
     return None
 
 
-def _key(parcel: _Parcel, wishes: Wishes) -> str | None:
-    """By what a message is known as a duplicate; None if it may have duplicates."""
+def _key(parcel: _Parcel, wishes: Wishes, owner: str) -> str | None:
+    """By what a message is known as a duplicate of one of the same publisher; None if it may have duplicates."""
     if wishes.deduplication_id is not None:
-        # Each endpoint of a group gets a message.
-        return f"id {wishes.deduplication_id}{f' {parcel.destination}' if parcel.group is not None else ''}"
+        content: tuple[object, ...] = (owner, wishes.deduplication_id)
+        return f"id {fingerprint(repr(content).encode())}"
     if not wishes.is_content_based:
         return None
     # "Destination [...] Body [...] the Content-Type header and all headers, that you forwarded"
-    content = (parcel.destination, parcel.queue, sorted(wishes.options.headers))
+    content = (owner, parcel.destination, parcel.queue, sorted(wishes.options.headers))
     return f"content {fingerprint(repr(content).encode() + parcel.body)}"
 
 
-def _receipts(accepted: Sequence[_Accepted], parcel: _Parcel, site: Site) -> object:
-    """The receipt of a message; for a group a list of receipts with the URLs of its endpoints."""
-    if mailbox_of(site).groups.get(parcel.destination) is None:
-        return _receipt(*accepted[0])
-    return [_receipt(*each) | {"url": each.order.message.url} for each in accepted]
-
-
-def _receipt(order: Publish, is_duplicate: bool) -> dict[str, object]:
-    return {"messageId": order.message.id, **({"deduplicated": True} if is_duplicate else {})}
+def _receipt(accepted: _Accepted) -> dict[str, object]:
+    """The receipt of a message."""
+    return {
+        "messageId": accepted.order.message.id,
+        **({"deduplicated": True} if accepted.is_duplicate else {}),
+    }
 
 
 def _with_query(destination: str, query: str) -> str:

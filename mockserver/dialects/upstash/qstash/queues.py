@@ -1,14 +1,15 @@
-"""`/v2/queues`: queues, which deliver their messages in order."""
+"""`/v2/queues`: queues, which deliver their messages in order; and `/v2/keys`: the keys that sign them."""
 
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Site
 from mockserver.core.failures import Rejection
 from mockserver.core.timeline import Reply
 from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.upstash.credentials import token
 from mockserver.dialects.upstash.errors import refused
-from mockserver.dialects.upstash.qstash.replies import empty_reply, json_reply, mailbox_of
-from mockserver.dialects.upstash.qstash.values import RemoveQueue, SetQueue, is_name
-from mockserver.dialects.upstash.qstash.views import queue_view
+from mockserver.dialects.upstash.qstash.attempts import signing_key
+from mockserver.dialects.upstash.qstash.values import RemoveQueue, RotateKeys, SetQueue, is_name
+from mockserver.dialects.upstash.qstash.views import empty_reply, json_reply, mailbox_of, queue_view
 
 _MOST_PARALLEL = 1_000
 
@@ -22,13 +23,13 @@ def bad_queue_name(name: str) -> Rejection | None:
 
 def list_queues(call: Call, site: Site) -> Reply:
     """Every queue."""
-    return json_reply([queue_view(each) for each in mailbox_of(site).queues()])
+    return json_reply([queue_view(each) for each in mailbox_of(site).queues(_owner(call))])
 
 
 def get_queue(call: Call, site: Site) -> Reply | Rejection:
     """A queue."""
     name = site.variables.get("queueName", "")
-    queue = mailbox_of(site).queue(name)
+    queue = mailbox_of(site).queue(_owner(call), name)
     return refused(f"queue {name} not found", 404) if queue is None else json_reply(queue_view(queue))
 
 
@@ -45,24 +46,42 @@ def set_queue(call: Call, site: Site) -> Reply | Rejection:
         return refused("invalid parallelism: it must be greater than 0")
     if paused is not None and not isinstance(paused, bool):
         return refused("invalid paused: it must be true or false")
-    return empty_reply(SetQueue(str(name), parallelism, paused))
+    return empty_reply(SetQueue(_owner(call), str(name), parallelism, paused))
 
 
 def remove_queue(call: Call, site: Site) -> Reply:
     """Remove a queue with the messages that wait in it."""
-    return empty_reply(RemoveQueue(site.variables.get("queueName", "")))
+    return empty_reply(RemoveQueue(_owner(call), site.variables.get("queueName", "")))
 
 
 def pause_queue(call: Call, site: Site) -> Reply | Rejection:
     """Deliver no more messages of a queue."""
-    return _set_paused(site, paused=True)
+    return _set_paused(call, site, paused=True)
 
 
 def resume_queue(call: Call, site: Site) -> Reply | Rejection:
     """Deliver its messages again."""
-    return _set_paused(site, paused=False)
+    return _set_paused(call, site, paused=False)
 
 
-def _set_paused(site: Site, *, paused: bool) -> Reply | Rejection:
+def _set_paused(call: Call, site: Site, *, paused: bool) -> Reply | Rejection:
     name = site.variables.get("queueName", "")
-    return bad_queue_name(name) or empty_reply(SetQueue(name, paused=paused))
+    return bad_queue_name(name) or empty_reply(SetQueue(_owner(call), name, paused=paused))
+
+
+def _owner(call: Call) -> str:
+    return token(call) or ""
+
+
+def get_keys(call: Call, site: Site) -> Reply:
+    """The signing keys."""
+    current, following = mailbox_of(site).signing_keys
+    return json_reply({"current": current, "next": following})
+
+
+def rotate_keys(call: Call, site: Site) -> Reply:
+    """Replace the current signing key with the next one, and the next one with a new one."""
+    mailbox = mailbox_of(site)
+    _, current = mailbox.signing_keys
+    following = signing_key(mailbox.rotations + 2)
+    return json_reply({"current": current, "next": following}, orders=(RotateKeys(),))

@@ -17,27 +17,6 @@ LONGEST_TIMEOUT = 7_200.0
 USUAL_RETRIES = 3
 
 
-class Flow(NamedTuple):
-    """The limits of a flow control key: attempts at a time, and in a period of so many seconds. None is no limit."""
-
-    key: str
-    parallelism: int | None = None
-    rate: int | None = None
-    period: float = 1.0
-
-
-class FlowStanding(NamedTuple):
-    """A flow control key as its owner sees it; `pinned` are the names of the limits that messages do not change."""
-
-    flow: Flow
-    waiting: int
-    active: int
-    used: int
-    began: float
-    paused: bool
-    pinned: frozenset[str]
-
-
 class Options(NamedTuple):
     """How a request is delivered: `headers` go with it, times are in seconds, `retry_delay` is an expression."""
 
@@ -47,7 +26,6 @@ class Options(NamedTuple):
     retry_delay: str | None = None
     timeout: float = LONGEST_TIMEOUT
     delay: float = 0.0
-    flow: Flow | None = None
 
 
 class Callback(NamedTuple):
@@ -61,10 +39,8 @@ class Message(NamedTuple):
     """A message. Times are Unix seconds.
 
     - `path`: of the operation that answers it, where it is for QStash's own `api`.
-    - `token`: of its publisher, whom the model's quotas charge.
+    - `token`: of its publisher, to whom alone it is shown, and whom the model's quotas charge.
     - `source`: the message whose outcome it reports, if it is a callback.
-    - `group`, `endpoint`: the URL group that it was published to, and the name of the endpoint there, if it has one.
-    - `schedule`: the id of the schedule that has published it.
     """
 
     id: str
@@ -81,9 +57,6 @@ class Message(NamedTuple):
     path: str = ""
     token: str = ""
     source: str | None = None
-    group: str | None = None
-    endpoint: str | None = None
-    schedule: str | None = None
 
 
 class Dead(NamedTuple):
@@ -117,6 +90,35 @@ class Standing(NamedTuple):
     lag: int
 
 
+# --- sizes ---------------------------------------------------------------------------------------------------------
+
+# What a message takes in memory beside its texts, about.
+_OVERHEAD = 1_000
+
+
+def size_of(message: Message) -> int:
+    """How many bytes a message takes, about."""
+    callbacks = [each for each in (message.callback, message.failure_callback) if each is not None]
+    headers = (message.options.headers, *(each.options.headers for each in callbacks))
+    texts = (message.url, message.token, *message.labels, *(each.url for each in callbacks))
+    fields = sum(len(name) + len(value) for each in headers for name, value in each)
+    return _OVERHEAD + len(message.body) + fields + sum(map(len, texts))
+
+
+def size_of_dead(dead: Dead) -> int:
+    """How many bytes a dead letter takes, about."""
+    return size_of(dead.message) + _size_of_outcome(dead.outcome)
+
+
+def size_of_event(event: Event) -> int:
+    """How many bytes a line of the log takes, about."""
+    return size_of(event.message) + (0 if event.outcome is None else _size_of_outcome(event.outcome))
+
+
+def _size_of_outcome(outcome: Outcome) -> int:
+    return len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
+
+
 # --- orders --------------------------------------------------------------------------------------------------------
 
 
@@ -141,38 +143,19 @@ class Unbury(NamedTuple):
 
 
 class SetQueue(NamedTuple):
-    """Make a queue, or change it where a value is given."""
+    """Make a queue of a publisher, or change it where a value is given."""
 
+    owner: str
     name: str
     parallelism: int | None = None
     paused: bool | None = None
 
 
 class RemoveQueue(NamedTuple):
-    """Remove a queue and the messages that wait in it."""
+    """Remove a queue of a publisher, and the messages that wait in it."""
 
+    owner: str
     name: str
-
-
-class SetFlow(NamedTuple):
-    """Change a flow control key where a value is given; limits that are `unpinned` follow its messages again."""
-
-    key: str
-    paused: bool | None = None
-    unpinned: frozenset[str] = frozenset()
-
-
-class PinFlow(NamedTuple):
-    """Give a flow control key these limits, of which those that are `pinned` follow its messages no longer."""
-
-    flow: Flow
-    pinned: frozenset[str]
-
-
-class ResetFlow(NamedTuple):
-    """End the current period of a flow control key."""
-
-    key: str
 
 
 class RotateKeys(NamedTuple):
@@ -180,8 +163,8 @@ class RotateKeys(NamedTuple):
 
 
 def is_name(text: str) -> bool:
-    """Whether a queue, a URL group or a schedule can have this name: "names can only contain alphanumeric characters,
-    hyphens, periods, and underscores"."""
+    """Whether a queue can have this name: "names can only contain alphanumeric characters, hyphens, periods, and
+    underscores"."""
     return _NAME.fullmatch(text) is not None
 
 

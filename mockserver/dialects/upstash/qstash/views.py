@@ -1,23 +1,20 @@
-"""Messages, dead letters, log entries, queues, URL groups and schedules as QStash's JSON shows them.
+"""QStash's answers in JSON, and messages, dead letters, log entries and queues in them. Times are in milliseconds."""
 
-Times are in milliseconds.
-"""
-
-import math
 from base64 import b64encode
-from collections.abc import Callable
 from typing import Any
 
+import orjson
+
+from mockserver.core.dialects import Site
 from mockserver.core.outbox import Outcome
-from mockserver.dialects.upstash.qstash.callbacks import CALLER_IP
-from mockserver.dialects.upstash.qstash.groups import Group
-from mockserver.dialects.upstash.qstash.schedules import Planned
+from mockserver.core.timeline import Frames, Reply
+from mockserver.dialects.openai_style.bodies import JSON
+from mockserver.dialects.upstash.qstash.attempts import CALLER_IP
+from mockserver.dialects.upstash.qstash.mailbox import Mailbox
 from mockserver.dialects.upstash.qstash.values import (
     Callback,
     Dead,
     Event,
-    Flow,
-    FlowStanding,
     Message,
     Standing,
     decoded,
@@ -25,12 +22,27 @@ from mockserver.dialects.upstash.qstash.values import (
 )
 
 
+def mailbox_of(site: Site) -> Mailbox:
+    """The messages of the namespace; none if there is no server, as for `mockserver plan`."""
+    return site.outbox if isinstance(site.outbox, Mailbox) else Mailbox()
+
+
+def json_reply(value: object, status: int = 200, orders: tuple[object, ...] = ()) -> Reply:
+    """An answer of one JSON value."""
+    headers = ((b"content-type", JSON),)
+    return Reply(status, headers, (Frames((orjson.dumps(value),), (0,), (0,)),), orders=orders)
+
+
+def empty_reply(*orders: object) -> Reply:
+    """An answer without a body."""
+    return Reply(200, (), (), orders=orders)
+
+
 def message_view(message: Message) -> dict[str, Any]:
     """A message."""
     return {
         "messageId": message.id,
         "url": message.url,
-        **_given(topicName=message.group, endpointName=message.endpoint),
         "method": message.options.method,
         "header": values_by_name(message.options.headers),
         **_content("body", message.body),
@@ -40,10 +52,8 @@ def message_view(message: Message) -> dict[str, Any]:
         **_callbacks(message, "Header"),
         **_given(
             queueName=message.queue,
-            scheduleId=message.schedule,
             retryDelayExpression=message.options.retry_delay,
         ),
-        **_flow(message.options.flow),
         "callerIP": CALLER_IP,
         **_labels(message),
         **_given(api=message.api),
@@ -75,10 +85,7 @@ def event_view(event: Event) -> dict[str, Any]:
         **({} if event.next_delivery is None else {"nextDeliveryTime": _milliseconds(event.next_delivery)}),
         "url": message.url,
         **_given(
-            topicName=message.group,
-            endpointName=message.endpoint,
             queueName=message.queue,
-            scheduleId=message.schedule,
         ),
         "timeout": _milliseconds(message.options.timeout),
         "method": message.options.method,
@@ -86,44 +93,7 @@ def event_view(event: Event) -> dict[str, Any]:
         "maxRetries": message.options.retries,
         # Again the first name is of the docs, the second of the SDK.
         **_given(retryDelayExpression=message.options.retry_delay, retryDelayExpr=message.options.retry_delay),
-        **_flow(message.options.flow),
         **_labels(message),
-    }
-
-
-def group_view(group: Group) -> dict[str, Any]:
-    """A URL group."""
-    return {
-        "createdAt": _milliseconds(group.created),
-        "updatedAt": _milliseconds(group.updated),
-        "name": group.name,
-        "endpoints": [{**_given(name=each.name), "url": each.url} for each in group.endpoints],
-    }
-
-
-def schedule_view(planned: Planned, state: Callable[[str], str]) -> dict[str, Any]:
-    """A schedule; `state` is that of a message by its id."""
-    schedule = planned.schedule
-    message, options = schedule.message, schedule.message.options
-    times = {"lastScheduleTime": planned.last, "nextScheduleTime": None if planned.paused else planned.next}
-    return {
-        "createdAt": _milliseconds(schedule.created),
-        "scheduleId": schedule.id,
-        "cron": schedule.expression,
-        "destination": f"api/{message.api}" if message.api else message.group or message.url,
-        "method": options.method,
-        "header": values_by_name(options.headers),
-        **_content("body", message.body),
-        "retries": options.retries,
-        **({"delay": int(options.delay)} if options.delay else {}),
-        **_callbacks(message, "Header"),
-        **_given(queueName=message.queue, retryDelayExpression=options.retry_delay),
-        **_flow(options.flow),
-        "callerIP": CALLER_IP,
-        "isPaused": planned.paused,
-        **_labels(message),
-        **{name: _milliseconds(time) for name, time in times.items() if time is not None},
-        **({"lastScheduleStates": {id: state(id) for id in planned.made}} if planned.made else {}),
     }
 
 
@@ -137,35 +107,6 @@ def queue_view(queue: Standing) -> dict[str, Any]:
         "lag": queue.lag,
         "paused": queue.paused,
     }
-
-
-def flow_view(standing: FlowStanding) -> dict[str, Any]:
-    """A flow control key. Periods are in seconds, and so is the beginning of one."""
-    flow = standing.flow
-    return {
-        "flowControlKey": flow.key,
-        "waitListSize": standing.waiting,
-        "parallelismMax": flow.parallelism or 0,
-        "parallelismCount": standing.active,
-        "rateMax": flow.rate or 0,
-        "rateCount": standing.used,
-        "ratePeriod": math.ceil(flow.period),
-        "ratePeriodStart": int(standing.began),
-        "isPaused": standing.paused,
-        "isPinnedParallelism": "parallelism" in standing.pinned,
-        "isPinnedRate": "rate" in standing.pinned,
-    }
-
-
-def _flow(flow: Flow | None) -> dict[str, Any]:
-    """The limits that a message states. A rate has the name of today, and that of older clients."""
-    if flow is None:
-        return {}
-    parallelism = {} if flow.parallelism is None else {"parallelism": flow.parallelism}
-    rate = (
-        {} if flow.rate is None else {"rate": flow.rate, "ratePerSecond": flow.rate, "period": math.ceil(flow.period)}
-    )
-    return {"flowControlKey": flow.key, **parallelism, **rate}
 
 
 def _failure(outcome: Outcome) -> dict[str, Any]:

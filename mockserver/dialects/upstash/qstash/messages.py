@@ -1,0 +1,318 @@
+"""What becomes of messages: `/v2/messages`, `/v2/events`, `/v2/logs`, and `/v2/dlq`, the dead letters.
+
+Lists are narrowed down by query parameters, and so are the requests that cancel, delete or repeat many messages at
+once. Those take no filter that they do not know: one that is misspelt would let them act on everything.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TypeVar
+from urllib.parse import parse_qsl, urlsplit
+
+from mockserver.core.calls import Call
+from mockserver.core.dialects import Site
+from mockserver.core.failures import Rejection
+from mockserver.core.headers import by_name
+from mockserver.core.naming import shortened
+from mockserver.core.seeding import derive
+from mockserver.core.timeline import Reply
+from mockserver.dialects.openai_style.fields import json_object
+from mockserver.dialects.upstash.credentials import token
+from mockserver.dialects.upstash.errors import refused
+from mockserver.dialects.upstash.qstash.attempts import CALLER_IP, digits
+from mockserver.dialects.upstash.qstash.options import HeaderError, read_wishes
+from mockserver.dialects.upstash.qstash.values import (
+    Cancel,
+    Dead,
+    Event,
+    Message,
+    Publish,
+    Unbury,
+    size_of_dead,
+    size_of_event,
+)
+from mockserver.dialects.upstash.qstash.views import (
+    dead_view,
+    empty_reply,
+    event_view,
+    json_reply,
+    mailbox_of,
+    message_view,
+)
+
+Item = TypeVar("Item")
+# The values of each parameter, in their order.
+Query = Mapping[str, dict[str, None]]
+
+# "The number of events to return. Default and max is 1000."; of dead letters 100, which is also how many messages a
+# request acts on unless it says otherwise.
+_MOST_EVENTS, _MOST = 1_000, 100
+# How many bytes the items of a page have: a longer page would hold up everybody while it is written.
+_MOST_BYTES = 8 * 1024 * 1024
+
+# Filters of text: what they compare of a message. Nothing here belongs to a URL group, a schedule or a flow control
+# key, so that these find nothing.
+_TEXTS: Mapping[str, Callable[[Message], Iterable[str | None]]] = {
+    "messageId": lambda message: (message.id,),
+    "messageIds": lambda message: (message.id,),
+    "url": lambda message: (message.url,),
+    "host": lambda message: (urlsplit(message.url).netloc, urlsplit(message.url).hostname),
+    "path": lambda message: (urlsplit(message.url).path,),
+    "queueName": lambda message: (message.queue,),
+    "label": lambda message: message.labels,
+    "api": lambda message: (message.api,),
+    "callerIp": lambda message: (CALLER_IP,),
+    "callerIP": lambda message: (CALLER_IP,),
+    **dict.fromkeys(("flowControlKey", "topicName", "scheduleId"), lambda message: ()),
+}
+_NUMBERS = ("fromDate", "toDate", "count")
+# Parameters with several values between commas; in all others a comma is a part of the value.
+_LISTS = ("label", "messageIds", "dlqIds")
+# What the requests take that act on many messages, beside the token.
+_OF_MESSAGES = {*_TEXTS, *_NUMBERS}
+_OF_DEAD = {*_OF_MESSAGES, "dlqIds", "responseStatus", "cursor"}
+
+
+# --- messages and the log ----------------------------------------------------------------------------------------
+
+
+def get_message(call: Call, site: Site) -> Reply | Rejection:
+    """A message that is not delivered yet, or was a short time ago."""
+    id = site.variables.get("messageId", "")
+    message = mailbox_of(site).message(_owner(call), id, call.received_at)
+    return _no_message(id) if message is None else json_reply(message_view(message))
+
+
+def cancel_message(call: Call, site: Site) -> Reply | Rejection:
+    """Cancel a message that is not delivered yet."""
+    id = site.variables.get("messageId", "")
+    if mailbox_of(site).pending(_owner(call), id) is None:
+        return _no_message(id)
+    return json_reply({"cancelled": 1}, 202, orders=(Cancel((id,)),))
+
+
+def cancel_messages(call: Call, site: Site) -> Reply | Rejection:
+    """Cancel the messages that are named, or the first that pass the filters, or of all."""
+    query = _query(call, _OF_MESSAGES, "messageIds")
+    if isinstance(query, Rejection):
+        return query
+    named = "messageIds" in query
+    found = [
+        message
+        for message in mailbox_of(site).messages(_owner(call))
+        if (message.id in query["messageIds"] if named else _fits(message, message.created, query))
+    ]
+    ids = tuple(message.id for message in found[: _count(query, len(found) if named else _MOST)])
+    return json_reply({"cancelled": len(ids)}, 202, orders=(Cancel(ids),))
+
+
+def list_events(call: Call, site: Site) -> Reply | Rejection:
+    """The log of all messages, latest first."""
+    query = _query(call)
+    if isinstance(query, Rejection):
+        return query
+    states = query.get("state")
+    events = [
+        each
+        for each in mailbox_of(site).events(_owner(call))
+        if (states is None or each.state in states) and _fits(each.message, each.time, query)
+    ]
+    found: Sequence[Event]
+    found, following = _page(events, query, _MOST_EVENTS, size_of_event)
+    return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
+
+
+def _no_message(id: str) -> Rejection:
+    return refused(f"message {id} not found", 404)
+
+
+# --- dead letters ------------------------------------------------------------------------------------------------
+
+
+def list_dead(call: Call, site: Site) -> Reply | Rejection:
+    """The dead letter queue, oldest first."""
+    query = _query(call)
+    if isinstance(query, Rejection):
+        return query
+    found: Sequence[Dead]
+    found, following = _page(_dead(call, site, query), query, _MOST, size_of_dead)
+    return json_reply({"messages": [dead_view(each) for each in found], **_cursor(following)})
+
+
+def get_dead(call: Call, site: Site) -> Reply | Rejection:
+    """A dead letter."""
+    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
+    return _no_dead(site) if dead is None else json_reply(dead_view(dead))
+
+
+def delete_dead(call: Call, site: Site) -> Reply | Rejection:
+    """Remove a dead letter."""
+    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
+    return _no_dead(site) if dead is None else empty_reply(Unbury((dead.id,)))
+
+
+def delete_dead_letters(call: Call, site: Site) -> Reply | Rejection:
+    """Remove the dead letters that are named, or the first that pass the filters, or of all."""
+    chosen = _chosen_dead(call, site)
+    if isinstance(chosen, Rejection):
+        return chosen
+    dead, following = chosen
+    ids = tuple(each.id for each in dead)
+    return json_reply({**_cursor(following), "deleted": len(ids)}, orders=(Unbury(ids),))
+
+
+def retry_dead(call: Call, site: Site) -> Reply | Rejection:
+    """Publish a dead letter again, with the options of this request over its own."""
+    dead = mailbox_of(site).dead_letter(_owner(call), site.variables.get("dlqId", ""))
+    if dead is None:
+        return _no_dead(site)
+    orders = _again(call, site, [dead])
+    if isinstance(orders, Rejection):
+        return orders
+    return json_reply({"messageId": orders[0][0].message.id}, 201, tuple(chain.from_iterable(orders)))
+
+
+def retry_dead_letters(call: Call, site: Site) -> Reply | Rejection:
+    """Publish again the dead letters that are named, or the first that pass the filters, or of all."""
+    chosen = _chosen_dead(call, site)
+    if isinstance(chosen, Rejection):
+        return chosen
+    dead, following = chosen
+    orders = _again(call, site, dead)
+    if isinstance(orders, Rejection):
+        return orders
+    answers = [{"messageId": publish.message.id} for publish, _ in orders]
+    return json_reply({**_cursor(following), "responses": answers}, 201, tuple(chain.from_iterable(orders)))
+
+
+def _chosen_dead(call: Call, site: Site) -> tuple[list[Dead], str | None] | Rejection:
+    """The dead letters that a request acts on, and its cursor if others are left: they move up to the same place."""
+    query = _query(call, _OF_DEAD, "dlqIds")
+    if isinstance(query, Rejection):
+        return query
+    found, start = _dead(call, site, query), _start(query)
+    most = _count(query, len(found)) if "dlqIds" in query else min(_count(query, _MOST), _MOST)
+    return found[start : start + most], str(start) if most and start + most < len(found) else None
+
+
+def _dead(call: Call, site: Site, query: Query) -> list[Dead]:
+    """The dead letters that are named, else those that pass the filters."""
+    dead = mailbox_of(site).dead(_owner(call))
+    if "dlqIds" in query:
+        return [each for each in dead if each.id in query["dlqIds"]]
+    statuses = query.get("responseStatus")
+    return [
+        each
+        for each in dead
+        if _fits(each.message, each.died, query) and (statuses is None or str(each.outcome.status or 0) in statuses)
+    ]
+
+
+def _again(call: Call, site: Site, dead: Sequence[Dead]) -> list[tuple[Publish, Unbury]] | Rejection:
+    """The orders that publish dead letters again: "a new message with the same body and headers is created"."""
+    fields, orders = by_name(call.headers.raw), []
+    for each in dead:
+        message, now = each.message, call.received_at
+        try:
+            wishes = read_wishes(fields, message.options)
+        except HeaderError as error:
+            return refused(str(error))
+        identity = derive(site.identity, "again", each.id)
+        again = message._replace(
+            id=f"msg_{digits(63, identity, mailbox_of(site).copies(identity))}",
+            options=wishes.options,
+            created=now,
+            due=now + wishes.options.delay,
+            callback=wishes.callback or message.callback,
+            failure_callback=wishes.failure_callback or message.failure_callback,
+        )
+        orders.append((Publish(again, identity), Unbury((each.id,))))
+    return orders
+
+
+def _no_dead(site: Site) -> Rejection:
+    dlq_id = site.variables.get("dlqId", "")
+    return refused(f"message with dlqId {dlq_id} not found", 404)
+
+
+# --- filters and pages -------------------------------------------------------------------------------------------
+
+
+def _query(call: Call, known: Iterable[str] | None = None, ids: str = "") -> Query | Rejection:
+    """The query parameters by name, or the refusal of one that is not valid.
+
+    A request that acts on many messages has `known` parameters, which may also stand in a JSON body; `ids` is the name
+    of the one that lists messages there. Of lists, which only show something, unknown parameters are ignored.
+    """
+    given = [pair for pair in parse_qsl(call.query, keep_blank_values=known is not None) if pair[0] != "qstash_token"]
+    found: dict[str, dict[str, None]] = {}
+    if known is not None and call.body:
+        body = json_object(call.body)
+        if isinstance(body, Rejection):
+            return body
+        for name, value in body.items():
+            if name == ids and not isinstance(value, list):
+                return refused(f"invalid {ids}: it is not an array of strings")
+            values = value if isinstance(value, list) else [str(value) if type(value) is int else value]
+            if not all(isinstance(each, str) for each in values):
+                return refused(f"invalid {shortened(name)}: it is neither a string nor an array of strings")
+            if name == ids:
+                found[ids] = dict.fromkeys(values)
+            else:
+                given += [(name, each) for each in values] or [(name, "")]
+    for name, text in given:
+        if known is not None and name not in known:
+            return refused(f"unknown filter {shortened(name)}")
+        if known is not None and not text:
+            return refused(f"invalid {name}: it is empty")
+        found.setdefault(name, {}).update(dict.fromkeys(text.split(",") if name in _LISTS else (text,)))
+    for name in (*_NUMBERS, "cursor"):
+        for text in found.get(name, ()):
+            if not (text.isascii() and text.isdecimal() and len(text) < 16):
+                return refused(f"invalid {name}: {shortened(text)} is not a whole number")
+    return found
+
+
+def _fits(message: Message, at: float, query: Query) -> bool:
+    """Whether a message, or what became of it at a Unix time, passes every filter: "multiple filters are combined with
+    AND logic", the values of one with OR."""
+    if any(name in query and query[name].keys().isdisjoint(read(message)) for name, read in _TEXTS.items()):
+        return False
+    milliseconds = int(at * 1000)
+    earliest, latest = query.get("fromDate"), query.get("toDate")
+    return (earliest is None or milliseconds >= _first(earliest)) and (latest is None or milliseconds <= _first(latest))
+
+
+def _count(query: Query, usual: int) -> int:
+    return _first(query["count"]) if "count" in query else usual
+
+
+def _start(query: Query) -> int:
+    """The place that a cursor stands for: a number of items."""
+    return _first(query["cursor"]) if "cursor" in query else 0
+
+
+def _first(values: Iterable[str]) -> int:
+    return int(next(iter(values)))
+
+
+def _page(
+    items: Sequence[Item], query: Query, most: int, size: Callable[[Item], int]
+) -> tuple[Sequence[Item], str | None]:
+    """The items of a page, and the cursor of the next one; None if there is none."""
+    start, count, room, end = _start(query), min(_count(query, most), most), _MOST_BYTES, _start(query)
+    for item in items[start : start + count]:
+        room -= size(item)
+        if room < 0 and end > start:
+            break
+        end += 1
+    return items[start:end], str(end) if count and end < len(items) else None
+
+
+def _cursor(following: str | None) -> dict[str, str]:
+    """The cursor of the next page as a part of an answer; nothing if there is none."""
+    return {} if following is None else {"cursor": following}
+
+
+def _owner(call: Call) -> str:
+    return token(call) or ""
