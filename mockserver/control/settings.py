@@ -51,7 +51,7 @@ class Settings:
     - `fault`: rules for every request; `quota`: rules of which the first that applies to a request counts.
     - `stubs`: a folder of stub files; `stub`: the stubs of the config file; `unmatched`: "generate" or "refuse" the
       answer to a request that none of them matches.
-    - `deliver`: the applications that messages and callbacks may be sent to, "local" ones or "any".
+    - `deliver`: the addresses that messages and callbacks may be sent to: "loopback", also "private" ones, or "any".
     - `traces`: the recordings that latencies and `output_tokens` may name.
     - `pinned`: settings of the command line and the environment, which routes of a config file do not override.
     """
@@ -87,7 +87,7 @@ class Settings:
     stubs: str | None = None
     stub: tuple[Stub, ...] = ()
     unmatched: str = "generate"
-    deliver: str = "local"
+    deliver: str = "loopback"
     traces: Traces = NO_TRACES
     pinned: frozenset[str] = frozenset()
 

@@ -19,7 +19,7 @@ from mockserver.core.outbox import Outbox, Outcome, Task, Times
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.clock import Alarm, ShiftedClock
 from mockserver.serving.logs import log
-from mockserver.serving.outgoing import UnsentError, is_local, send
+from mockserver.serving.outgoing import UnsentError, send
 from mockserver.serving.player import Performance
 from mockserver.serving.simulator import Simulator
 from mockserver.serving.sink import Sink, Then
@@ -177,9 +177,7 @@ class _Round:
         if any(parts.hostname in dialect.hosts for dialect in self._simulator.dialects.values()):
             headers = (*((name.lower(), value) for name, value in task.headers), (b"host", parts.netloc.encode()))
             return await self._ask(task._replace(headers=headers), f"{unquote(parts.path) or '/'}?{parts.query}")
-        if self._simulator.setup_of(self._namespace).settings.deliver == "local" and not is_local(task.url):
-            raise UnsentError("the address is not local; to call it nevertheless, use --deliver any")
-        return await send(task)
+        return await send(task, self._simulator.setup_of(self._namespace).settings.deliver)
 
     async def _ask(self, task: Task, target: str) -> Outcome:
         """The answer of this server to a request of its own, at a path with or without a query."""

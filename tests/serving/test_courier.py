@@ -4,9 +4,11 @@ import asyncio
 import base64
 import gzip
 import json
+import re
 import socket
 import ssl
 from collections.abc import Iterator
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from mockserver.core.installed import load_dialect
 from mockserver.core.outbox import Outcome, Task, Times
 from mockserver.core.timeline import Frames, Reply
 from mockserver.serving.app import App
-from mockserver.serving.outgoing import _trusting, is_local
+from mockserver.serving.outgoing import _trusting, kind_of
 from mockserver.serving.waiting import wait_for_deliveries
 from mockserver.testing.handle import Handle
 from mockserver.testing.links import RemoteLink
@@ -40,7 +42,7 @@ def app() -> Iterator[Application]:
 
 @pytest.fixture
 def handle(server: MockServer, request: pytest.FixtureRequest) -> Iterator[Handle]:
-    space = server.in_namespace(request.node.name)
+    space = server.in_namespace(re.sub(r"\W+", "-", request.node.name)[:150])
     yield space
     space.reset()
 
@@ -303,36 +305,111 @@ def test_an_application_with_a_certificate_is_trusted_as_the_environment_says(
 
 
 @pytest.mark.parametrize(
-    "url, local",
+    "text, kind",
     [
-        ("http://127.0.0.1:3000/", True),
-        ("http://[::1]/", True),
-        ("http://192.168.1.5/", True),
-        ("http://localhost/", True),
-        ("http://web:3000/", True),
-        ("http://host.docker.internal/", True),
-        ("http://app.test/", True),
-        ("http://[::ffff:127.0.0.1]/", True),
-        ("http://[::ffff:8.8.8.8]/", False),
-        ("http://169.254.169.254/latest/meta-data", False),
-        ("http://134744072/", False),
-        ("http://0x8080808/", False),
-        ("http://test/", True),
-        ("http://.test/", False),
-        ("https://example.com/", False),
-        ("https://8.8.8.8/", False),
-        ("https://my-app.vercel.app/api", False),
-        ("http://[::1/", False),
+        *((text, "loopback") for text in ("127.0.0.1", "127.9.9.9", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1")),
+        *((text, "private") for text in ("10.0.0.1", "172.31.0.1", "192.168.1.5", "fd12::1", "::ffff:10.0.0.1")),
+        *((text, "public") for text in ("8.8.8.8", "172.32.0.1", "2001:4860::8888", "::ffff:8.8.8.8", "100.64.0.1")),
+        *((text, "public") for text in ("64:ff9b::a00:1", "2002:a00:1::1", "::a00:1", "255.255.255.255", "0.1.2.3")),
+        *((text, "never") for text in ("169.254.169.254", "169.254.0.1", "fe80::1", "fd00:ec2::254", "fd20:ce::254")),
+        *((text, "never") for text in ("100.100.100.200", "192.0.0.192", "168.63.129.16", "::ffff:169.254.169.254")),
+        # Embedded: compatible, translated, NAT64, 6to4, Teredo (whose client is inverted), ISATAP.
+        *((text, "never") for text in ("::a9fe:a9fe", "::ffff:0:a9fe:a9fe", "64:ff9b::a9fe:a9fe")),
+        *((text, "never") for text in ("64:ff9b:1::a9fe:a9fe", "2002:a9fe:a9fe::1")),
+        *((text, "never") for text in ("2001::5601:5601", "2001:db8::200:5efe:a9fe:a9fe", "fd12::5efe:a9fe:a9fe")),
     ],
 )
-def test_an_application_is_local_by_its_host(url: str, local: bool) -> None:
-    assert is_local(url) is local
+def test_an_address_is_near_or_far_or_never_called(text: str, kind: str) -> None:
+    assert kind_of(ip_address(text)) == kind
 
 
-def test_an_application_elsewhere_is_not_called(handle: Handle, app: Application) -> None:
-    post(handle, "/v2/publish/https://app.example.com/x", b"", upstash_retries="0")
+PRIVATE, PUBLIC = "is in a private network; to call it, use --deliver private", "is a public address; to call it, use "
+NEVER, NAME = "is never called: clouds answer there", "is not this machine; to call it, use --deliver private"
+
+
+@pytest.mark.parametrize(
+    "url, error",
+    [
+        *((url, PRIVATE) for url in ("http://10.0.0.1/", "http://0xa000001/", "http://[::ffff:192.168.0.1]/")),
+        *((url, PUBLIC) for url in ("https://8.8.8.8/", "http://134744072/", "http://0x8080808/", "http://010.8.8.8/")),
+        *(
+            (url, NAME)
+            for url in ("https://app.example.com/x", "http://127.0.0.1.nip.io/", "http://localhost.evil.com/")
+        ),
+        *(
+            (url, NEVER)
+            for url in ("http://169.254.169.254/latest", "http://2852039166/", "http://0251.0376.0251.0376/")
+        ),
+        *((url, NEVER) for url in ("http://0xA9.254.43518/", "http://[::ffff:a9fe:a9fe]/", "http://[fe80::1]/")),
+        *((url, NEVER) for url in ("http://METADATA.google.internal/", "http://metadata./", "http://instance-data/")),
+        ("http://\uff4detadata.azure/", NEVER),
+    ],
+)
+def test_what_is_not_on_this_machine_is_not_called(handle: Handle, url: str, error: str) -> None:
+    headers = {"Upstash-Retries": "0", "Upstash-Callback": url}
+    assert post(handle, "/v2/batch", [{"destination": url, "headers": headers}])[0] == 200
+    delivered = handle.wait_for_deliveries(2)
+    assert all(error in each.error and each.status is None for each in delivered)
+    assert "--deliver" in delivered[0].error or error == NEVER
+    assert error in get(handle, "/v2/dlq")["messages"][0]["responseBody"]
+    assert any(error in event.get("error", "") for event in get(handle, "/v2/logs")["events"])
+
+
+class Resolver:
+    """Gives the name `app.test` the addresses that a test says, each time the next ones."""
+
+    def __init__(self, *answers: tuple[str, ...]) -> None:
+        self.answers = list(answers)
+
+    def __call__(self, host: str, *_: object, **options: object) -> list[tuple[Any, ...]]:
+        if host != "app.test":
+            return REAL(host, *_, **options)  # type: ignore[arg-type]
+        return [(0, 0, 0, "", (address, 0)) for address in self.answers.pop(0)]
+
+
+REAL = socket.getaddrinfo
+
+
+@pytest.mark.parametrize("deliver", ["loopback", "private"])
+def test_a_name_is_resolved_once_and_its_checked_address_is_called(
+    handle: Handle, app: Application, monkeypatch: pytest.MonkeyPatch, deliver: str
+) -> None:
+    resolver = Resolver(("127.0.0.1",), ("169.254.169.254",), ("8.8.8.8", "127.0.0.1"), ("8.8.8.8",))
+    monkeypatch.setattr(socket, "getaddrinfo", resolver)
+    handle.settle(deliver=deliver)
+    url = app.url.replace("127.0.0.1", "app.test")
+    for number in range(4):
+        post(handle, f"/v2/publish/{url}/{number}", b"", upstash_retries="0")
+        handle.wait_for_deliveries(number + 1)
+    first, second, third, fourth = handle.deliveries
+    assert (first.status, third.status) == (200, 200)
+    assert [app.next().headers["Host"] for _ in range(2)] == [url.removeprefix("http://")] * 2
+    assert second.error.startswith("app.test leads to 169.254.169.254, which is never called")
+    assert fourth.error == "app.test leads to 8.8.8.8, which is a public address; to call it, use --deliver any"
+
+
+@pytest.mark.parametrize("deliver", ["loopback", "private", "any"])
+def test_metadata_is_never_called(handle: Handle, monkeypatch: pytest.MonkeyPatch, deliver: str) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", Resolver(("fd00:ec2::254",)))
+    handle.settle(deliver=deliver)
+    for number, host in enumerate(("169.254.169.254", "[64:ff9b::a9fe:a9fe]", "metadata", "app.test")):
+        post(handle, f"/v2/publish/http://{host}/", b"", upstash_retries="0")
+        assert NEVER in handle.wait_for_deliveries(number + 1)[-1].error
+
+
+def test_a_redirect_is_an_answer_and_is_not_followed(handle: Handle, app: Application) -> None:
+    app.will_answer(Said(302, b"", (("location", f"{app.url}/elsewhere"),)))
+    post(handle, f"/v2/publish/{app.url}/", b"", upstash_retries="0")
     (delivered,) = handle.wait_for_deliveries(1)
-    assert delivered.error == "the address is not local; to call it nevertheless, use --deliver any"
+    assert (delivered.status, app.next().path, app.taken.empty()) == (302, "/", True)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "app.localhost", "0.0.0.0", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]"]
+)
+def test_this_machine_has_many_names(handle: Handle, app: Application, host: str) -> None:
+    post(handle, f"/v2/publish/{app.url.replace('127.0.0.1', host)}/", b"", upstash_retries="0")
+    assert [each.status for each in handle.wait_for_deliveries(1)] == [200]
 
 
 def test_a_vendor_that_is_simulated_here_is_asked_here(handle: Handle, app: Application) -> None:

@@ -215,8 +215,9 @@ OPTIONS: tuple[Option, ...] = (
     ),
     _choice(
         "deliver",
-        ("local", "any"),
-        "where messages and callbacks may go: local (this machine and private networks) or any (wherever URLs lead)",
+        ("loopback", "private", "any"),
+        "where messages and callbacks may go: loopback (this machine), private (and private networks, as of services "
+        "in compose) or any (wherever URLs lead); never to the metadata addresses of clouds",
         "KIND",
     ),
     Option(
