@@ -756,6 +756,13 @@ def test_a_path_for_what_is_absent_is_unknown(path: str) -> None:
         ("/v2/batch", {}, {}, "invalid batch: the body is not an array of messages"),
         ("/v2/batch", b"[", {}, "invalid batch: the body is not an array of messages"),
         ("/v2/batch", [1], {}, "invalid batch: the body is not an array of messages"),
+        (
+            "/v2/batch",
+            [{"headers": {str(n): "" for n in range(10_001)}}],
+            {},
+            "invalid batch: its messages have more than",
+        ),
+        ("/v2/publish/http://a/" + "x" * 16_384, b"", {}, "invalid destination url: endpoint is longer than 16384"),
         ("/v2/batch", [{}] * 1001, {}, "invalid batch: it has more than 1000 messages"),
         ("/v2/batch", b"[" * 500 + b"]" * 500, {}, "invalid batch: the body is not an array of messages"),
         ("/v2/queues", {"queueName": "a b"}, {}, "invalid queue name: it can only contain"),
@@ -797,6 +804,9 @@ def test_a_message_has_a_megabyte_at_most(post: Post) -> None:
     assert post.ask("POST", path, b"x" * (limit + 1)) == (413, {"error": "request body is too large"})
     status, answers = post.ask("POST", "/v2/batch", [{"destination": "http://127.0.0.1:9/", "body": "x" * (limit + 1)}])
     assert (status, answers) == (200, [{"error": "message is too large"}])
+    headers = {"Upstash-Label": "x," * 40_000}
+    status, answers = post.ask("POST", "/v2/batch", [{"destination": "http://127.0.0.1:9/", "headers": headers}])
+    assert (status, answers) == (200, [{"error": "headers are too large"}])
 
 
 def test_every_operation_wants_the_token(post: Post) -> None:

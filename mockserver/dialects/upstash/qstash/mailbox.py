@@ -29,7 +29,7 @@ from mockserver.dialects.upstash.qstash.values import (
     Unbury,
     size_of,
     size_of_dead,
-    size_of_event,
+    size_of_outcome,
 )
 
 # How many messages there may be at once, and how many dead ones; the oldest are dropped.
@@ -56,9 +56,10 @@ _QueueKey = tuple[str, str]
 @dataclass(slots=True, eq=False)
 class _Entry:
     """A message that is not delivered yet, and how often it has been retried. It is `due` at that time, unless it is
-    being delivered or waits in a queue. `queue` is the one whose messages wait for it."""
+    being delivered or waits in a queue. `queue` is the one whose messages wait for it. It takes `size` bytes."""
 
     message: Message
+    size: int
     queue: _QueueKey | None = None
     retried: int = 0
     due: float | None = None
@@ -118,7 +119,7 @@ class Mailbox:
         # What has given way to newer messages, until it has left its queue.
         self._dropped: list[_Entry] = []
         self._entries: Bounded[str, _Entry] = Bounded(
-            _MOST_MESSAGES, _MOST_BYTES, lambda entry: size_of(entry.message), self._dropped.append
+            _MOST_MESSAGES, _MOST_BYTES, lambda entry: entry.size, self._dropped.append
         )
         # What was delivered or has failed, and until when it can still be read.
         self._ended: Bounded[str, tuple[Message, float]] = Bounded(
@@ -129,7 +130,7 @@ class Mailbox:
         self._queues: dict[_QueueKey, _Queue] = {}
         self._dead: Bounded[str, Dead] = Bounded(_MOST_DEAD, _MOST_BYTES, size_of_dead)
         self._latest_dead = (0, 0)
-        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, size_of_event)
+        self._events: Bounded[int, Event] = Bounded(_MOST_EVENTS, _MOST_BYTES, lambda event: event.size)
         self._copies: OrderedDict[int, int] = OrderedDict()
         self._keys: OrderedDict[str, tuple[str, float]] = OrderedDict()
         self.rotations = 0
@@ -201,7 +202,7 @@ class Mailbox:
             entry = self._entries.get(heappop(self._waiting)[2])
             assert entry is not None, "what is stale has been forgotten"
             entry.due = None
-            self._note("ACTIVE", entry.message, times.now)
+            self._note("ACTIVE", entry, times.now)
             tasks.append(attempt(entry.message, entry.retried, self.signing_keys[0], times.real))
         return tasks
 
@@ -218,17 +219,17 @@ class Mailbox:
         if message.callback is not None:
             self._add(callback(message, message.callback, outcome, retried, now), entry.queue, now)
         if is_delivered(outcome):
-            self._note("DELIVERED", message, now)
+            self._note("DELIVERED", entry, now)
             self._end(entry, now)
             return
-        self._note("ERROR", message, now, outcome)
+        self._note("ERROR", entry, now, outcome)
         if may_repeat(message, outcome, retried):
             due = now + wait_before(message, outcome, retried, now)
             entry.retried += 1
-            self._note("RETRY", message, now, next_delivery=due)
+            self._note("RETRY", entry, now, next_delivery=due)
             self._schedule(entry, due)
             return
-        self._note("FAILED", message, now, outcome)
+        self._note("FAILED", entry, now, outcome)
         dead = self._bury(message, outcome, now)
         if message.failure_callback is not None:
             report = callback(message, message.failure_callback, outcome, retried, now, dead)
@@ -246,11 +247,11 @@ class Mailbox:
 
     def _add(self, message: Message, queue: _QueueKey | None, now: float) -> None:
         """Add a message, to its queue if it has one; a callback belongs to the `queue` of its source."""
-        entry = _Entry(message, queue if message.queue is None else (message.token, message.queue))
+        entry = _Entry(message, size_of(message), queue if message.queue is None else (message.token, message.queue))
         self._entries.add(message.id, entry)
         while self._dropped:
             self._leave(self._dropped.pop())
-        self._note("CREATED", message, now, next_delivery=message.due)
+        self._note("CREATED", entry, now, next_delivery=message.due)
         if message.queue is not None:
             own = self._made_queue(message.token, message.queue, now)
             own.waiting[message.id] = None
@@ -313,8 +314,8 @@ class Mailbox:
         for id in order.ids:
             entry = self._entries.get(id)
             if entry is not None:
-                self._note("CANCEL_REQUESTED", entry.message, now)
-                self._note("CANCELED", entry.message, now)
+                self._note("CANCEL_REQUESTED", entry, now)
+                self._note("CANCELED", entry, now)
                 self._remove(entry)
 
     def _unbury(self, order: Unbury, now: float) -> None:
@@ -348,13 +349,14 @@ class Mailbox:
     def _note(
         self,
         state: str,
-        message: Message,
+        entry: _Entry,
         now: float,
         outcome: Outcome | None = None,
         next_delivery: float | None = None,
     ) -> None:
         self._count += 1
-        self._events.add(self._count, Event(self._count, now, state, message, outcome, next_delivery))
+        size = entry.size if outcome is None else entry.size + size_of_outcome(outcome)
+        self._events.add(self._count, Event(self._count, now, state, entry.message, size, outcome, next_delivery))
 
 
 _ORDERS: Mapping[type, Callable[[Mailbox, Any, float], None]] = {

@@ -29,7 +29,6 @@ from mockserver.dialects.upstash.qstash.values import (
     Publish,
     Unbury,
     size_of_dead,
-    size_of_event,
 )
 from mockserver.dialects.upstash.qstash.views import (
     dead_view,
@@ -118,7 +117,7 @@ def list_events(call: Call, site: Site) -> Reply | Rejection:
         if (states is None or each.state in states) and _fits(each.message, each.time, query)
     ]
     found: Sequence[Event]
-    found, following = _page(events, query, _MOST_EVENTS, size_of_event)
+    found, following = _page(events, query, _MOST_EVENTS, lambda event: event.size)
     return json_reply({**_cursor(following), "events": [event_view(each) for each in found]})
 
 

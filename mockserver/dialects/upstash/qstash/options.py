@@ -22,6 +22,7 @@ _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _MOST_RETRIES = 1_000
 # The latest time that a message can be delivered at, in Unix seconds: the end of the year 9999.
 _LATEST = 253_402_300_799
+_LONGEST_URL = 16_384
 _TRUE, _FALSE = ("1", "t", "true"), ("0", "f", "false")
 _PREFIX, _CALLBACK, _FAILURE = "upstash-", "upstash-callback", "upstash-failure-callback"
 _FORWARD = "forward-"
@@ -93,6 +94,8 @@ def _flag(text: str) -> bool:
 
 def checked_url(text: str) -> str:
     """An absolute URL. Raises ValueError in QStash's words."""
+    if len(text) > _LONGEST_URL:
+        raise ValueError(f"endpoint is longer than {_LONGEST_URL} characters")
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https"):
         raise ValueError("endpoint has invalid scheme, add http:// or https://")

@@ -34,8 +34,10 @@ _LLM_URL = f"https://qstash.upstash.io{CHAT_PATH}"
 _PLAIN = "/:?#[]@!$&'()*+,;=-._~"
 # "We do not impose any restrictions other than a size limit of 1 MB", in bytes.
 _LARGEST = 1_048_576
-# How many messages a batch may have.
-_MOST_IN_BATCH = 1_000
+# How many messages a batch may have, and how many headers these may have together.
+_MOST_IN_BATCH, _MOST_HEADERS = 1_000, 10_000
+# How many characters the headers of a message may have, as if each were a request's of its own.
+_LONGEST_HEADERS = 65_536
 
 
 class _Parcel(NamedTuple):
@@ -117,6 +119,8 @@ def _checked(parcel: _Parcel) -> Wishes | Rejection:
         return misnamed
     if len(parcel.body) > _LARGEST:
         return Rejection(FailureKind.BODY_TOO_LARGE)
+    if sum(len(name) + len(value) for name, value in parcel.fields.items()) > _LONGEST_HEADERS:
+        return refused("headers are too large")
     try:
         wishes = read_wishes(parcel.fields)
     except HeaderError as error:
@@ -204,6 +208,8 @@ def _parcels(body: bytes) -> list[_Parcel] | Rejection:
         return refused("invalid batch: the body is not an array of messages")
     if len(items) > _MOST_IN_BATCH:
         return refused(f"invalid batch: it has more than {_MOST_IN_BATCH} messages")
+    if sum(len(headers) for item in items if isinstance(headers := item.get("headers"), dict)) > _MOST_HEADERS:
+        return refused(f"invalid batch: its messages have more than {_MOST_HEADERS} headers")
     return [_parcel(item) for item in items]
 
 

@@ -69,12 +69,14 @@ class Dead(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A line of the log, with a number of its own: the state that a message has reached, and with which outcome."""
+    """A line of the log, with a number of its own: the state that a message has reached, and with which outcome. It
+    takes `size` bytes."""
 
     number: int
     time: float
     state: str
     message: Message
+    size: int
     outcome: Outcome | None = None
     next_delivery: float | None = None
 
@@ -107,15 +109,11 @@ def size_of(message: Message) -> int:
 
 def size_of_dead(dead: Dead) -> int:
     """How many bytes a dead letter takes, about."""
-    return size_of(dead.message) + _size_of_outcome(dead.outcome)
+    return size_of(dead.message) + size_of_outcome(dead.outcome)
 
 
-def size_of_event(event: Event) -> int:
-    """How many bytes a line of the log takes, about."""
-    return size_of(event.message) + (0 if event.outcome is None else _size_of_outcome(event.outcome))
-
-
-def _size_of_outcome(outcome: Outcome) -> int:
+def size_of_outcome(outcome: Outcome) -> int:
+    """How many bytes an outcome takes, about."""
     return len(outcome.body) + len(outcome.error) + sum(len(name) + len(value) for name, value in outcome.headers)
 
 
