@@ -15,7 +15,7 @@ from mockserver.core.secrets import masked_body, masked_headers, masked_text
 if TYPE_CHECKING:
     from mockserver.core.bounded import Bounded
 
-# How many deliveries a namespace keeps, and how many bytes their bodies may have together; the oldest are forgotten.
+# How many deliveries a namespace keeps, and how many bytes their requests may have together; the oldest are forgotten.
 _MOST, _MOST_BYTES = 1_000, 16 * 1024 * 1024
 # How many bytes are shown of what was sent, and of the answer.
 _SHOWN, _ANSWER = 1_048_576, 4_096
@@ -66,7 +66,7 @@ class Deliveries:
             # Every server has namespaces, but hardly any delivers anything.
             from mockserver.core.bounded import Bounded
 
-            self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: len(each.task.body))
+            self._kept = Bounded(_MOST, _MOST_BYTES, lambda each: _size_of(each.task))
         self.begun += 1
         # Only what is shown is kept.
         delivery = Delivery(self.begun, dialect, task._replace(body=task.body[:_SHOWN]), at)
@@ -75,7 +75,8 @@ class Deliveries:
 
     def end(self, delivery: Delivery, outcome: Outcome, seconds: float) -> None:
         """Record its outcome."""
-        delivery.outcome, delivery.seconds = outcome._replace(body=outcome.body[:_ANSWER]), seconds
+        # Only what is shown is kept.
+        delivery.outcome, delivery.seconds = outcome._replace(headers=(), body=outcome.body[:_ANSWER]), seconds
         self.ended += 1
         for watcher in self._watchers.each:
             watcher()
@@ -96,6 +97,10 @@ class Deliveries:
         self._outboxes.clear()
         self._kept = None
         self.begun = self.ended = 0
+
+
+def _size_of(task: Task) -> int:
+    return len(task.url) + len(task.body) + sum(len(name) + len(value) for name, value in task.headers)
 
 
 class Delivered(NamedTuple):

@@ -154,46 +154,45 @@ async def _looked_up(host: str) -> list[tuple[Any, ...]]:
     if not _LOOKUPS.acquire(blocking=False):
         raise UnsentError(f"{host}: too many names are being looked up")
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[list[tuple[Any, ...]]] = loop.create_future()
+    # An exception in the future would be a cycle with this frame, which keeps the request, too.
+    answer: asyncio.Future[list[tuple[Any, ...]] | str] = loop.create_future()
 
-    def settle(found: list[tuple[Any, ...]], error: Exception | None) -> None:
-        if answer.done():
-            return
-        if error is None:
+    def settle(found: list[tuple[Any, ...]] | str) -> None:
+        if not answer.done():
             answer.set_result(found)
-        else:
-            answer.set_exception(error)
 
     def look_up() -> None:
-        found: list[tuple[Any, ...]] = []
-        failure: Exception | None = None
+        found: list[tuple[Any, ...]] | str
         try:
             found = list(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM))
         except (OSError, UnicodeError) as error:
-            failure = error
+            found = _reason(error)
         finally:
             _LOOKUPS.release()
         # The loop may have been closed meanwhile.
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, found, failure)
+            loop.call_soon_threadsafe(settle, found)
 
     threading.Thread(target=look_up, name="look-up", daemon=True).start()
-    return await answer
+    found = await answer
+    if isinstance(found, str):
+        raise UnsentError(f"{host}: {found}")
+    return found
 
 
 async def _connect(
     addresses: list[Address], host: str, port: int, secure: ssl.SSLContext | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A connection to the first of some addresses that takes one. Raises the OSError of the first that does not."""
-    failures: list[OSError] = []
+    """A connection to the first of some addresses that takes one. Raises UnsentError if none does."""
+    failure = ""
     for address in addresses:
         try:
             return await asyncio.open_connection(
                 str(address), port, ssl=secure, server_hostname=host if secure is not None else None
             )
         except OSError as error:
-            failures.append(error)
-    raise failures[0]
+            failure = failure or _reason(error)
+    raise UnsentError(f"{host}:{port}: {failure}")
 
 
 async def _exchange(

@@ -321,6 +321,27 @@ def test_a_message_can_be_seen_and_cancelled_before_its_time(client: QStash) -> 
     assert client.message.cancel_many([published.message_id]) == 0
 
 
+def test_a_delivered_message_can_still_be_read_and_all_others_cancelled(server: MockServer) -> None:
+    space = server.in_namespace("sdk-reads")
+    client = QStash(space.api_key, base_url=space.base_url("upstash"), retry=False)
+    with client.http._client, application() as app:
+        published = client.message.publish(url=f"{app.url}/now", body="x")
+        assert isinstance(published, PublishResponse)
+        space.wait_for_deliveries(1)
+        assert client.message.get(published.message_id).url == f"{app.url}/now"
+        client.message.batch([{"url": f"{app.url}/later", "delay": "1h"}] * 3)
+        assert client.message.cancel_all() == 3  # type: ignore[no-untyped-call]
+
+
+def test_a_schedule_is_refused_and_so_is_a_url_group(client: QStash) -> None:
+    with pytest.raises(QStashError, match="404"):
+        client.schedule.create(destination="https://example.com", cron="* * * * *")
+    with pytest.raises(QStashError, match="404"):
+        client.url_group.list()
+    with pytest.raises(QStashError, match="invalid destination url"):
+        client.message.publish(url_group="team", body="x")
+
+
 def test_the_signing_keys_are_those_of_the_environment(client: QStash, server: MockServer) -> None:
     keys, environment = client.signing_key.get(), server.environment()
     assert (keys.current, keys.next) == (CURRENT_SIGNING_KEY, NEXT_SIGNING_KEY)

@@ -430,7 +430,7 @@ def test_it_is_called_if_the_settings_say_so(handle: Handle) -> None:
     handle.settle(deliver="any")
     post(handle, "/v2/publish/http://nobody.invalid/x", b"", upstash_retries="0")
     (delivered,) = handle.wait_for_deliveries(1)
-    assert delivered.error.startswith("nobody.invalid:80: ")
+    assert delivered.error.startswith("nobody.invalid: ")
 
 
 # --- a dialect of one's own ------------------------------------------------------------------------------------------

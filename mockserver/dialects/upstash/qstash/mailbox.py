@@ -123,7 +123,7 @@ class Mailbox:
         )
         # What was delivered or has failed, and until when it can still be read.
         self._ended: Bounded[str, tuple[Message, float]] = Bounded(
-            _MOST_MESSAGES, _MOST_BYTES, lambda ended: size_of(ended[0])
+            _MOST_MESSAGES, _MOST_BYTES // 4, lambda ended: size_of(ended[0])
         )
         self._waiting: list[tuple[float, int, str]] = []
         self._count = 0
