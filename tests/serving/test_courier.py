@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
@@ -386,6 +387,26 @@ def test_a_name_is_resolved_once_and_its_checked_address_is_called(
     assert [app.next().headers["Host"] for _ in range(2)] == [url.removeprefix("http://")] * 2
     assert second.error.startswith("app.test leads to 169.254.169.254, which is never called")
     assert fourth.error == "app.test leads to 8.8.8.8, which is a public address; to call it, use --deliver any"
+
+
+def test_a_name_that_is_looked_up_for_ever_holds_up_nobody(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Event()
+
+    def hang(host: str, *_: object, **options: object) -> list[tuple[Any, ...]]:
+        if host == "app.test":
+            over.wait(10)
+        return REAL(host, *_, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(socket, "getaddrinfo", hang)
+    lookups = threading.BoundedSemaphore(1)
+    monkeypatch.setattr("mockserver.serving.outgoing._LOOKUPS", lookups)
+    for _ in range(2):
+        post(handle, "/v2/publish/http://app.test/", b"", upstash_retries="0", upstash_timeout="30s")
+    assert handle.wait_for_deliveries(1)[1].error == "app.test: too many names are being looked up"
+    handle.clock.advance(31)
+    assert handle.wait_for_deliveries(2)[0].error == "no answer within 30 s"
+    over.set()
+    assert lookups.acquire(timeout=10)
 
 
 @pytest.mark.parametrize("deliver", ["loopback", "private", "any"])
