@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mockserver.control.configuration.options import checked, from_names
+from mockserver.control.journal.exchanges import Denial
 from mockserver.control.namespaces import namespace_of
 from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
@@ -40,6 +41,7 @@ from mockserver.serving.sockets.direct_answers import Answer
 _ADMIN = "mockserver.serving.admin.api"
 # The number of bits for counting the calls of a process.
 _LAUNCH_BITS = 40
+_DISGUISED = Denial(404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that.").body
 
 
 class App:
@@ -96,6 +98,8 @@ class App:
             await refuse_websocket(send)
         elif self.takes(scope["path"], headers := Headers(scope["headers"])):
             await self._serve(scope, headers, receive, send)
+        elif _is_disguised(scope):
+            await say(send, 404, _DISGUISED)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             # Frequent, so it bypasses the admin API.
             await say(send, 200, WELL)
@@ -134,6 +138,12 @@ class App:
                 watcher.cancel()
 
         await live(receive, send, end)
+
+
+def _is_disguised(scope: Any) -> bool:
+    """Whether a path to the admin API is not written like one: a proxy that bars the API might not recognise it."""
+    written: bytes = scope.get("raw_path") or scope["path"].encode()
+    return scope["path"].startswith(ADMIN) and not f"{written.decode('latin-1')}/".startswith(f"{ADMIN}/")
 
 
 def create_app(settings: Settings | None = None, reader: Reader | None = None, **options: Any) -> App:

@@ -15,7 +15,7 @@ TIMEOUT = 75.0
 
 
 class Answering:
-    """An application that answers each request after so many seconds."""
+    """An application that answers each request after so many seconds, or at once if these are negative."""
 
     max_body = 1_000_000
 
@@ -26,7 +26,10 @@ class Answering:
         return True
 
     def take(self, incoming: Incoming, sink: Answer) -> None:
-        asyncio.get_running_loop().call_later(self.seconds, self.answer, sink)
+        if self.seconds < 0:
+            self.answer(sink)
+        else:
+            asyncio.get_running_loop().call_later(self.seconds, self.answer, sink)
 
     def answer(self, sink: Answer) -> None:
         sink.begin(200, (), 2)
@@ -39,11 +42,16 @@ class Line(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.writes = 0
+        self.written = b""
         self.closed_at: float | None = None
         self.is_read = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.writes += 1
+        self.written += data
+
+    def can_write_eof(self) -> bool:
+        return False
 
     def is_closing(self) -> bool:
         return self.closed_at is not None

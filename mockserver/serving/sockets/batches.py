@@ -105,6 +105,15 @@ class BatchedTransport(asyncio.Transport):
         self.send()
         self._transport.abort()
 
+    def can_write_eof(self) -> bool:
+        """Whether the end of what is written can be told while the connection is still read."""
+        return self._transport.can_write_eof()
+
+    def write_eof(self) -> None:
+        """Tell the end of what is written, once everything is."""
+        self.send()
+        self._transport.write_eof()
+
     def is_closing(self) -> bool:
         """Whether the connection is closed or about to be."""
         return self._transport.is_closing()

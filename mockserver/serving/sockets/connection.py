@@ -24,12 +24,10 @@ class DirectProtocol(WireProtocol):
     """
 
     cycle: Any
-    # The answer that is being played; it gets the transport's events, even if later requests have arrived.
-    _current: Answer | None = None
 
     def on_headers_complete(self) -> None:
         """Begin an answer of ours, or leave the request to uvicorn."""
-        self._head_size = None
+        self.check_head()
         if self.is_offer():
             return
         app = self.config.loaded_app
@@ -37,36 +35,32 @@ class DirectProtocol(WireProtocol):
         if answer is None:
             super().on_headers_complete()
             return
-        previous, self.cycle = self.cycle, answer
-        if previous is not None and not previous.response_complete:
-            # Pipelined requests are answered in order.
-            self.flow.pause_reading()
-            self.pipeline.appendleft((answer, app))  # type: ignore[arg-type]
-        else:
-            self._current = answer
-            answer.send_continue()
-            if answer.too_large:
-                answer.start()
+        self.cycle = answer
+        self._start_asgi_task(answer, app)
 
     def on_body(self, body: bytes) -> None:
         """Process a part of the body."""
-        if not isinstance(self.cycle, Answer):
+        self._arrived += len(body)
+        cycle = self.cycle
+        if not isinstance(cycle, Answer):
             super().on_body(body)
-        elif not self.cycle.response_complete:
-            self.cycle.feed(body)
-            if self.cycle.too_large and not self.pipeline:
-                self.cycle.start()
+        elif not cycle.response_complete:
+            cycle.feed(body)
+            if cycle.too_large and cycle is self._current:
+                cycle.start()
 
     def on_message_complete(self) -> None:
         """Start the answer to the complete request."""
         if self._reduced_head:
             return
-        if not isinstance(self.cycle, Answer):
+        self._in_body, self._since = False, None
+        cycle = self.cycle
+        if not isinstance(cycle, Answer):
             super().on_message_complete()
-        elif not self.cycle.response_complete:
-            self.cycle.more_body = False
-            if not self.pipeline:
-                self.cycle.start()
+        elif not cycle.response_complete:
+            cycle.more_body = False
+            if cycle is self._current:
+                cycle.start()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Notify the answer that is being played; waiting requests are dropped."""
@@ -75,34 +69,40 @@ class DirectProtocol(WireProtocol):
         current, self._current = self._current, None
         # Answer and connection refer to each other: without that cycle they are freed without garbage collection.
         self.cycle = None
-        if current is not None and not current.response_complete:
+        self._rest = b""
+        if current is None or current.response_complete:
+            return
+        if isinstance(current, Answer):
             current.leave()
+        else:
+            current.disconnected = True
+            current.message_event.set()
 
     def give_up(self) -> None:
         """End the connection, and the answer on it."""
-        if self._current is not None and not self._current.response_complete:
+        if isinstance(self._current, Answer) and not self._current.response_complete:
             self._current.give_up()
         self.transport.abort()
 
     def pause_writing(self) -> None:
         """Pause the answer because the client reads too slowly."""
         super().pause_writing()
-        if self._current is not None:
+        if isinstance(self._current, Answer):
             self._current.pause()
 
     def resume_writing(self) -> None:
         """Resume the answer because the client reads again."""
         super().resume_writing()
-        if self._current is not None:
+        if isinstance(self._current, Answer):
             self._current.writable()
 
-    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+    def begin(self, cycle: Any, app: Any) -> None:
+        """Begin to answer a request."""
         if isinstance(cycle, Answer):
-            self._current = cycle
-            # Not immediately, because many pipelined requests would nest calls deeply.
-            self.loop.call_soon(cycle.start)
+            self._current, self._has_begun = cycle, True
+            cycle.start()
         else:
-            super()._start_asgi_task(cycle, app)
+            super().begin(cycle, app)
 
     def _answer(self, app: Any) -> Answer | None:
         """The answer to the request with this head, if the application takes it directly."""

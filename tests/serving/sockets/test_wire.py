@@ -453,7 +453,9 @@ def test_who_wants_a_tunnel_or_speaks_no_http_is_refused(own_server: MockServer,
         assert client.recv(65_536).split()[1] in (b"400", b"404")
 
 
-@pytest.mark.parametrize("head", [b"GET /%d HTTP/1.1\r\n\r\n", b"GET /_mockserver/journal/n%d HTTP/1.1\r\n\r\n"])
+@pytest.mark.parametrize(
+    "head", [b"GET /%d HTTP/1.1\r\nhost: a\r\n\r\n", b"GET /_mockserver/journal/n%d HTTP/1.1\r\nhost: a\r\n\r\n"]
+)
 def test_a_row_of_thousands_of_requests_is_answered_in_order_and_holds_up_nobody(
     own_server: MockServer, head: bytes
 ) -> None:
