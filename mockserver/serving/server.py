@@ -4,13 +4,16 @@ import asyncio
 import contextlib
 import errno
 import socket
+import signal
 import ssl
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal, Protocol, TypeVar
 
 import uvicorn
@@ -29,6 +32,7 @@ from mockserver.serving.sockets.batches import Batch
 from mockserver.serving.sockets.connection import DirectProtocol
 from mockserver.serving.sockets.crowd import admitting_all
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
+from mockserver.serving.watchdog import end_in_time, watched
 
 Loop = Literal["auto", "asyncio", "uvloop"]
 Result = TypeVar("Result")
@@ -38,7 +42,7 @@ _GRACE = 0.5
 _SHORT_GRACE = 0.03
 # How often a stopping server checks whether all connections are closed, and how long it waits after breaking them off.
 _LOOK = 0.002
-_LAST_WORDS = 1.0
+_LAST_WORDS = 0.2
 # The number of open files and connections that a server raises its limit to, at most.
 _MOST_FILES = 65_536
 # The longest time in seconds for a call in the server's thread.
@@ -96,7 +100,9 @@ class _Config(uvicorn.Config):
 
 class _Server(uvicorn.Server):
     """uvicorn's server with three additions: its listener can fail; on shutdown it breaks off hanging answers after a
-    grace period instead of waiting for them; and it stops when the other end of its `lifeline`, a pipe, is closed."""
+    grace period instead of waiting for them; and it stops when the other end of its `lifeline`, a pipe, is closed.
+
+    A signal that ends it also sets a deadline for the process, whatever keeps it busy."""
 
     config: _Config
 
@@ -106,6 +112,8 @@ class _Server(uvicorn.Server):
         self._stopping = asyncio.Event()
         self.grace = _GRACE
         self.lifeline: int | None = None
+        # Where the system writes the numbers of signals, for who watches this process.
+        self.wakeup: int | None = None
         self._threads = ThreadPoolExecutor(thread_name_prefix="mockserver")
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -118,8 +126,18 @@ class _Server(uvicorn.Server):
         for fault in self._faults:
             door.fail_as(fault)
         await door.open()
+        if self.wakeup is not None:
+            signal.set_wakeup_fd(self.wakeup, warn_on_full_buffer=False)
         if self.lifeline is not None:
             asyncio.get_running_loop().add_reader(self.lifeline, self._cut_off)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note a signal to end; a second one leaves no time to answers."""
+        if self.should_exit:
+            self.force_exit = True
+        else:
+            end_in_time()
+        super().handle_exit(sig, frame)
 
     def _cut_off(self) -> None:
         assert self.lifeline is not None, "what is cut has been held"
@@ -222,10 +240,12 @@ def serve(app: Served, listener: socket.socket, lifeline: int | None = None) -> 
     """Serve until interrupted or terminated, or until the other end of the pipe `lifeline` is closed."""
     # Long prompts are planned in threads: these yield to the loop within half a millisecond instead of five.
     sys.setswitchinterval(0.000_5)
-    _lift_limit_of_files()
     server = uvicorn_server(app)
     server.lifeline = lifeline
-    server.run(sockets=[listener])
+    # A worker is watched by the process that has started it.
+    with watched() if lifeline is None else nullcontext() as server.wakeup:
+        _lift_limit_of_files()
+        server.run(sockets=[listener])
 
 
 @contextlib.contextmanager

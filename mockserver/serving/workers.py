@@ -21,12 +21,13 @@ from mockserver.serving.app import App
 from mockserver.serving.logs import log
 from mockserver.serving.server import bound_socket, serve
 from mockserver.serving.sockets.door import BACKLOG, listening_socket
+from mockserver.serving.watchdog import KILL_SECONDS
 
 # A worker that dies within so many seconds has failed to start; after so many such deaths in a row, all stop.
 _EARLY = 1.0
 _MOST_EARLY = 5
 # A worker that has not stopped so many seconds after the request is killed.
-_PATIENCE = 2.0
+_PATIENCE = KILL_SECONDS
 
 Work = Callable[[int, int, socket.socket], None]
 Ear = Callable[[float | None], list[int]]
