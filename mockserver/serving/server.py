@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import errno
-import socket
 import signal
+import socket
 import ssl
 import sys
 import threading
