@@ -19,6 +19,8 @@ from typing import NoReturn
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
 END_SECONDS = 0.85
 KILL_SECONDS = 0.92
+# More files than a server has open when it begins.
+_MOST_OPEN = 4_096
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 _STUCK = b"mockserver was still computing after it was told to end: ended at once\n"
 
@@ -66,7 +68,7 @@ def _watch(told: int) -> NoReturn:
         for each in (*_ENDING, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(each, signal.SIG_IGN)
         server = os.getppid()
-        for first, last in ((0, 2), (3, told), (told + 1, os.sysconf("SC_OPEN_MAX"))):
+        for first, last in ((0, 2), (3, told), (told + 1, _MOST_OPEN)):
             os.closerange(first, last)
         while not {*_ENDING} & {*(numbers := os.read(told, 64))}:
             if not numbers:
