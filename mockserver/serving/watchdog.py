@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 # How long a process may take from a signal to its end, in seconds, if Python still runs, and if it does not.
-END_SECONDS = 0.85
-KILL_SECONDS = 0.92
+END_SECONDS = 0.8
+KILL_SECONDS = 0.86
 # More files than a server has open when it begins.
 _MOST_OPEN = 4_096
 _ENDING = (signal.SIGTERM, signal.SIGINT)
