@@ -18,7 +18,14 @@ def status_of(path: str, raw_path: bytes | None) -> int:
     async def send(message: Any) -> None:
         told.append(message.get("status", 0))
 
-    scope = {"type": "http", "method": "GET", "path": path, "raw_path": raw_path, "query_string": b"", "headers": []}
+    scope: dict[str, Any] = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": raw_path,
+        "query_string": b"",
+        "headers": [],
+    }
     asyncio.run(create_app()(scope, receive, send))
     return told[0]
 
