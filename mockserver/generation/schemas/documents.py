@@ -13,6 +13,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
+from mockserver.generation.schemas.bounds import MOST_BACKTRACKS, check_size, reach_of
 from mockserver.generation.schemas.errors import InvalidSchemaError
 
 Key = tuple[str | int, ...]
@@ -31,6 +32,8 @@ _NAMED_DRAFTS = (("2020-12", 2020), ("2019-09", 2019), ("draft-07", 7), ("draft-
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 # Keywords whose values may look like schemas without being any.
 _VALUES = ("enum", "const", "default", "examples")
+# How validators search with patterns.
+PATTERNS = jsonschema_rs.FancyRegexOptions(backtrack_limit=MOST_BACKTRACKS)
 # Places that the metaschema of every draft looks at.
 _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 
@@ -93,13 +96,14 @@ class Node:
 
 
 class Document:
-    """A schema with all its subschemas. Raises InvalidSchemaError.
+    """A schema with all its subschemas. Raises InvalidSchemaError, and SchemaLimitError if it costs too much.
 
     `draft` is the year or number of its version, `size` the number of objects and lists in it. `kept` is a cache for
     what others derive from its nodes.
     """
 
     def __init__(self, schema: Any) -> None:
+        check_size(schema)
         self.schema = schema
         self.draft = _draft(schema)
         self.size = 0
@@ -108,6 +112,7 @@ class Document:
         self._places: dict[str, str] = {}
         self._bases: dict[str, str] = {}
         self._dynamic: dict[str, list[str]] = {}
+        self._checked: set[str] = set()
         try:
             self.base = self._index()
         except ValueError as error:
@@ -115,6 +120,8 @@ class Document:
         self._cls = _BY_DRAFT[self.draft]
         self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
+        # No validator is made before it is known what it costs.
+        self._reach = reach_of(self.root)
         # The draft is settled by now; `$schema` may name one that no validator knows.
         named = isinstance(schema, dict) and "$schema" in schema
         self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
@@ -133,6 +140,11 @@ class Document:
 
         Raises InvalidSchemaError if the target is no schema.
         """
+        found = self.find(reference, base)
+        return found if found is None or found.document is not self else self._checked_at(found)
+
+    def find(self, reference: str, base: str) -> Node | None:
+        """The same, whether the target is a schema or not."""
         uri, fragment = urldefrag(urljoin(base, reference))
         pointer = not fragment or fragment.startswith("/")
         place = self._places.get(uri if pointer else f"{uri}#{unquote(fragment)}")
@@ -172,6 +184,10 @@ class Document:
 
     def dynamic(self, name: str) -> list[Node]:
         """The schemas with a dynamic anchor, the outermost first."""
+        return [self._checked_at(node) for node in self.anchored(name)]
+
+    def anchored(self, name: str) -> list[Node]:
+        """The same, whether they are schemas or not."""
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
@@ -198,27 +214,32 @@ class Document:
             base = self._bases.get(walked, base)
         if not isinstance(schema, dict | bool):
             return None
-        if not _CHECKED.fullmatch(place) and isinstance(schema, dict):
-            self._check(schema)
         return self.node(schema, place, base)
 
-    def _check(self, schema: dict[str, Any]) -> None:
-        """Raise InvalidSchemaError for the target of a reference that is no schema.
+    def _checked_at(self, node: Node) -> Node:
+        """The target of a reference. Raises InvalidSchemaError if it is no schema.
 
         The document's metaschema says nothing of what stands under a word that its draft does not know, and the
         validator looks at a part of the keywords there.
         """
+        place = node.place
+        if place is None or place in self._checked or _CHECKED.fullmatch(place) or not isinstance(node.schema, dict):
+            return node
         try:
-            jsonschema_rs.meta.validate({**schema, "$schema": _METASCHEMAS[self.draft]})
+            jsonschema_rs.meta.validate({**node.schema, "$schema": _METASCHEMAS[self.draft]})
         except ValueError as error:
             raise InvalidSchemaError(_first_line(error)) from None
+        self._checked.add(place)
+        return node
 
     def _validator(self, schema: Any, *, formats: bool, registry: Registry | None = None) -> Callable[[object], bool]:
         try:
-            made = self._cls(schema, validate_formats=formats, retriever=_unknown, registry=registry)
+            made = self._cls(
+                schema, validate_formats=formats, retriever=_unknown, registry=registry, pattern_options=PATTERNS
+            )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise InvalidSchemaError(_first_line(error)) from None
-        return made.is_valid  # type: ignore[no-any-return]
+        return self._reach.guarded(made.is_valid)
 
     def _index(self) -> str:
         """Index all places that have an identifier or anchor; returns the base URI of the document."""
