@@ -20,6 +20,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Near
 from mockserver.control.visits import Visit, check_wishes, paced, visit_of
+from mockserver.core.caches import Cache
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
 from mockserver.core.failures import FailureKind, Rejection
@@ -131,7 +132,7 @@ class Question(NamedTuple):
 Heard = Question | Plan
 
 # Recent questions, by all that distinguishes calls but their time.
-_heard: caches.Cache[tuple[object, ...], Question] = caches.Cache("heard")
+_heard: Cache[tuple[object, ...], Question] = caches.cache("heard")
 
 
 def hear(
@@ -164,7 +165,7 @@ def hear(
         heard = _hear(visit_of(call, landing, settings))
         if isinstance(heard, Question):
             heard = heard._replace(kept=True)
-            _heard.keep(key, heard)
+            _heard.keep(key, heard, caches.size_of(call.body))
     if not salt and not standings:
         return heard
     # What is asked depends on neither of them.

@@ -8,11 +8,11 @@ again.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
+from mockserver.core.caches import Cache
 from mockserver.core.generation import (
     LONGEST_CHOICE,
     Choice,
@@ -92,16 +92,19 @@ def _form_of(constraint: Constraint | None) -> str:
     if constraint is None or type(constraint.schema) is not dict:
         return repr(constraint)
     try:
-        return _schema_form(constraint.kind, orjson.dumps(constraint.schema))
+        key = constraint.kind, orjson.dumps(constraint.schema)
     except TypeError:
         # Integers of more than 64 bits.
         return repr(constraint)
+    known = _forms.find(key)
+    if known is None:
+        known = repr(constraint)
+        _forms.keep(key, known, 2 * len(known))
+    return known
 
 
-@lru_cache(maxsize=128)
-def _schema_form(kind: Form, schema: bytes) -> str:
-    """The text for a schema: `repr` takes ten times as long as it takes to find this."""
-    return repr(Constraint(kind, orjson.loads(schema)))
+# The texts for schemas: `repr` takes ten times as long as it takes to find one.
+_forms: Cache[tuple[Form, bytes], str] = Cache(2 * 2**20)
 
 
 def silent(request: GenerationRequest, seed: int) -> Generation:

@@ -8,7 +8,7 @@ respond: question, decision -> plan               (pure, except for the slot it 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mockserver.control.caches import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, Cache
+from mockserver.control.caches import LONGEST_ANSWER, LONGEST_BODY, LONGEST_CALL, cache, size_of
 from mockserver.control.deciding.admission import admit
 from mockserver.control.deciding.choosing import Chosen, choose, facts_of, overridden_by, wished_reply
 from mockserver.control.deciding.fulfilling import fulfil
@@ -22,6 +22,7 @@ from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Stub
 from mockserver.control.visits import WishError
+from mockserver.core.caches import Cache
 from mockserver.core.calls import Call
 from mockserver.core.regexes import renew_patience
 from mockserver.core.timeline import Lazy
@@ -122,9 +123,11 @@ def respond(decision: Decision) -> Plan:
 _TICKS = 20
 # The frames of answers with more tokens are not cached.
 _MOST_MADE = 256
+# The bytes of a frame for a token, roughly.
+_FRAME = 500
 
 # Recent plans without anything special, for equal calls within the same tick.
-_reusable_plans: Cache[tuple[object, ...], Plan] = Cache("planned")
+_reusable_plans: Cache[tuple[object, ...], Plan] = cache("planned")
 
 
 def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespace) -> Plan | None:
@@ -140,7 +143,7 @@ def recall(call: Call, landing: Landing, settings: Settings, namespace: Namespac
     if isinstance(plan.timeline.runs, Lazy) and _tokens(plan) <= _MOST_MADE:
         # A call that came twice may come often: its frames are computed once and kept.
         plan = plan._replace(timeline=plan.timeline._replace(runs=tuple(plan.timeline.runs)))
-        _reusable_plans.keep(key, plan)
+        _keep(key, plan)
     namespace.retries.count()
     return plan
 
@@ -161,7 +164,12 @@ def _remember(plan: Plan) -> None:
     if not plan.generation.choices and plan.timeline.held > LONGEST_BODY:
         return
     if len(visit.call.body) <= LONGEST_CALL:
-        _reusable_plans.keep(_key(visit.call, visit.landing), plan)
+        _keep(_key(visit.call, visit.landing), plan)
+
+
+def _keep(key: tuple[object, ...], plan: Plan) -> None:
+    # Nearly all of an answer is its frames, which are some times as long as its body or its text.
+    _reusable_plans.keep(key, plan, size_of(plan.visit.call.body) + plan.timeline.held + _FRAME * _tokens(plan))
 
 
 def _key(call: Call, landing: Landing) -> tuple[object, ...]:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind
 
+from mockserver.generation.schemas import SchemaLimitError, UnsatisfiableSchemaError
+
 # How many characters of a message are shown.
 _MOST_SHOWN = 300
 
@@ -30,10 +32,22 @@ def read_schema(schema: object) -> Callable[[object], Breach | None]:
     if not isinstance(schema, dict | bool):
         raise SchemaError("it must be an object or a boolean")
     try:
-        validator = Draft202012Validator(schema, retriever=_refuse)
-    except ValueError as error:
+        # Loaded with the first schema, since it takes long. What a check costs is known before a validator is made.
+        from mockserver.generation.schemas.documents import PATTERNS, Document
+
+        allows = Document(schema, 2020).reach.allows
+        validator = Draft202012Validator(schema, retriever=_refuse, pattern_options=PATTERNS)
+    except SchemaLimitError as error:
+        raise SchemaError(f"it would take too long to check: {error}") from None
+    except (ValueError, UnsatisfiableSchemaError) as error:
         raise SchemaError(f"{getattr(error, 'message', error)}"[:_MOST_SHOWN]) from None
-    return lambda value: next(map(_breach, islice(validator.iter_errors(value), 1)), None)
+
+    def first_breach(value: object) -> Breach | None:
+        if not allows(value):
+            return Breach("$", "it takes too long to check such a value, so this was not checked", is_certain=False)
+        return next(map(_breach, islice(validator.iter_errors(value), 1)), None)
+
+    return first_breach
 
 
 def _refuse(uri: str) -> Any:

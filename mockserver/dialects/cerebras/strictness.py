@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mockserver.generation.json_texts import compact
+
 Schema = Mapping[str, Any]
 
 # Keywords that are forbidden at the top of a format, and everywhere for values of a type.
@@ -11,6 +13,9 @@ _UNSUPPORTED = {
     "string": ("format", "pattern", "minLength", "maxLength"),
     "array": ("minItems", "maxItems", "uniqueItems"),
 }
+# The limits of strict schemas that the vendor's page on structured outputs states; the service's words for them are not
+# recorded.
+_MOST_CHARACTERS, _MOST_LEVELS, _MOST_PROPERTIES, _MOST_ENUM_VALUES = 5_000, 10, 500, 500
 # Keywords that are forbidden at the top of parameters.
 _CHOICES = ("oneOf", "anyOf", "enum", "not")
 
@@ -20,14 +25,42 @@ def form_fault(schema: Schema) -> str | None:
     extra = [word for word in _NOT_AT_THE_TOP if word in schema]
     if extra:
         return f"Extra top level keys found in JSON schema: {_set(extra)}."
-    return _first_fault(schema, (_unnamed, _unsupported, _open))
+    return _size_fault(schema) or _first_fault(schema, (_unnamed, _unsupported, _open))
 
 
 def parameters_fault(schema: Schema, *, strict: bool) -> str | None:
     """Why the service refuses the parameters of a function; None if it accepts them."""
     if schema.get("type") != "object" or any(word in schema for word in _CHOICES):
         return "schema must have type 'object' and not have 'oneOf'/'anyOf'/'enum'/'not' at the top level"
-    return _first_fault(schema, (_unnamed, _open) if strict else (_unnamed,))
+    if not strict:
+        return _first_fault(schema, (_unnamed,))
+    return _size_fault(schema) or _first_fault(schema, (_unnamed, _open))
+
+
+def _size_fault(schema: Schema) -> str | None:
+    """Which limit a strict schema exceeds: its characters, its levels of objects, its properties, its enum values."""
+    characters = len(compact(schema))
+    if characters > _MOST_CHARACTERS:
+        return f"Schema exceeds the maximum length of {_MOST_CHARACTERS} characters."
+    parts = tuple(_objects(schema))
+    named = (part.get("properties") for part in parts)
+    if sum(len(properties) for properties in named if isinstance(properties, Mapping)) > _MOST_PROPERTIES:
+        return f"Schema exceeds the maximum of {_MOST_PROPERTIES} object properties."
+    listed = (part.get("enum") for part in parts)
+    if sum(len(values) for values in listed if isinstance(values, list)) > _MOST_ENUM_VALUES:
+        return f"Schema exceeds the maximum of {_MOST_ENUM_VALUES} enum values."
+    if _levels(schema) > _MOST_LEVELS:
+        return f"Schema exceeds the maximum nesting depth of {_MOST_LEVELS} levels."
+    return None
+
+
+def _levels(schema: Any) -> int:
+    """How deep objects and arrays lie within each other; references are not followed."""
+    if isinstance(schema, list):
+        return max(map(_levels, schema), default=0)
+    if not isinstance(schema, Mapping):
+        return 0
+    return ("properties" in schema or "items" in schema) + max(map(_levels, schema.values()), default=0)
 
 
 def _first_fault(schema: Schema, checks: Sequence[Callable[[Schema], str | None]]) -> str | None:

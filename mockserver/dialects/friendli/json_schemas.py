@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mockserver.core.json_values import is_shallow
-from mockserver.generation.schemas import InvalidSchemaError, UnsatisfiableSchemaError, check_schema
+from mockserver.generation.schemas import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError, check_schema
 
 Schema = Mapping[str, Any]
 
@@ -48,6 +48,8 @@ def fault_of_schema(value: object) -> str:
         return "schema is not a JSON schema"
     try:
         check_schema(value)
+    except SchemaLimitError as error:
+        return f"schema is too complex: {error}"
     except InvalidSchemaError:
         return "schema is not a JSON schema"
     except UnsatisfiableSchemaError:

@@ -1,13 +1,12 @@
 """The shapes of objects, as their schemas have them: which properties there are, and what each may hold."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
-
-import orjson
 
 from mockserver.generation.filling.mentions import is_clear
 from mockserver.generation.schemas.documents import Document
+from mockserver.generation.schemas.instances import compiled
 
 Schema = Mapping[str, Any]
 
@@ -58,9 +57,8 @@ class Shape:
 class KnownSchema:
     """A schema that was read: its document, and what filling needs of it."""
 
-    def __init__(self, dump: bytes) -> None:
-        self.document = Document(orjson.loads(dump))
-        self._has_formats = b'"format"' in dump
+    def __init__(self, document: Document) -> None:
+        self.document = document
 
     @cached_property
     def shape(self) -> Shape:
@@ -72,17 +70,16 @@ class KnownSchema:
     def accepts(self) -> Callable[[object], bool]:
         """Whether the schema accepts a value, including its formats."""
         document = self.document
-        if not self._has_formats:
-            return document.accepts
         return lambda value: document.accepts(value) and document.accepts_formats(value)
-
-
-_read = lru_cache(maxsize=64)(KnownSchema)
 
 
 def known_schema(schema: Schema) -> KnownSchema:
     """A schema as it was read, perhaps for an earlier request."""
-    return _read(orjson.dumps(schema))
+    document = compiled(schema).document
+    known: KnownSchema | None = document.kept.get(KnownSchema)
+    if known is None:
+        known = document.kept[KnownSchema] = KnownSchema(document)
+    return known
 
 
 def properties(schema: Schema, root: Schema) -> Iterator[tuple[str, Schema]]:

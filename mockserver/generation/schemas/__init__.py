@@ -6,10 +6,11 @@ The solver is imported with the first schema: most servers never see one, and st
 from types import ModuleType
 
 from mockserver.core.haste import loaded_once
-from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
 
 __all__ = [
     "InvalidSchemaError",
+    "SchemaLimitError",
     "UnsatisfiableSchemaError",
     "check_schema",
     "is_recursive",
@@ -19,7 +20,8 @@ __all__ = [
 
 
 def check_schema(schema: object) -> None:
-    """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema."""
+    """Raise UnsatisfiableSchemaError if no value conforms to the schema, InvalidSchemaError if it is not a schema,
+    and SchemaLimitError if it is too large or would take too long to check; all are UnsatisfiableSchemaErrors."""
     _instances().check_schema(schema)
 
 

@@ -112,6 +112,7 @@ class ArrayBuilder:
         return [want for want in self._demand.contains if want not in self._wanted and not self._is_full(want)]
 
     def _distinct_wants(self) -> list[Containing]:
+        self._search.work(10 * len(self._wanted))
         return list({id(want.node): want for want in self._wanted}.values())
 
     def _item(self, made: list[Any], wants: Sequence[Containing]) -> Any:

@@ -14,33 +14,36 @@ that publish theirs have smaller ones.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from mockserver.core.haste import breathe
 from mockserver.generation.schemas.errors import SchemaLimitError
 
-if TYPE_CHECKING:
-    from mockserver.generation.schemas.documents import Node
+# One of `documents.py`, which imports this module.
+Node = Any
 
 MOST_CHARACTERS = 500_000
 MOST_PARTS = 12_000  # objects and lists
 MOST_VALUES = 60_000
 MOST_LEVELS = 200
 MOST_DIGITS = 1_000
-MOST_PATTERN_STATES = 100_000  # of all patterns together, counted repetitions unfolded
-MOST_STEPS_OF_NUMBERS = 50  # different values of `multipleOf`
+MOST_STATES = 60_000  # of all patterns together, what they repeat counted as often
+MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number may have to be a multiple of each
+MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
 MOST_VISITS = 20_000
-MOST_MAKINGS = 40_000
+MOST_MAKINGS = 10_000
 # The subschemas that one check of a value may visit, some 50 ns each.
 MOST_CHECKED = 3_000_000
+# The schemas in all validators that are made for parts of a schema.
+MOST_BUILT = 40_000
 # Backtracking steps of a pattern that looks around or back, and what a search with such a pattern counts as, in visits.
-MOST_BACKTRACKS = 20_000
+MOST_BACKTRACKS = 10_000
 _LOOKS_AROUND = 1_000
 # Values are not checked against a count where every one that is made costs less.
 _LIGHT = 100
 # How deep a value may be where schemas contain themselves, and how many counts that may take.
-_MOST_DEPTHS, _MOST_COUNTS = 100, 200_000
+_MOST_DEPTHS, _MOST_COUNTS = 100, 20_000
 
 _LISTED = ("allOf", "anyOf", "oneOf")
 _SINGLE = ("not", "if", "then", "else")
@@ -48,50 +51,63 @@ _NAMED = ("dependentSchemas", "dependencies")
 _REFERRING = ("$ref", "$dynamicRef", "$recursiveRef")
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
+# A little more than one digit has.
+_BITS_EACH = 3.33
+# The states of signs that have many, and of those that stand for a category of characters.
+_STATES = {"[^": 10, ".": 10}
+_CATEGORY, _CATEGORY_STATES = re.compile(r"\\[pP]\{[^{}]*\}"), 400
 _REPEAT = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
 _LOOKING = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9k]|[*+?}]\+")
 
 
-def check_size(schema: Any) -> None:
-    """Raise SchemaLimitError for a schema that is too large for anything to be done with it."""
-    parts = values = characters = states = 0
-    steps: set[int | float] = set()
-    level = [schema]
+def check_size(schema: Any) -> int:
+    """The bytes of memory, roughly, that a schema takes with its validators and what a search keeps of it.
+
+    Raises SchemaLimitError for a schema that is too large for anything to be done with it.
+    """
+    parts = values = characters = states = copies = 0
+    multiples: set[int | float] = set()
+    # Values by level, those apart that stand in as many `not`.
+    level: dict[int, list[Any]] = {0: [schema]}
     for _ in range(MOST_LEVELS):
-        below: list[Any] = []
-        for value in level:
-            values += 1
-            if isinstance(value, dict):
-                parts += 1
-                states += _states_in(value)
-                if isinstance(value.get("multipleOf"), int | float):
-                    steps.add(value["multipleOf"])
-                characters += sum(map(len, value))
-                below.extend(value.values())
-            elif isinstance(value, list):
-                parts += 1
-                below.extend(value)
-            elif isinstance(value, str):
-                characters += len(value)
-            elif isinstance(value, int) and value.bit_length() > 3 * MOST_DIGITS:
-                raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
+        below: dict[int, list[Any]] = {}
+        for nots, held in level.items():
+            values += len(held)
+            copies += nots * len(held)
+            for value in held:
+                if parts > MOST_PARTS:
+                    break
+                if isinstance(value, dict):
+                    parts += 1
+                    characters += sum(map(len, value))
+                    states += sum(map(count_states, _patterns(value)))
+                    if isinstance(value.get("multipleOf"), int | float):
+                        multiples.add(value["multipleOf"])
+                    if "not" in value:
+                        below.setdefault(nots + 1, []).append(value["not"])
+                    below.setdefault(nots, []).extend(part for key, part in value.items() if key != "not")
+                elif isinstance(value, list):
+                    parts += 1
+                    below.setdefault(nots, []).extend(value)
+                elif isinstance(value, str):
+                    characters += len(value)
+                elif isinstance(value, int) and value.bit_length() > _BITS_EACH * MOST_DIGITS:
+                    raise SchemaLimitError(f"It has a number of more than {MOST_DIGITS:,} digits")
+        bits = sum(sum(map(int.bit_length, value.as_integer_ratio())) for value in multiples)
         for count, most, what in (
             (parts, MOST_PARTS, "objects and lists"),
-            (values + len(below), MOST_VALUES, "values"),
+            (values + sum(map(len, below.values())), MOST_VALUES, "values"),
             (characters, MOST_CHARACTERS, "characters"),
-            (states, MOST_PATTERN_STATES, "characters in its patterns, repetitions counted"),
-            (len(steps), MOST_STEPS_OF_NUMBERS, "different values of multipleOf"),
+            (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
+            (bits, MOST_BITS, "bits in its values of multipleOf"),
+            (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),
         ):
             if count > most:
                 raise SchemaLimitError(f"It has more than {most:,} {what}")
-        if not below:
-            return
+        if not any(below.values()):
+            return 3000 * parts + 400 * (values + copies) + 10 * characters + 200 * states
         level = below
     raise SchemaLimitError(f"It is nested more than {MOST_LEVELS} levels deep")
-
-
-def _states_in(schema: Mapping[str, Any]) -> int:
-    return sum(map(_states, _patterns(schema)))
 
 
 def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
@@ -102,9 +118,10 @@ def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
         yield from named
 
 
-def _states(pattern: str) -> int:
-    """The states of a pattern at most: its characters, with what is repeated a number of times counted as often."""
-    if "{" not in pattern:
+def count_states(pattern: str) -> int:
+    """The states of a pattern at most: of its signs, of which some stand for thousands of characters, and what is
+    repeated a number of times counted as often."""
+    if len(pattern) > MOST_STATES:
         return len(pattern)
     groups, last, place = [0], 0, 0
     while place < len(pattern):
@@ -115,27 +132,38 @@ def _states(pattern: str) -> int:
             last *= times
             place = repeat.end()
             continue
-        sign = pattern[place]
-        if sign == "(":
+        category = _CATEGORY.match(pattern, place)
+        sign = pattern[place : place + 2]
+        if sign[0] == "(":
             groups.append(1)
-        elif sign == ")" and len(groups) > 1:
+        elif sign[0] == ")" and len(groups) > 1:
             last = groups.pop()
             groups[-1] += last
         else:
-            last = 1
-            groups[-1] += 1
-        place += 2 if sign == "\\" else 1
+            last = _CATEGORY_STATES if category else _STATES.get(sign) or _STATES.get(sign[0], 1)
+            groups[-1] += last
+        place = category.end() if category else place + (2 if sign[0] == "\\" else 1)
     return sum(groups)
 
 
 class Reach(NamedTuple):
     """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
 
-    If it is `finite`, deeper values make no more visits than the last.
+    If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies.
     """
 
     visits: tuple[int, ...]
     finite: bool
+    leads: "Mapping[Node, Sequence[Node]]"
+
+    def size(self, start: Node) -> int:
+        """How many schemas a validator of one has."""
+        found, waiting = {start}, [start]
+        while waiting:
+            further = [node for node in self.leads.get(waiting.pop(), ()) if node not in found]
+            found.update(further)
+            waiting += further
+        return len(found)
 
     def guarded(self, accepts: Callable[[object], bool]) -> Callable[[object], bool]:
         """A check that a value fails which would take too long to check."""
@@ -169,7 +197,7 @@ class _Part:
     __slots__ = ("below", "beside", "contains", "items", "makings", "names", "patterned", "properties",
                  "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
 
-    def __init__(self, node: "Node") -> None:
+    def __init__(self, node: Node) -> None:
         schema = node.schema
         self.weight = _weight(schema)
         self.references = [target for target in _targets(node) if isinstance(target.schema, dict)]
@@ -187,32 +215,39 @@ class _Part:
         self.visits = self.sifted = self.makings = self.sifting = 0
 
 
-def reach_of(root: "Node") -> Reach:
+def reach_of(root: Node) -> Reach:
     """How large values may be for a check of them to end soon. Raises SchemaLimitError if it ends soon for none."""
     parts: dict[Node, _Part] = {}
     if not isinstance(root.schema, dict):
-        return Reach((1,), finite=True)
+        return Reach((1,), finite=True, leads={})
 
-    def part_of(node: "Node") -> _Part:
+    def part_of(node: Node) -> _Part:
         if node not in parts:
             breathe()
             parts[node] = _Part(node)
         return parts[node]
 
     order, recursive = _inner_first([root], lambda node: [*_applied(part_of(node)), *part_of(node).below])
+    circles = 0
     if recursive:
-        order, endless = _inner_first(order, lambda node: _applied(parts[node]))
-        if endless:
-            raise SchemaLimitError("A reference in it leads back to itself")
+        order, circles = _inner_first(order, lambda node: _applied(parts[node]))
+    if circles and any(part.unevaluated for part in parts.values()):
+        raise SchemaLimitError("A reference in it leads back to itself beside unevaluatedProperties or -Items")
     _count_makings([parts[node] for node in order], parts)
-    return _count_visits([parts[node] for node in order], parts, recursive=recursive)
+    visits, finite = _count_visits([parts[node] for node in order], parts, recursive=bool(recursive))
+    if circles:
+        # A validator follows a reference that leads back to itself once on its way, and all others from there again.
+        if visits[0] ** (circles + 1) > MOST_VISITS:
+            raise SchemaLimitError("Too many references in it lead back to themselves")
+        visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
+    return Reach(visits, finite, {node: (*_applied(part), *part.below) for node, part in parts.items()})
 
 
-def _applied(part: _Part) -> "list[Node]":
+def _applied(part: _Part) -> list[Node]:
     return [*part.beside, *part.references]
 
 
-def _count_makings(order: "list[_Part]", parts: "dict[Node, _Part]") -> None:
+def _count_makings(order: list[_Part], parts: dict[Node, _Part]) -> None:
     total = 0
     for part in order:
         applied = [parts[node] for node in _applied(part)]
@@ -224,11 +259,10 @@ def _count_makings(order: "list[_Part]", parts: "dict[Node, _Part]") -> None:
             raise SchemaLimitError("Its unevaluatedProperties or unevaluatedItems look through too many schemas")
 
 
-def _count_visits(order: "list[_Part]", parts: "dict[Node, _Part]", *, recursive: bool) -> Reach:
+def _count_visits(order: list[_Part], parts: dict[Node, _Part], *, recursive: bool) -> tuple[tuple[int, ...], bool]:
     found: list[int] = []
     depths = max(min(_MOST_DEPTHS, _MOST_COUNTS // len(order)), 1) if recursive else 1
     for _ in range(depths):
-        before = found[-1] if found else 0
         changed = False
         for part in order:
             breathe()
@@ -240,17 +274,17 @@ def _count_visits(order: "list[_Part]", parts: "dict[Node, _Part]", *, recursive
             break
         found.append(most)
         if not changed or not recursive:
-            return Reach(tuple(found), finite=True)
+            return tuple(found), True
     if not found:
         raise SchemaLimitError(f"A value would be checked against more than {MOST_VISITS:,} schemas")
-    return Reach(tuple(found), finite=False)
+    return tuple(found), False
 
 
-def _count(part: _Part, parts: "Mapping[Node, _Part]") -> None:
+def _count(part: _Part, parts: Mapping[Node, _Part]) -> None:
     applied = [parts[node] for node in _applied(part)]
     part.sifted = _capped(sum(each.visits + each.sifted for each in applied), MOST_CHECKED)
 
-    def visits(nodes: "Iterable[Node]") -> Iterator[int]:
+    def visits(nodes: Iterable[Node]) -> Iterator[int]:
         return (parts[node].visits for node in nodes)
 
     below = max(
@@ -266,11 +300,11 @@ def _capped(count: int, most: int) -> int:
     return min(count, most + 1)
 
 
-def _inner_first(starts: "Iterable[Node]", inner: "Callable[[Node], list[Node]]") -> "tuple[list[Node], bool]":
-    """All that is reached, each after what it leads to; and whether something leads back to itself."""
+def _inner_first(starts: Iterable[Node], inner: Callable[[Node], list[Node]]) -> tuple[list[Node], int]:
+    """All that is reached, each after what it leads to; and how often something leads back to itself."""
     order: list[Node] = []
     state: dict[Node, bool] = {}
-    cyclic = False
+    circles = 0
     for start in starts:
         if start in state:
             continue
@@ -287,8 +321,8 @@ def _inner_first(starts: "Iterable[Node]", inner: "Callable[[Node], list[Node]]"
                 state[following] = False
                 waiting.append((following, iter(inner(following))))
             else:
-                cyclic = cyclic or not state[following]
-    return order, cyclic
+                circles += not state[following]
+    return order, circles
 
 
 def _weight(schema: Mapping[str, Any]) -> int:
@@ -299,12 +333,16 @@ def _weight(schema: Mapping[str, Any]) -> int:
     if isinstance(schema.get("oneOf"), list):
         # Each branch excludes all others.
         weight += len(schema["oneOf"]) ** 2 // 25
+    if isinstance(schema.get("patternProperties"), dict):
+        # Each is tried with each name.
+        patterns, names = len(schema["patternProperties"]), schema.get("properties")
+        weight += patterns * (patterns + (len(names) if isinstance(names, dict) else 0)) // 10
     for pattern in _patterns(schema):
-        weight += _LOOKS_AROUND if _LOOKING.search(pattern) else 1 + _states(pattern) // 100
+        weight += _LOOKS_AROUND if _LOOKING.search(pattern) else count_states(pattern) // 100
     return weight
 
 
-def _targets(node: "Node") -> "Iterator[Node]":
+def _targets(node: Node) -> Iterator[Node]:
     schema, document = node.schema, node.document
     for keyword in _REFERRING:
         reference = schema.get(keyword)
@@ -319,12 +357,12 @@ def _targets(node: "Node") -> "Iterator[Node]":
             yield document.root
 
 
-def _children(node: "Node", *keywords: str) -> "list[Node]":
+def _children(node: Node, *keywords: str) -> list[Node]:
     schema = node.schema
-    return [node.child(keyword) for keyword in keywords if isinstance(schema.get(keyword), dict)]
+    return [node.child(keyword) for keyword in keywords if keyword in schema and isinstance(schema[keyword], dict)]
 
 
-def _children_of(node: "Node", *keywords: str) -> "list[Node]":
+def _children_of(node: Node, *keywords: str) -> list[Node]:
     """The schemas in lists and objects of them."""
     found = []
     for keyword in keywords:

@@ -13,7 +13,8 @@ from urllib.parse import unquote, urldefrag, urljoin
 import jsonschema_rs
 from jsonschema_rs import Registry
 
-from mockserver.generation.schemas.bounds import MOST_BACKTRACKS, check_size, reach_of
+from mockserver.core.haste import breathe
+from mockserver.generation.schemas.bounds import MOST_BACKTRACKS, MOST_BUILT, check_size, reach_of
 from mockserver.generation.schemas.errors import InvalidSchemaError
 
 Key = tuple[str | int, ...]
@@ -41,7 +42,7 @@ _CHECKED = re.compile(r"(/(definitions|properties)/[^/]*)*")
 class Node:
     """A subschema. `place` is its JSON pointer in the document, None for a schema that was made."""
 
-    __slots__ = ("_children", "_validator", "base", "document", "height", "place", "schema")
+    __slots__ = ("_children", "_validator", "base", "document", "height", "place", "refuted", "schema")
 
     def __init__(
         self,
@@ -56,6 +57,8 @@ class Node:
         self.base = base
         self.place = place
         self.height = 0.0
+        # The ways to violate it, once they are known (`opposites.py`).
+        self.refuted: list[tuple[Node, ...]] | None = None
         self._children: dict[Key, Node] = dict(children or {})
         self._validator: Callable[[object], bool] | None = None
 
@@ -98,14 +101,16 @@ class Node:
 class Document:
     """A schema with all its subschemas. Raises InvalidSchemaError, and SchemaLimitError if it costs too much.
 
+    With a `draft` nothing but its bounds is wanted, and no validator is made. `reach` says which values may be checked.
     `draft` is the year or number of its version, `size` the number of objects and lists in it. `kept` is a cache for
-    what others derive from its nodes.
+    what others derive from its nodes; `memory` is what all of it takes, in bytes, roughly.
     """
 
-    def __init__(self, schema: Any) -> None:
-        check_size(schema)
+    def __init__(self, schema: Any, draft: int | None = None) -> None:
+        self.memory = check_size(schema)
+        breathe()
         self.schema = schema
-        self.draft = _draft(schema)
+        self.draft = draft or _draft(schema)
         self.size = 0
         self.kept: dict[Hashable, Any] = {}
         self._nodes: dict[str, Node] = {}
@@ -113,6 +118,7 @@ class Document:
         self._bases: dict[str, str] = {}
         self._dynamic: dict[str, list[str]] = {}
         self._checked: set[str] = set()
+        self._built = 0
         try:
             self.base = self._index()
         except ValueError as error:
@@ -121,11 +127,15 @@ class Document:
         self._registry: Registry | None = None
         self.root = self.node(schema, "", self.base)
         # No validator is made before it is known what it costs.
-        self._reach = reach_of(self.root)
+        self.reach = reach_of(self.root)
+        if draft:
+            return
         # The draft is settled by now; `$schema` may name one that no validator knows.
         named = isinstance(schema, dict) and "$schema" in schema
         self._plain = {key: part for key, part in schema.items() if key != "$schema"} if named else schema
+        breathe()
         self.accepts = self._validator(self._plain, formats=False)
+        breathe()
         self.accepts_formats = self._validator(self._plain, formats=True)
 
     def node(self, schema: Any, place: str, base: str) -> Node:
@@ -191,7 +201,12 @@ class Document:
         return [node for place in self._dynamic.get(name, ()) if (node := self._at(place)) is not None]
 
     def validator_at(self, place: str) -> Callable[[object], bool]:
-        """A validator for the schema at a place of the document."""
+        """A validator for the schema at a place of the document; one that accepts anything where there are too many."""
+        breathe()
+        if self._built <= MOST_BUILT:
+            self._built += self.reach.size(self._nodes[place])
+        if self._built > MOST_BUILT:
+            return lambda value: True
         try:
             if self._registry is None:
                 self._registry = Registry([(self.base, self._plain)], retriever=_unknown)
@@ -239,7 +254,7 @@ class Document:
             )
         except (ValueError, jsonschema_rs.ReferencingError) as error:
             raise InvalidSchemaError(_first_line(error)) from None
-        return self._reach.guarded(made.is_valid)
+        return self.reach.guarded(made.is_valid)
 
     def _index(self) -> str:
         """Index all places that have an identifier or anchor; returns the base URI of the document."""
@@ -257,6 +272,7 @@ class Document:
     def _walk(self, root: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
         waiting: list[tuple[str, Any, str]] = [("", self.schema, root)] if isinstance(self.schema, dict) else []
         for place, value, outer in waiting:
+            breathe()
             base = outer
             if isinstance(value, dict):
                 named = self._id(value)

@@ -5,24 +5,28 @@ schema that has once been accepted is never refused later, whatever the key.
 """
 
 import json
-from threading import Lock
 from typing import Any
 
 import orjson
 
+from mockserver.core.caches import Cache
 from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation.json_texts import compact
 from mockserver.generation.schemas.documents import Document
-from mockserver.generation.schemas.errors import InvalidSchemaError, UnsatisfiableSchemaError
+from mockserver.generation.schemas.errors import InvalidSchemaError, SchemaLimitError, UnsatisfiableSchemaError
 from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.solver import Cost, Solver, TooMuchError
 
-_KEPT = 128
+# So many bytes of schemas are kept, with their validators and all that a search keeps of them.
+_KEPT = 12 * 2**20
+_LEAST_MEMORY = 4_000
 # What a search may cost: a basic amount, and more for large schemas.
 _STEPS, _STEPS_EACH = 1500, 4
 _VALUES, _VALUES_EACH = 8000, 4
 _NATURAL, _NATURAL_EACH = 250, 3
+# What all searches for an instance may do together, in values that they look at; each may take half of what is left.
+_WORK = 40_000_000
 # The searches before a schema is given up; each is natural (True) or takes any value that fits.
 _SEARCHES = (True, True, False, False)
 # How long an instance may be, in characters.
@@ -31,19 +35,23 @@ _LONGEST = 1_000_000
 _LONG_EFFORT, _MANY_PARTS = 100, 500
 
 
-class _Compiled:
+class Compiled:
     """A schema with its document and its witness, or the reason why it has none. Raises nothing."""
 
     def __init__(self, schema: Any) -> None:
         self.fault: UnsatisfiableSchemaError | None = None
         self.witness: str | None = None
+        # In bytes, roughly.
+        self.memory = _LEAST_MEMORY
         # The highest cost of a search so far: the next one may cost as much.
         self._effort = 0
         try:
             self._document = Document(schema)
+            self.memory += self._document.memory
             self.witness = self.search(0, "en", "")
-        except InvalidSchemaError as error:
-            self.fault = error
+        except (InvalidSchemaError, SchemaLimitError) as error:
+            # Without its frames, which would keep all of this.
+            self.fault = error.with_traceback(None)
         except RecursionError:
             self.fault = InvalidSchemaError("The schema is nested too deeply")
         if self.witness is None and self.fault is None:
@@ -52,9 +60,14 @@ class _Compiled:
     @property
     def is_recursive(self) -> bool:
         """Whether it is recursive. Raises InvalidSchemaError if it is not a schema."""
-        if isinstance(self.fault, InvalidSchemaError):
-            raise InvalidSchemaError(str(self.fault))
-        return self._document.is_recursive
+        return self.document.is_recursive
+
+    @property
+    def document(self) -> Document:
+        """The schema as a document. Raises InvalidSchemaError or SchemaLimitError if there is none."""
+        if isinstance(self.fault, InvalidSchemaError | SchemaLimitError):
+            raise type(self.fault)(str(self.fault))
+        return self._document
 
     @property
     def is_long(self) -> bool:
@@ -63,12 +76,12 @@ class _Compiled:
 
     def search(self, key: int, language: str, subject: str, *, complete: bool = False) -> str | None:
         """An instance, as JSON; None if none is found. Raises InvalidSchemaError if a reference leads to no schema."""
-        document, fallback, tired = self._document, None, False
+        document, fallback, tired, work = self._document, None, False, _WORK
         for attempt, naturally in enumerate(_SEARCHES):
             if tired and naturally:
                 continue
             draws = Draws(derive(key, "instance", attempt))
-            solver = Solver(draws, language, subject, self._cost(naturally=naturally, complete=complete))
+            solver = Solver(draws, language, subject, self._cost(work, naturally=naturally, complete=complete))
             try:
                 value = solver.solve([document.root])
             except (TooMuchError, RecursionError):
@@ -78,6 +91,7 @@ class _Compiled:
                 continue
             finally:
                 self._effort = max(self._effort, solver.effort)
+                work -= work // 2 - solver.work_left
             if value is NOTHING:
                 continue
             # Mostly the formats are right too, which makes a second validation unnecessary.
@@ -92,62 +106,60 @@ class _Compiled:
             fallback = fallback or text
         return fallback
 
-    def _cost(self, *, naturally: bool, complete: bool) -> Cost:
+    def _cost(self, work: int, *, naturally: bool, complete: bool) -> Cost:
         size = min(self._document.size, 20_000)
         natural = _NATURAL + _NATURAL_EACH * size if naturally else 0
         return Cost(
-            _STEPS + _STEPS_EACH * size, _VALUES + _VALUES_EACH * size, natural, complete=complete and naturally
+            _STEPS + _STEPS_EACH * size,
+            _VALUES + _VALUES_EACH * size,
+            natural,
+            work // 2,
+            complete=complete and naturally,
         )
 
 
-_kept: dict[bytes, _Compiled] = {}
-_keeping = Lock()
+_kept: Cache[bytes, Compiled] = Cache(_KEPT)
 
 
 def check_schema(schema: object) -> None:
     """See the package."""
-    fault = _compiled(schema).fault
+    fault = compiled(schema).fault
     if fault is not None:
         raise type(fault)(str(fault))
 
 
 def is_recursive(schema: object) -> bool:
     """See the package."""
-    return _compiled(schema).is_recursive
+    return compiled(schema).is_recursive
 
 
 def write_instance(schema: object, key: int, language: str, subject: str, *, complete: bool = False) -> str:
     """See the package."""
-    compiled = _compiled(schema)
-    if compiled.witness is None:
+    known = compiled(schema)
+    if known.witness is None:
         check_schema(schema)
         raise AssertionError("a schema without a witness has a fault")
-    if compiled.is_long:
+    if known.is_long:
         take_time()
     try:
-        found = compiled.search(key, language, subject, complete=complete)
+        found = known.search(key, language, subject, complete=complete)
     except InvalidSchemaError:
         # This search has gone where the witness' had no need to.
-        return compiled.witness
-    return found or compiled.witness
+        return known.witness
+    return found or known.witness
 
 
-def _compiled(schema: object) -> _Compiled:
+def compiled(schema: object) -> Compiled:
+    """A schema with its document, perhaps from an earlier request. Raises InvalidSchemaError for what is not JSON."""
     try:
         name = _name(schema)
     except (TypeError, ValueError, RecursionError):
         raise InvalidSchemaError("The schema is nothing that JSON can say") from None
-    with _keeping:
-        found = _kept.pop(name, None)
-        if found is None and len(_kept) >= _KEPT:
-            del _kept[next(iter(_kept))]
-        if found is not None:
-            _kept[name] = found
+    found = _kept.find(name)
     if found is None:
         take_time()
-        found = _Compiled(schema)
-        with _keeping:
-            _kept[name] = found
+        found = Compiled(schema)
+        _kept.keep(name, found, len(name) + found.memory)
     return found
 
 

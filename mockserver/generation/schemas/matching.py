@@ -1,20 +1,36 @@
 """Whether texts match patterns, as a validator has it."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import jsonschema_rs
 
+from mockserver.core.caches import Cache
+from mockserver.generation.schemas.bounds import count_states
+from mockserver.generation.schemas.documents import PATTERNS
 
-@lru_cache(maxsize=512)
+# The bytes of a validator, roughly: of every one, and for each state of its patterns.
+_LEAST, _STATE = 8_000, 200
+# So many bytes of validators are kept.
+_matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = Cache(4 * 2**20)
+
+
 def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool] | None:
     """Whether a text matches all of some patterns and none of others; None where there are none at all."""
     if not patterns and not no_patterns:
         return None
+    key = tuple(patterns), tuple(no_patterns)
+    known = _matchers.find(key)
+    if known is None:
+        known = _made(*key)
+        _matchers.keep(key, known, _LEAST + _STATE * sum(map(count_states, (*patterns, *no_patterns))))
+    return known
+
+
+def _made(patterns: Sequence[str], no_patterns: Sequence[str]) -> Callable[[Any], bool]:
     wanted = [{"pattern": pattern} for pattern in patterns]
     unwanted = [{"not": {"pattern": pattern}} for pattern in no_patterns]
     try:
-        return jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}).is_valid
+        return jsonschema_rs.Draft202012Validator({"allOf": [*wanted, *unwanted]}, pattern_options=PATTERNS).is_valid
     except ValueError:
         return lambda text: True

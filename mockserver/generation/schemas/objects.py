@@ -14,6 +14,8 @@ from mockserver.generation.schemas.values import Setting
 _KEYS_TRIED = 12
 # How many trails are tried to build an object that differs from some others in the same properties.
 _TRAILS = 200
+# The work to find what applies to a name, and to hold it against a pattern.
+_NAME_WORK, _PATTERN_WORK = 100, 50
 
 
 class ObjectBuilder:
@@ -23,6 +25,10 @@ class ObjectBuilder:
         self._search, self._demand, self._setting, self._depth = search, demand, setting, depth
         self._draws = search.draws
         self._dropped: set[str] = set(demand.forbidden)
+        self._patterns = sum(len(shape.node.schema.get("patternProperties", ())) for shape in demand.objects)
+        if demand.properties is None:
+            named = sum(len(shape.node.schema.get("properties", ())) for shape in demand.objects)
+            search.work(named * (_NAME_WORK + _PATTERN_WORK * self._patterns + len(demand.objects)))
         self._properties = properties_of(demand)
         # Names that added properties may not have; None until there is one. It grows with them.
         self._taken: ValueSet | None = None
@@ -156,6 +162,7 @@ class ObjectBuilder:
         return found
 
     def _may_be(self, name: str) -> bool:
+        self._search.work(_PATTERN_WORK * self._patterns)
         if self._demand.names and not all(node.holds(name) for node in self._demand.names):
             return False
         more = self._more.get(name)
@@ -168,6 +175,7 @@ class ObjectBuilder:
 
     def _pieces(self, name: str) -> Sequence[Node]:
         """All the schemas that apply to a property."""
+        self._search.work(_PATTERN_WORK * self._patterns)
         found, more = self._properties.pieces(name), self._more.get(name)
         return (*found, *more) if more else found
 

@@ -29,7 +29,15 @@ Opposite = Callable[[Node, Any], Iterator[Way]]
 
 
 def refutations(node: Node) -> list[Way]:
-    """The ways to violate a schema; empty if every value conforms to it."""
+    """The ways to violate a schema; empty if every value conforms to it. Those of a document's own are found once."""
+    if node.place is None:
+        return _refutations(node)
+    if node.refuted is None:
+        node.refuted = _refutations(node)
+    return node.refuted
+
+
+def _refutations(node: Node) -> list[Way]:
     schema = node.schema
     if isinstance(schema, bool):
         return [] if schema else [()]

@@ -95,7 +95,7 @@ _RANGES = {name: numbers for numbers, names in _RANGE_ROWS for name in names.spl
 _UNKNOWN = Range(1, 100, 2, scale=0)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def range_of(name: str, about: str, *, whole: bool) -> Range:
     """The usual numbers of a property. Of shares that can only be whole they are percentages."""
     parts = (*reversed(name_parts(name)), *name_parts(about[:200]))

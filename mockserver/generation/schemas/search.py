@@ -27,3 +27,6 @@ class Search(Protocol):
 
     def spend(self, steps: int = 1) -> None:
         """Count steps that may be in vain."""
+
+    def work(self, values: int) -> None:
+        """Count work that a step does with so many values."""

@@ -32,6 +32,12 @@ _FILLS = 3
 _REPEATS = 1
 
 
+# How much of a property's name, and of what is said about it, counts.
+_NAME, _ABOUT = 200, 2000
+# How much more it takes to find an object or an array in a list than a text.
+_COMPOSED = 8
+
+
 class TooMuchError(Exception):
     """A search that costs more than it may."""
 
@@ -39,13 +45,14 @@ class TooMuchError(Exception):
 class Cost(NamedTuple):
     """What a search may cost.
 
-    `steps` may be taken in vain, `values` may be made, and `natural` of them before it turns frugal. A `complete` one
-    leaves nothing out.
+    `steps` may be taken in vain, `values` may be made, and `natural` of them before it turns frugal. `work` is what the
+    steps may do, in values that they look at, each some ten nanoseconds. A `complete` one leaves nothing out.
     """
 
     steps: int
     values: int
     natural: int
+    work: int
     complete: bool = False
 
 
@@ -61,9 +68,15 @@ class Solver:
         self._cost = cost
         self._steps = cost.steps
         self._made = 0
+        self._work = cost.work
         self._topic = language, subject
         self._open: dict[int, int] = {}
         self._failed: dict[tuple[int, ...], int] = {}
+
+    @property
+    def work_left(self) -> int:
+        """What its steps may still do."""
+        return max(self._work, 0)
 
     @property
     def effort(self) -> int:
@@ -98,6 +111,12 @@ class Solver:
         if self._steps < 0:
             raise TooMuchError
 
+    def work(self, values: int) -> None:
+        """Count work that a step does with so many values."""
+        self._work -= values
+        if self._work < 0:
+            raise TooMuchError
+
     def _earn(self) -> None:
         """Count a value; the step that it took was not in vain."""
         self._steps += 1
@@ -107,6 +126,9 @@ class Solver:
 
     def _search(self, nodes: Sequence[Node], name: str, depth: int) -> Any:
         demand = demand_of(nodes)
+        self.work(20 * sum(len(fork.options) for fork in demand.forks))
+        if demand.kept is None:
+            self.work(100 * len(demand.seen))
         if not (demand.forks or demand.checks or demand.impossible):
             # Most demands are met in one way only, and whatever meets them is right.
             return self._fill(demand, nodes, name, depth)
@@ -127,7 +149,7 @@ class Solver:
     def _fill(self, demand: Demand, nodes: Sequence[Node], name: str, depth: int) -> Any:
         if demand.values is not None:
             return self._one_of(demand, nodes)
-        setting = Setting(self.draws, name, " ".join(demand.hints[:4]), *self._topic)
+        setting = Setting(self.draws, name[-_NAME:], " ".join(demand.hints[:4])[:_ABOUT], *self._topic)
         for kind in self._types(demand) if len(demand.types) > 1 else demand.types:
             found = self._of_type(kind, demand, setting, depth)
             if found is not NOTHING:
@@ -142,6 +164,7 @@ class Solver:
         start = self.draws.below(len(listed))
         fit = texts.fits(demand)
         for value in (*listed[start:], *listed[:start]):
+            self.work(len(listed) * (_COMPOSED if isinstance(value, dict | list) else 1))
             if type_of(value) not in demand.types or demand.excludes(value):
                 continue
             if isinstance(value, str) and not fit(value):
@@ -199,6 +222,7 @@ class Solver:
         return next((value for value in options if not demand.excludes(value)), NOTHING)
 
     def _number(self, demand: Demand, setting: Setting) -> Any:
+        self.work(20 * sum(map(len, demand.excluded)))
         found = write_number(demand, self.draws, range_of(setting.name, setting.about, whole=bool(demand.whole)))
         return NOTHING if found is None else found
 

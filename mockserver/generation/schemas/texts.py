@@ -24,6 +24,8 @@ _FREE, _DEAR = 2000, 16
 _CHECKED = 362
 # Texts for patterns are written up to this length; longer ones are stretched.
 _STRETCHED = 1000
+# Whether plausible texts match patterns of more characters is not cached.
+_LONGEST_KEPT = 1000
 # Texts that must be shorter are rather codes than words, in characters.
 _NO_WORD = 4
 
@@ -151,7 +153,9 @@ def _may_fit(maker: values.Maker, demand: Demand, setting: Setting) -> bool:
     """Whether texts of a maker ever match the patterns: a code of five digits is none of letters and digits."""
     if not demand.patterns:
         return True
-    return _ever_matches(maker, setting.name, setting.about, setting.language, tuple(demand.patterns))
+    short = sum(map(len, demand.patterns)) <= _LONGEST_KEPT
+    ever_matches = _ever_matches if short else _ever_matches.__wrapped__
+    return ever_matches(maker, setting.name, setting.about, setting.language, tuple(demand.patterns))
 
 
 @lru_cache(maxsize=1024)

@@ -279,13 +279,13 @@ _TOLD = (
 )  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def name_parts(name: str) -> tuple[str, ...]:
     """The words of a name, in lower case."""
     return tuple(part.lower() for part in _PART.findall(name))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def maker_of(name: str, about: str) -> Maker | None:
     """Who makes texts for a property, by its name or else by what is said about it; None where neither tells."""
     parts = name_parts(name)

@@ -3,10 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
-
-import orjson
 
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
@@ -69,12 +66,7 @@ def arguments_fault(parameters: Schema) -> str | None:
     kind = parameters.get("type", "object")
     if kind != "object" and not (isinstance(kind, list) and "object" in kind):
         return "must be a schema of type 'object'"
-    return _fault_of(orjson.dumps(object_schema(parameters)))
-
-
-@lru_cache(maxsize=512)
-def _fault_of(schema: bytes) -> str | None:
-    reason = schema_fault(orjson.loads(schema))
+    reason = schema_fault(object_schema(parameters))
     return f"is no schema that arguments could satisfy: {reason}" if reason else None
 
 
