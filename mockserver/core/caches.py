@@ -1,8 +1,17 @@
 """Caches that are bounded by bytes: what callers send decides how large a value is, so that a count is no bound."""
 
+import ctypes
+import gc
+import sys
 from collections import OrderedDict
+from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
+
+# After so many bytes of values have given way, what they took is given back to the system.
+_DROPPED = 32 * 2**20
+# A process with less memory than this keeps it: to look for what is free takes a tenth of a second.
+_MUCH = 120 * 2**20
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -17,7 +26,7 @@ class Cache(Generic[Key, Value]):
     def __init__(self, most_bytes: int, most: int = 1_000) -> None:
         self._most_bytes, self._most = most_bytes, most
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
-        self._bytes = 0
+        self._bytes = self._dropped = 0
         self._lock = Lock()
         self.hits = 0
         self.misses = 0
@@ -39,4 +48,29 @@ class Cache(Generic[Key, Value]):
             self._bytes += size - self._values.pop(key, (None, 0))[1]
             self._values[key] = value, size
             while len(self._values) > 1 and (self._bytes > self._most_bytes or len(self._values) > self._most):
-                self._bytes -= self._values.popitem(last=False)[1][1]
+                dropped = self._values.popitem(last=False)[1][1]
+                self._bytes -= dropped
+                self._dropped += dropped
+            if self._dropped <= _DROPPED:
+                return
+            self._dropped = 0
+        give_back()
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system, if this process has much: the allocator keeps it for itself.
+
+    Only where that can be asked for: of glibc, on Linux.
+    """
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None and _resident() > _MUCH:
+        gc.collect()
+        trim(0)
+
+
+def _resident() -> int:
+    """The bytes of memory that this process has, 0 where that is not known."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+    except OSError:
+        return 0

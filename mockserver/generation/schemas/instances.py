@@ -19,7 +19,7 @@ from mockserver.generation.schemas.search import NOTHING
 from mockserver.generation.schemas.solver import Cost, Solver, TooMuchError
 
 # So many bytes of schemas are kept, with their validators and all that a search keeps of them.
-_KEPT = 12 * 2**20
+_KEPT = 8 * 2**20
 _LEAST_MEMORY = 4_000
 # What a search may cost: a basic amount, and more for large schemas.
 _STEPS, _STEPS_EACH = 1500, 4
