@@ -6,7 +6,7 @@ ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /build
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE llm_mockserver_pytest.py ./
 COPY mockserver ./mockserver
 RUN python -m venv --without-pip /opt/mockserver \
  && python -m pip --python /opt/mockserver/bin/python install --quiet ".[tls,record]"

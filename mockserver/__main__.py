@@ -2,6 +2,6 @@
 
 import sys
 
-from mockserver.cli import main
+from llm_mockserver_pytest import main
 
 sys.exit(main())

@@ -157,7 +157,7 @@ def mockserver_server(
 
 
 @pytest.fixture
-def mockserver(
+def llm_mockserver(
     request: pytest.FixtureRequest,
     mockserver_server: "MockServer | RemoteServer",
     mockserver_settings: "Mapping[str, Any] | Settings",
@@ -210,6 +210,12 @@ def mockserver(
         with variables:
             yield handle
         handle.reset()
+
+
+@pytest.fixture
+def mockserver(llm_mockserver: "Handle") -> "Handle":
+    """The same by the name that is usual; other plugins and suites may have a fixture of that name."""
+    return llm_mockserver
 
 
 @pytest.fixture(autouse=True)

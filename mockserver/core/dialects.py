@@ -212,7 +212,8 @@ class Clients(NamedTuple):
 
     A client's base URL is the dialect's URL and a suffix: `native` for the vendor's own client, `openai` for the openai
     client. `urls` are the environment variables from which the vendor's client takes its base URL, `keys` those for the
-    API key, `more` others that it needs, with their values.
+    API key, `more` others that it needs, with their values. `bases` are the variables of frameworks' clients for the
+    base URL, each with the path that it has at the vendor.
     """
 
     native: str = ""
@@ -220,6 +221,7 @@ class Clients(NamedTuple):
     urls: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     more: Mapping[str, str] = MappingProxyType({})
+    bases: Mapping[str, str] = MappingProxyType({})
 
 
 class Preset(NamedTuple):

@@ -39,8 +39,6 @@ from mockserver.serving.simulator import Simulator
 from mockserver.serving.sockets.direct_answers import Answer
 
 _ADMIN = "mockserver.serving.admin.api"
-# The number of bits for counting the calls of a process.
-_LAUNCH_BITS = 40
 _DISGUISED = Denial(404, "no_route", f"The admin API is only at {ADMIN}/, without any percent-encoding in that.").body
 
 
@@ -54,10 +52,10 @@ class App:
         self._admin_paths = frozenset(f"/{name}/openapi.json" for name in dialects)
         self._late: set[asyncio.Task[None]] = set()
 
-    def become_worker(self, number: int, launch: int) -> None:
-        """Become one of several processes that serve a port: `number` is the process's, `launch` counts all starts."""
+    def become_worker(self, number: int) -> None:
+        """Become one of several processes that serve a port."""
         self.simulator.become_worker(number)
-        self._reception.count_from((launch << _LAUNCH_BITS) + 1)
+        self._reception.begin_ids()
 
     @property
     def settings(self) -> Settings:

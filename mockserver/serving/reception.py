@@ -3,6 +3,7 @@
 incoming -> namespace -> route -> hear -> decide -> respond -> exchange -> performance
 """
 
+import os
 import time
 from collections.abc import Awaitable, Callable
 from functools import cached_property, partial
@@ -38,6 +39,10 @@ from mockserver.serving.turns import after_all_due, in_thread
 
 if TYPE_CHECKING:
     from mockserver.serving.courier import Courier
+
+
+# The number of bits for counting the calls of a process, below random ones of its start.
+_CALL_BITS = 40
 
 
 class Incoming(NamedTuple):
@@ -110,7 +115,7 @@ class Reception:
 
     def __init__(self, simulator: Simulator) -> None:
         self._simulator = simulator
-        self._calls = count(1)
+        self.begin_ids()
 
     @cached_property
     def _courier(self) -> "Courier":
@@ -119,9 +124,9 @@ class Reception:
 
         return Courier(self._simulator, self._receive_own)
 
-    def count_from(self, first: int) -> None:
-        """Count calls from a number on, so that the unique ids of several processes differ."""
-        self._calls = count(first)
+    def begin_ids(self) -> None:
+        """Let the unique ids from now on differ from those of every other server and process."""
+        self._calls = count((int.from_bytes(os.urandom(8)) << _CALL_BITS) + 1)
 
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
         """The exchange of a request; if that takes long, it is prepared in turns with others, or in a thread."""

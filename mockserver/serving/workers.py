@@ -29,7 +29,7 @@ _MOST_EARLY = 5
 # A worker that has not stopped so many seconds after the request is killed.
 _PATIENCE = KILL_SECONDS
 
-Work = Callable[[int, int, socket.socket], None]
+Work = Callable[[int, socket.socket], None]
 Ear = Callable[[float | None], list[int]]
 
 
@@ -59,9 +59,9 @@ def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
     """Serve each socket with a process until interrupted or terminated; the exit code is 1 if they keep dying."""
     ours, theirs = os.pipe()
 
-    def work(number: int, launch: int, listener: socket.socket) -> None:
+    def work(number: int, listener: socket.socket) -> None:
         os.close(theirs)
-        app.become_worker(number, launch)
+        app.become_worker(number)
         serve(app, listener, lifeline=ours)
 
     # A socket that does not listen holds the address, even while no worker lives.
@@ -70,15 +70,13 @@ def serve_by_workers(app: App, listeners: list[socket.socket]) -> int:
 
 
 class Crew:
-    """Worker processes, one for each socket. `work` gets the number of the worker, the number of its launch (both from
-    1), and its socket."""
+    """Worker processes, one for each socket. `work` gets the number of the worker (from 1) and its socket."""
 
     def __init__(self, listeners: Sequence[socket.socket], work: Work) -> None:
         self._family, self._address = listeners[0].family, listeners[0].getsockname()
         self._listeners = dict(enumerate(listeners, start=1))
         self._work = work
         self._workers: dict[int, _Worker] = {}
-        self._launches = 0
         self._early_deaths = 0
 
     def run(self) -> int:
@@ -95,7 +93,6 @@ class Crew:
                     return 1
 
     def _start(self, number: int) -> None:
-        self._launches += 1
         with self._listeners.pop(number, None) or _listener(self._family, self._address) as listener:
             pid = os.fork()
             if pid == 0:
@@ -112,7 +109,7 @@ class Crew:
             for each in (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD):
                 signal.signal(each, signal.SIG_DFL)
             with suppress(KeyboardInterrupt):
-                self._work(number, self._launches, listener)
+                self._work(number, listener)
             code = 0
         except BaseException:
             log.exception("worker %d has failed", number)

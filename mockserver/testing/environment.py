@@ -22,6 +22,9 @@ class Destination(Protocol):
     """Where clients are directed."""
 
     @property
+    def url(self) -> str: ...
+
+    @property
     def api_key(self) -> str: ...
 
     def base_url(self, dialect: str | None = None) -> str: ...
@@ -42,7 +45,7 @@ def environment(place: Destination) -> dict[str, str]:
     variables = dict.fromkeys(OPENAI_URLS, place.openai_base_url()) | {OPENAI_KEY: place.api_key}
     for name, dialect in _dialects().items():
         clients = dialect.clients
-        variables |= dict.fromkeys(clients.urls, place.base_url(name))
+        variables |= dict.fromkeys(clients.urls, place.base_url(name)) | _bases(f"{place.url}/{name}", clients)
         variables |= dict.fromkeys(clients.keys, place.api_key)
         variables |= clients.more
     return variables
@@ -53,10 +56,16 @@ def recorder_environment(url: str, dialect: str | None = None) -> dict[str, str]
     only if it is known whose API it is to be forwarded to."""
     variables: dict[str, str] = {}
     for name, known in _dialects().items():
-        variables |= dict.fromkeys(known.clients.urls, f"{url}/{name}{known.clients.native}")
+        clients, base = known.clients, f"{url}/{name}"
+        variables |= dict.fromkeys(clients.urls, f"{base}{clients.native}") | _bases(base, clients)
     if dialect is not None:
         variables |= dict.fromkeys(OPENAI_URLS, f"{url}/{dialect}{clients_of(dialect).openai}")
     return {**sparing_loopback(), **variables, "MOCKSERVER_URL": url}
+
+
+def _bases(url: str, clients: Clients) -> dict[str, str]:
+    """The variables of frameworks' clients, for a dialect at a URL."""
+    return {variable: f"{url}{path}" for variable, path in clients.bases.items()}
 
 
 def sparing_loopback() -> dict[str, str]:

@@ -113,7 +113,8 @@ CEREBRAS = Dialect(
     realistic="cerebras",
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
-    clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",)),
+    # LangChain and LiteLLM read the second variable.
+    clients=Clients(urls=("CEREBRAS_BASE_URL",), keys=("CEREBRAS_API_KEY",), bases={"CEREBRAS_API_BASE": "/v1"}),
     quotas=QUOTAS,
     unpacked=sent_object,
 )

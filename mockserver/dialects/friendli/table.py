@@ -147,7 +147,8 @@ FRIENDLI = Dialect(
     presets=PRESETS,
     realistic="friendli",
     prompt_caching=PROMPT_CACHING,
-    clients=Clients(keys=("FRIENDLI_TOKEN",)),
+    # LiteLLM reads the base URL, and the first of the keys that it finds.
+    clients=Clients(keys=("FRIENDLI_TOKEN", "FRIENDLIAI_API_KEY"), bases={"FRIENDLI_API_BASE": "/serverless/v1"}),
     quotas=QUOTAS,
     bare=("/v1/tokenize",),
     # On the page's wire the event with the whole answer ends every choice; today's events end choices as OpenAI's do.

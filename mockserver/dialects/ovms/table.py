@@ -234,6 +234,7 @@ OVMS = Dialect(
     preset_of=preset_of,
     prompt_caching=PROMPT_CACHING,
     ledger=_graphs,
-    clients=Clients(native="/v3", openai="/v3"),
+    # LiteLLM reaches the server as it does others that one hosts oneself.
+    clients=Clients(native="/v3", openai="/v3", keys=("HOSTED_VLLM_API_KEY",), bases={"HOSTED_VLLM_API_BASE": "/v3"}),
     finish_reasons=("stop", "length", "tool_calls"),
 )

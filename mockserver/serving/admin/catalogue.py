@@ -97,7 +97,8 @@ def _dialect(dialect: Dialect) -> dict[str, Any]:
             }
             for operation in dialect.operations
         ],
-        "clients": dialect.clients._asdict() | {"more": dict(dialect.clients.more)},
+        "clients": dialect.clients._asdict()
+        | {"more": dict(dialect.clients.more), "bases": dict(dialect.clients.bases)},
     }
 
 
