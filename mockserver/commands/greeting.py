@@ -15,9 +15,10 @@ from mockserver.latency.presets import OFF
 from mockserver.serving.addresses import ADMIN, LOOPBACK
 
 _WORKERS = (
-    "{} processes serve this port. Any of them may get a request, also one to the admin API. They share the settings, "
-    "the config file and the stub files. Each has its own journal, metrics, stubs and faults set at run time, "
-    "counters, quotas, engines and clock."
+    "{} processes serve this port, with the same settings, config file and stub files. What depends on earlier "
+    "requests is refused with 409, since none of them knows those of the others: stubs, faults, quotas, settings and "
+    "the clock at run time, the journal, checks, stored responses, QStash's messages. Each has its own metrics and "
+    "engines."
 )
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from mockserver.control.processes import needs_one_process
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.verify.declarations import Declaration
 from mockserver.testing.environment import sparing_loopback
@@ -40,9 +41,7 @@ def run_beside(settings: Settings, command: Sequence[str], declared: Declaration
     Raises ConfigError for settings that a server in a thread does not support.
     """
     if settings.workers != 1:
-        raise ConfigError(
-            "workers: run serves with a single process, since each process has its own journal; leave it at 1"
-        )
+        raise ConfigError(f"workers: {needs_one_process('run')}")
     with MockServer(settings) as server:
         log.info("serving on %s", server.url)
         code = exit_code(command, {**os.environ, **_variables(server)}, say)

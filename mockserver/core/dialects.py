@@ -124,7 +124,9 @@ class Operation(NamedTuple):
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
     - `stream_error`: makes the events that end a failing stream, if the dialect's own `stream_error` does not do.
     - `statuses`: those of its answers that are no refusals.
-    - `recalls`: the body of every request to a model that depends on earlier answers has one of these texts.
+    - `recalls`: the body of every request to a model that depends on earlier answers, or of which later ones depend,
+      has one of these texts.
+    - `remembers`: whether without a model it tells of earlier requests, or changes what later ones are told.
     """
 
     name: str
@@ -143,6 +145,7 @@ class Operation(NamedTuple):
     stream_error: "Callable[[Broken], bytes] | None" = None
     statuses: tuple[int, ...] = (200,)
     recalls: tuple[bytes, ...] = ()
+    remembers: bool = False
     measure: Measure | None = None
 
     def looks_back(self, call: Call) -> bool:

@@ -15,6 +15,7 @@ from mockserver.control.deciding.decision import Decision, decide, recall, respo
 from mockserver.control.journal.exchanges import Denial, Exchange
 from mockserver.control.namespaces import BAD_NAME, DEFAULT, Namespace, is_name, namespace_of
 from mockserver.control.plan import Heard, Plan, hear, plan_refusal
+from mockserver.control.processes import needs_one_process, stateful_call, stateful_visit
 from mockserver.control.quotas.desk import Ticket
 from mockserver.control.retries import Retries
 from mockserver.control.routing import Landing
@@ -216,6 +217,11 @@ class Reception:
         self, visitor: _Visitor, landing: Landing, heard: Heard, *, slowly: bool = False
     ) -> Staged | Awaitable[Staged]:
         """The exchange of a call that has been read; `slowly`, or if planning takes long, it is planned in a thread."""
+        if self._simulator.worker is not None:
+            stateful = stateful_call(heard.visit.call, landing) or stateful_visit(heard.visit)
+            if stateful is not None:
+                denial = Denial(409, "several_processes", f"{needs_one_process(stateful)}.")
+                return self._denied(visitor, denial, landing)
         try:
             decision = decide(heard, visitor.namespace, visitor.instant, visitor.setup.since, visitor.setup.stubs)
         except Exception as error:

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary, ref
 from mockserver.control.configuration.names import check_all
 from mockserver.control.configuration.options import FIXED
 from mockserver.control.namespaces import Namespace, Namespaces, check_advance
+from mockserver.control.processes import check_processes
 from mockserver.control.routing import Router, operations_of
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
@@ -44,7 +45,7 @@ class Simulator:
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.stub_sources = Sources()
-        self.setup = self._set_up(settings)._replace(stubs=standing_stubs(settings, dialects, self.stub_sources))
+        self.setup = self._set_up(settings, standing_stubs(settings, dialects, self.stub_sources))
         self.config_fault: str | None = None
         self.worker: int | None = None
         self.started = time.time()
@@ -67,13 +68,15 @@ class Simulator:
             raise ConfigError(f"{' and '.join(changed)}: cannot be changed while the server runs; restart it")
         # A namespace's own latency may name a recording that was read before.
         settings = replace(settings, traces=settings.traces.over(self.setup.settings.traces))
-        self.setup = self._set_up(settings)._replace(stubs=self.setup.stubs if stubs is None else stubs)
+        self.setup = self._set_up(settings, self.setup.stubs if stubs is None else stubs)
         for namespace in self.namespaces.all():
             namespace.faults.recount()
             namespace.stubs.recount()
 
     def restock(self, stubs: tuple[Stub, ...]) -> None:
-        """Put other stubs of the settings in force for later requests; their counts start at zero."""
+        """Put other stubs of the settings in force for later requests; their counts start at zero. Raises ConfigError
+        if several processes could not keep these counts."""
+        check_processes(self.setup.settings, stubs)
         # A copy of the settings, because plans are cached for the settings that they were made with.
         self.setup = self.setup._replace(settings=replace(self.setup.settings), stubs=stubs)
         for namespace in self.namespaces.all():
@@ -112,7 +115,7 @@ class Simulator:
         namespace.shift = clock.shift
         return clock.shift
 
-    def _set_up(self, settings: Settings) -> Setup:
-        """The setup of settings, without stubs."""
+    def _set_up(self, settings: Settings, stubs: tuple[Stub, ...]) -> Setup:
         check_all(settings, self.dialects)
-        return Setup(settings, Router(self.dialects, settings), Monotonic.now())
+        check_processes(settings, stubs)
+        return Setup(settings, Router(self.dialects, settings), Monotonic.now(), stubs)

@@ -18,9 +18,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, RemoteServer
 from mockserver.cli import main
+from mockserver.core.installed import load_dialects
+from mockserver.serving.admin.api import ENDPOINTS
 from mockserver.serving.server import Loop
+from mockserver.testing.links import LinkError
 from tests.support.http import exchange
 from tests.support.printing import printed_until
 from tests.support.waiting import until
@@ -67,15 +70,77 @@ def numbers(server: Served) -> set[str]:
 
 def test_workers_serve_the_same_bytes_and_say_what_they_share() -> None:
     with served("--workers", "2", "--created", "1700000000") as server:
-        assert "Each has its own journal," in server.said
+        assert "What depends on earlier requests is refused with 409" in server.said
         assert numbers(server) == {"1", "2"}
-        assert len({exchange(server.url, "POST", PATH, QUESTION) for _ in range(40)}) == 1
+        [answer] = {exchange(server.url, "POST", PATH, QUESTION) for _ in range(40)}
+    with served("--created", "1700000000") as alone:
+        assert exchange(alone.url, "POST", PATH, QUESTION).body == answer.body
 
 
-def test_ids_that_are_unique_are_so_among_workers() -> None:
-    with served("--workers", "2", "--ids", "unique") as server:
-        answers = [exchange(server.url, "POST", PATH, QUESTION).body for _ in range(40)]
-        assert len({json.loads(answer)["id"] for answer in answers}) == 40
+def test_ids_that_are_unique_are_so_among_workers_and_servers() -> None:
+    with served("--workers", "2", "--ids", "unique") as server, MockServer(ids="unique") as other:
+        urls = [server.url] * 40 + [other.url] * 2
+        answers = [exchange(url, "POST", PATH, QUESTION).body for url in urls]
+        with MockServer(ids="unique") as third:
+            answers.append(exchange(third.url, "POST", PATH, QUESTION).body)
+        assert len({json.loads(answer)["id"] for answer in answers}) == 43
+
+
+REFUSED = "needs a server with a single process, since each of several has its own journal, stubs and counts"
+# Endpoints that every process answers alike.
+ALIKE = {
+    *("health", "ready", "version", "openapi", "routes", "dialect", "metrics", "catalogue", "latency"),
+    *("page", "pageFile"),
+}
+RESPONSES = "/yandex/v1/responses"
+SAID = {"model": "gpt://folder/yandexgpt/latest", "input": "Hi"}
+
+
+def test_workers_refuse_whatever_depends_on_earlier_requests() -> None:
+    with served("--workers", "2") as server:
+        for endpoint in ENDPOINTS:
+            if endpoint.name not in ALIKE:
+                for path in endpoint.paths:
+                    answer = exchange(server.url, endpoint.method, re.sub(r"\{\w+\}", "1", path), {})
+                    assert (answer.status, REFUSED in answer.body.decode()) == (409, True), (endpoint.method, path)
+        for dialect in load_dialects().values():
+            for operation in (each for each in dialect.operations if each.remembers):
+                path = f"/{dialect.name}{re.sub(r'[{][a-zA-Z]+[}]', '1', operation.paths[0])}"
+                answer = exchange(server.url, operation.method, path)
+                assert (answer.status, REFUSED in answer.body.decode()) == (409, True), (operation.method, path)
+        for more in ({"previous_response_id": "resp_1"}, {"background": True}):
+            assert exchange(server.url, "POST", RESPONSES, SAID | more).status == 409
+        for more in ({"previous_response_id": None}, {"background": False}):
+            assert exchange(server.url, "POST", RESPONSES, SAID | more).status == 200
+        slots = {"x-mockserver-latency": "itl=0, slots=1"}
+        assert exchange(server.url, "POST", PATH, QUESTION, slots).status == 409
+        for use in (lambda it: it.next().reply("x"), lambda it: it.requests, lambda it: it.clock.advance(1)):
+            with pytest.raises(LinkError, match=REFUSED):
+                use(RemoteServer(server.url).in_namespace("test"))
+
+
+@pytest.mark.parametrize(
+    "options, file, named",
+    [
+        (["--quota", "requests=10/min"], "", "quota"),
+        (["--prompt-cache"], "", "prompt_cache"),
+        (["--latency", "itl=1ms, slots=2"], "", "latency 'itl=1ms, slots=2'"),
+        (["--fault", "{kind = 'error', error = 'rate_limit', times = 2}"], "", "a fault (error)"),
+        ([], "[[stub]]\nreplies = ['a', 'b']", "stub 'config-1'"),
+        ([], "[[stub]]\nreply = 'a'\ntimes = 3", "stub 'config-1'"),
+        ([], "[[stub]]\nmatch = { not = { number = 2 } }\nreply = 'a'", "stub 'config-1'"),
+        ([], "[[fault]]\nkind = 'reset'\nshare = 0.5", "a fault (reset)"),
+    ],
+)
+def test_settings_that_depend_on_earlier_requests_are_refused_at_the_start_of_workers(
+    options: list[str], file: str, named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "mock.toml"
+    config.write_text(file)
+    assert main(["serve", "--port", "0", "--workers", "2", "--config", str(config), *options]) == 2
+    said = capsys.readouterr().err
+    assert named in said
+    assert REFUSED in said
 
 
 def test_a_worker_that_dies_is_replaced() -> None:

@@ -190,7 +190,9 @@ RELOAD = Operation(
     answer=config_status,
     summary="Read the configuration again",
 )
-METRICS = Operation("metrics", "GET", ("/metrics",), answer=_metrics, summary="Counts of the graphs, for Prometheus")
+METRICS = Operation(
+    "metrics", "GET", ("/metrics",), answer=_metrics, summary="Counts of the graphs, for Prometheus", remembers=True
+)
 # Its pattern includes all paths above, so it comes after them.
 WRONG_ENDPOINT = Operation(
     "wrong_endpoint",

@@ -68,7 +68,8 @@ def _of_stored(name: str, method: str, path: str, summary: str, response: str | 
         found: Answer = getattr(stored, name)
         return found(call, site)
 
-    return Operation(name, method, (path,), Schemas(response=response), answer=answer, summary=summary)
+    schemas = Schemas(response=response)
+    return Operation(name, method, (path,), schemas, answer=answer, summary=summary, remembers=True)
 
 
 CHAT_COMPLETIONS = Operation(
@@ -91,7 +92,7 @@ RESPONSES = Operation(
     calls_tools=True,
     summary="Answer what was said, called and given back",
     stream_error=_fail,
-    recalls=(b'"previous_response_id"', b'"item_reference"'),
+    recalls=(b'"previous_response_id"', b'"item_reference"', b'"background"'),
 )
 STORED = (
     _of_stored("list_input_items", "GET", "/v1/responses/{id}/input_items", "The input of a stored response"),

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from mockserver.control.processes import needs_one_process
 from mockserver.control.settings import Settings
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN, LOOPBACK
@@ -68,6 +69,8 @@ SUBJECTS: Mapping[str, tuple[Endpoint, ...]] = {
     "page": PAGE,
 }
 ENDPOINTS = tuple(endpoint for endpoints in SUBJECTS.values() for endpoint in endpoints)
+# The endpoints that several processes answer alike; the metrics name the process that counts them.
+_STATELESS = frozenset(endpoint.name for endpoint in (*SUBJECTS["server"], *CATALOGUE, *PAGE))
 
 
 def admin_api(simulator: Simulator) -> Starlette:
@@ -92,6 +95,8 @@ async def _answer(simulator: Simulator, endpoint: Endpoint, handle: Handler, req
     why_not = None if endpoint.opens else _refusal(simulator.setup.settings, request)
     if why_not is not None:
         return why_not
+    if simulator.worker is not None and endpoint.name not in _STATELESS:
+        return admin_error(409, f"{needs_one_process(f'{request.method} {request.url.path}')}.")
     _check_query(endpoint, request)
     try:
         return await handle(AdminRequest(simulator, request))

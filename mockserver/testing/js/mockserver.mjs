@@ -42,6 +42,8 @@ export class MockServer {
     const server = new MockServer(base, token ?? MOCKSERVER_ADMIN_TOKEN, new Map());
     const { dialects } = await server.ask("GET", "", "/catalogue");
     for (const { name, clients } of dialects) server.#clients.set(name, clients);
+    // A server of several processes refuses this, as it would all that a handle does.
+    await server.ask("GET", "", "/clock");
     return server;
   }
 

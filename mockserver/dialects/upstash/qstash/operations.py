@@ -27,7 +27,9 @@ def _operation(
         return found(call, site)
 
     schemas, statuses = Schemas(response=response), statuses or (200,)
-    return Operation(name, method, tuple(paths.split()), schemas, answer=answer, summary=summary, statuses=statuses)
+    return Operation(
+        name, method, tuple(paths.split()), schemas, answer=answer, summary=summary, statuses=statuses, remembers=True
+    )
 
 
 _publishing, _messages, _queue = (partial(_operation, module) for module in ("publishing", "messages", "queues"))
