@@ -119,6 +119,7 @@ class Operation(NamedTuple):
     - `edition`: the edition that it always speaks, if its path alone decides that.
     - `secured`: whether it requires the vendor's credentials.
     - `calls_tools`: whether its requests may offer tools.
+    - `lacks`: what its answers never have in an edition: "tool_calls", "reasoning", or any "text".
     - `speaks`: whether its model generates text; one that embeds or ranks only reads.
     - `measure`: what a model that only reads states of its prompts; the last one of a request for scores is the query.
     - `served`: the paths that an edition serves, if not all; at the others the operation itself refuses.
@@ -146,6 +147,7 @@ class Operation(NamedTuple):
     statuses: tuple[int, ...] = (200,)
     recalls: tuple[bytes, ...] = ()
     remembers: bool = False
+    lacks: Mapping[Edition, tuple[str, ...]] = MappingProxyType({})
     measure: Measure | None = None
 
     def looks_back(self, call: Call) -> bool:

@@ -30,6 +30,7 @@ from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
 from mockserver.control.routing import ADMIN, operations_of
 from mockserver.control.settings import ConfigError
+from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError
@@ -170,7 +171,13 @@ class LocalLink(JournalLink):
         """Add a stub, or replace the one of the same name."""
         stub = read_stub(table)
         check_names(stub, operations_of(self._dialects))
-        return self._thread.call(lambda: self._space.stubs.add(stub))
+        simulator = self._thread.simulator
+
+        def add() -> str:
+            check_abilities(stub, self._dialects, simulator.setup_of(self._space).settings)
+            return self._space.stubs.add(stub)
+
+        return self._thread.call(add)
 
     def remove_stub(self, name: str) -> None:
         """Remove a stub."""

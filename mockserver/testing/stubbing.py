@@ -1,6 +1,6 @@
 """Stubs in Python: `server.on(...)` selects requests, and the methods that follow define their answer.
 
-The first method that defines an answer puts the stub into force; further calls change it.
+The first method that defines an answer puts the stub into force; settings that follow change it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +14,9 @@ from mockserver.testing.notation import match_table, reply_value, step_value
 
 # The priority of stubs for the next requests, above all others.
 NEXT = 1_000_000_000
+_CONTENTS = ("reply", "replies", "script")
+# What an answer is made of, and what would take its place.
+_ANSWERS = {**dict.fromkeys(_CONTENTS, _CONTENTS), "error": ("error",)}
 # Fields about the progress of a conversation.
 _TURNS = ("tool_result", "last_message", "turn", "number", "any", "all", "not")
 
@@ -68,26 +71,26 @@ class Stubbing:
         Without any of these the answer is generated. Settings are those of a reply: `finish_reason`, `usage`,
         `headers`, ...
         """
-        return self._put(reply=reply_value(*parts, **settings))
+        return self._answer(reply=reply_value(*parts, **settings))
 
     def replies(self, *replies: Any) -> Self:
         """Answer with these replies in turn; the last one is repeated."""
-        return self._put(replies=[step_value(reply) for reply in replies])
+        return self._answer(replies=[step_value(reply) for reply in replies])
 
     def script(self, steps: Iterable[Any]) -> Self:
         """Answer with these steps in turn, each of them once."""
         if isinstance(steps, str | Mapping):
             # Both could be iterated: over characters, or over keys.
             raise StubError(f"script: {steps!r} is not a list of steps; write a single one as [{steps!r}]")
-        return self._put(script=[step_value(step) for step in steps])
+        return self._answer(script=[step_value(step) for step in steps])
 
     def error(self, kind: str, **settings: Any) -> Self:
         """Answer with the vendor's own error: "rate_limit", "overloaded", ...; `retry_after` is in seconds."""
-        return self._put(error={"error": kind, **settings})
+        return self._answer(error={"error": kind, **settings})
 
     def status(self, status: int, body: Any = "", **settings: Any) -> Self:
         """Answer with any status and body, in no vendor's format."""
-        return self._put(reply={"status": status, "body": body, **settings})
+        return self._answer(reply={"status": status, "body": body, **settings})
 
     def fault(self, kind: str, **settings: Any) -> Self:
         """Let a fault of the catalogue strike the answer; several faults strike in order."""
@@ -116,6 +119,16 @@ class Stubbing:
 
     def __repr__(self) -> str:
         return f"<stub {self.name!r} for requests{asked_for(self._match)}>"
+
+    def _answer(self, **words: Any) -> Self:
+        """Put it in force with an answer. Raises StubError if it has one, which would be lost without a word."""
+        for method, same in _ANSWERS.items():
+            if method in self._table and (words.keys() & same):
+                raise StubError(
+                    f"{next(iter(words))}: this stub has an answer already, by {method}. For several answers in turn "
+                    "write .replies(...) or .script([...]); to replace it, make another stub of the same .named(...)"
+                )
+        return self._put(**words)
 
     def _put(self, **words: Any) -> Self:
         self._table |= words

@@ -108,15 +108,19 @@ def test_workers_refuse_whatever_depends_on_earlier_requests() -> None:
                 path = f"/{dialect.name}{re.sub(r'[{][a-zA-Z]+[}]', '1', operation.paths[0])}"
                 answer = exchange(server.url, operation.method, path)
                 assert (answer.status, REFUSED in answer.body.decode()) == (409, True), (operation.method, path)
-        for more in ({"previous_response_id": "resp_1"}, {"background": True}):
-            assert exchange(server.url, "POST", RESPONSES, SAID | more).status == 409
-        for more in ({"previous_response_id": None}, {"background": False}):
-            assert exchange(server.url, "POST", RESPONSES, SAID | more).status == 200
+        stored: list[tuple[str, object, int]] = [
+            *(("previous_response_id", "resp_1", 409), ("previous_response_id", None, 200)),
+            *(("background", True, 409), ("background", False, 200)),
+        ]
+        for field, value, status in stored:
+            assert exchange(server.url, "POST", RESPONSES, {**SAID, field: value}).status == status, field
         slots = {"x-mockserver-latency": "itl=0, slots=1"}
         assert exchange(server.url, "POST", PATH, QUESTION, slots).status == 409
-        for use in (lambda it: it.next().reply("x"), lambda it: it.requests, lambda it: it.clock.advance(1)):
-            with pytest.raises(LinkError, match=REFUSED):
-                use(RemoteServer(server.url).in_namespace("test"))
+        handle = RemoteServer(server.url).in_namespace("test")
+        with pytest.raises(LinkError, match=REFUSED):
+            handle.next().reply("x")
+        with pytest.raises(LinkError, match=REFUSED):
+            handle.verify.calls(0)
 
 
 @pytest.mark.parametrize(

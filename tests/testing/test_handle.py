@@ -778,3 +778,57 @@ def test_paths_of_recordings_begin_at_the_folder_of_the_handle(server: MockServe
         handle = reached.in_namespace(f"folder-{next(_numbers)}", folder=tmp_path)
         handle.replay("tape.json")
         assert completed(handle, "Oslo?") == (200, "Rain.")
+
+
+def test_a_stub_gets_one_answer(handle: Handle) -> None:
+    stub = handle.on(model="m").reply("a")
+    for again in (
+        lambda: stub.reply("b"),
+        lambda: stub.replies("b", "c"),
+        lambda: stub.script(["b"]),
+        lambda: stub.status(500),
+        lambda: handle.next().error("overloaded").error("rate_limit"),
+        lambda: handle.on().script(["a"]).replies("b"),
+    ):
+        with pytest.raises(StubError, match=r"has an answer already, by \w+\. For several answers in turn write"):
+            again()
+    stub.times(2).latency("off").headers({"x-a": "b"})
+    handle.on(model="m").named(stub.name).reply("b")
+    assert [each["name"] for each in handle.stubs if each["match"] == {"model": "m", "method": "POST"}] == [stub.name]
+
+
+IMPOSSIBLE = [
+    ({"dialect": "ovms"}, {"tool_calls": [{"name": "f"}]}, "calls tools", "observed"),
+    ({"dialect": "ovms", "operation": "responses"}, "x", "generates text", "observed"),
+    ({"dialect": "yandex"}, {"text": "x", "reasoning": "y"}, "shows reasoning", "observed"),
+    ({"dialect": "friendli", "operation": "chat_completions"}, {"text": "x", "reasoning": "y"}, "shows", "observed"),
+    ({"dialect": "upstash"}, {"tool_calls": [{"name": "f"}]}, "calls tools", None),
+    ({"operation": "completions"}, {"tool_calls": [{"name": "f"}]}, "calls tools", None),
+    ({"path": "/v1/completions"}, {"text": "x", "reasoning": "y"}, "shows reasoning", None),
+    ({"operation": "embeddings"}, "x", "generates text", None),
+    ({"operation": "models"}, "x", "A body can be answered there", None),
+    ({"dialect": "cerebras"}, {"embedding": [0.5]}, "embeds", None),
+    ({"dialect": "yandex"}, {"scores": [0.5]}, "ranks", None),
+]
+
+
+@pytest.mark.parametrize("match, reply, reason, edition", IMPOSSIBLE)
+def test_a_stub_whose_answer_is_impossible_is_refused_when_it_is_added(
+    match: dict[str, Any], reply: Any, reason: str, edition: str | None, handle: Handle, tmp_path: Path
+) -> None:
+    with pytest.raises(StubError, match=reason):
+        handle.stub(match=match, reply=reply)
+    with pytest.raises(StubError, match=reason):
+        handle.stub(match=match, script=[reply])
+    assert handle.stubs == []
+    if edition is not None:
+        handle.settle(edition=edition)
+        assert handle.stub(match=match, reply=reply)
+    (tmp_path / "stubs.json").write_text(json.dumps({"stub": [{"match": match, "reply": reply}]}))
+    with pytest.raises(ConfigError, match=reason):
+        MockServer(stubs=str(tmp_path))
+
+
+@pytest.mark.parametrize("match", [{}, {"model": "m"}, {"not": {"dialect": "ovms"}}, {"dialect": "cerebras"}])
+def test_a_stub_whose_answer_is_possible_somewhere_is_added(match: dict[str, Any], handle: Handle) -> None:
+    assert handle.stub(match=match, reply={"tool_calls": [{"name": "f"}], "reasoning": "I think."})

@@ -63,7 +63,8 @@ def _chats(place: Place) -> Operation:
 
     schemas = Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk")
     paths = ("/v1/chat/completions",)
-    return Operation("chat_completions", "POST", paths, schemas, parts.read, parts.write, calls_tools=True)
+    operation = Operation("chat_completions", "POST", paths, schemas, parts.read, parts.write, calls_tools=True)
+    return operation._replace(lacks={"documented": ("reasoning",)})
 
 
 def _responses(place: Place) -> Operation:

@@ -117,14 +117,14 @@ CHAT_COMPLETIONS = _of_graphs(
     Schemas("ChatCompletionRequest", "ChatCompletionResponse", "ChatCompletionChunk"),
     _chats,
     "Answer a conversation",
-)._replace(calls_tools=True)
+)._replace(calls_tools=True, lacks={"documented": ("tool_calls", "reasoning")})
 RESPONSES = _of_graphs(
     "responses",
     RESPONSES_PATHS,
     Schemas("ResponsesRequest", "Response", "ResponsesEvent"),
     _responses,
     "Answer what was said, called and given back",
-)._replace(calls_tools=True, stream_error=_fail)
+)._replace(calls_tools=True, stream_error=_fail, lacks={"documented": ("text", "tool_calls", "reasoning")})
 EMBEDDINGS = _of_graphs(
     "embeddings", EMBEDDINGS_PATHS, Schemas("EmbeddingRequest", "EmbeddingResponse"), _embeddings, "Embed texts"
 )._replace(speaks=False, measure="embedding")

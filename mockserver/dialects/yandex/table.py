@@ -80,6 +80,7 @@ CHAT_COMPLETIONS = Operation(
     read=_chats.read,
     write=_chats.write,
     calls_tools=True,
+    lacks={"documented": ("reasoning",)},
     summary="Answer a conversation",
 )
 RESPONSES = Operation(
@@ -90,6 +91,7 @@ RESPONSES = Operation(
     read=_responses.read,
     write=_responses.write,
     calls_tools=True,
+    lacks={"documented": ("reasoning",)},
     summary="Answer what was said, called and given back",
     stream_error=_fail,
     recalls=(b'"previous_response_id"', b'"item_reference"', b'"background"'),

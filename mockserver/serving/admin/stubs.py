@@ -9,6 +9,7 @@ import orjson
 from starlette.responses import Response
 
 from mockserver.control.settings import ConfigError
+from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError
@@ -210,6 +211,7 @@ def _read(request: AdminRequest, table: object, place: str = "stub") -> Stub:
     try:
         stub = read_stub(table, place)
         check_names(stub, request.simulator.operations, "" if stub.name else place)
+        check_abilities(stub, request.simulator.dialects, request.simulator.setup_of(request.namespace).settings)
     except StubError as error:
         raise BadRequestError(f"{error}. An example: {_EXAMPLE}") from None
     return stub

@@ -15,6 +15,7 @@ from mockserver.control.configuration.names import Operations
 from mockserver.control.configuration.toml_places import located
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
+from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import NOTES, check_names, check_unique, read_stubs
 from mockserver.control.stubs.values import StubError
@@ -36,6 +37,8 @@ def standing_stubs(
         check_unique(stubs)
         for stub in settings.stub:
             check_names(stub, operations)
+        for stub in stubs:
+            check_abilities(stub, dialects, settings)
     except StubError as error:
         raise ConfigError(str(error)) from None
     return stubs

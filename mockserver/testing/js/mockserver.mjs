@@ -157,7 +157,11 @@ class Namespace {
   #draft(table) {
     const draft = { table };
     this.#drafts.add(draft);
-    return new Stubbing(table, (whole) => {
+    let answered = false;
+    return new Stubbing(table, async (whole) => {
+      if (answered)
+        throw new MockServerError("This stub has an answer already. For several answers in turn, use .replies(...) or .script(...)");
+      answered = true;
       this.#drafts.delete(draft);
       return this.stub(whole);
     });
