@@ -1,7 +1,9 @@
 """Frameworks over a real socket: the examples of their page, those that `mockserver dev` prints, and the AI SDK."""
 
+import openai
 import pytest
 
+from mockserver import MockServer
 from mockserver.commands.frontend import EXAMPLES, Example
 from tests.support.pages import ADDRESS, Block, blocks
 
@@ -26,6 +28,15 @@ def test_every_example_of_a_python_framework_prints_what_it_is_to_show(block: Bl
     printed = with_frameworks(block.code.replace(ADDRESS, server.url)).splitlines()
     assert len(printed) == len(expected)
     assert [line for line, part in zip(printed, expected, strict=True) if part not in line] == []
+
+
+@pytest.mark.parametrize("variable", ["CEREBRAS_API_BASE", "FRIENDLI_API_BASE", "HOSTED_VLLM_API_BASE"])
+def test_chats_are_answered_at_the_bases_of_frameworks(variable: str) -> None:
+    with MockServer() as mock:
+        base = mock.environment()[variable].removeprefix(mock.url)
+        client = openai.OpenAI(base_url=f"{mock.url}{base}", api_key=mock.api_key)
+        answer = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "Hi"}])
+    assert answer.choices[0].message.content
 
 
 @pytest.mark.parametrize("block", blocks("js packages"), ids=_first_import)

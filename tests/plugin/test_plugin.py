@@ -2,11 +2,13 @@
 
 import json
 import re
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from mockserver import MockServer
+from tests.serving.test_workers import served
 from tests.support.pages import page
 from tests.support.suites import LEAN, run, write_documented_cassette
 
@@ -516,6 +518,14 @@ def test_the_environment_is_as_before_after_each_test(
             assert "QSTASH_TOKEN" not in os.environ
     """
     run(pytester, test_it=module).assert_outcomes(passed=3)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
+def test_a_server_of_several_processes_is_refused(pytester: pytest.Pytester) -> None:
+    with served("--workers", "2") as several:
+        result = run(pytester, f"--mockserver-url={several.url}", test_it="def test_it(mockserver): ...")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["mockserver: --mockserver-url: *needs a server with a single process*"])
 
 
 def test_who_does_not_use_it_pays_nothing(pytester: pytest.Pytester) -> None:

@@ -113,6 +113,10 @@ def test_the_environment_is_patched_and_restored(handle: Handle, monkeypatch: py
         assert os.environ["QSTASH_URL"] == f"{handle.url}/upstash"
         assert os.environ["OPENAI_BASE_URL"] == os.environ["OPENAI_API_BASE"] == f"{handle.url}/v1"
         assert os.environ["OPENAI_API_KEY"] == handle.api_key
+        assert os.environ["CEREBRAS_API_BASE"] == f"{handle.url}/cerebras/v1"
+        assert os.environ["FRIENDLI_API_BASE"] == f"{handle.url}/friendli/serverless/v1"
+        assert os.environ["HOSTED_VLLM_API_BASE"] == f"{handle.url}/ovms/v3"
+        assert os.environ["FRIENDLIAI_API_KEY"] == os.environ["HOSTED_VLLM_API_KEY"] == handle.api_key
         assert "127.0.0.1" in os.environ["NO_PROXY"]
     assert os.environ["QSTASH_URL"] == "https://mine"
     assert "OPENAI_API_KEY" not in os.environ

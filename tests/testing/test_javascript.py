@@ -14,6 +14,7 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.core.installed import load_dialects
 from tests.clients.environments import javascript, node_tests, typescript
+from tests.serving.test_workers import served
 from tests.support.pages import page
 
 APPLICATION = """
@@ -312,6 +313,7 @@ say([plain.url, plain.apiKey, await plain.requests()]);
     [
         ('mock.on({ modle: "m" }).reply("x")', "unknown field 'modle'. Did you mean 'model'?"),
         ('mock.next().fault("rst")', "unknown fault 'rst'. Did you mean 'reset'?"),
+        ('(async (on) => { await on.reply("a"); await on.reply("b"); })(mock.on())', "has an answer already"),
         ("mock.settle({ sead: 7 })", "no setting 'sead'. Did you mean 'seed'?"),
         ("mock.verify({ call: 1 })", "unknown check 'call'. Did you mean 'calls'?"),
         ('(async () => server.namespace("x").baseUrl())()', "Name a dialect, such as baseUrl("),
@@ -355,3 +357,10 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.
     (tmp_path / "file").write_text("")
     assert main(["client", "--out", str(tmp_path / "file" / "test")]) == 2
     assert f"mockserver: {tmp_path / 'file' / 'test'}: Not a directory" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes share a port on Linux alone")
+def test_a_server_of_several_processes_is_refused(client: Path, server: MockServer) -> None:
+    with served("--workers", "2") as several:
+        seen = told(client, server, f"say(await refusal(MockServer.connect({{ url: {several.url!r} }})));")
+    assert "needs a server with a single process" in seen

@@ -272,7 +272,12 @@ OPTIONS: tuple[Option, ...] = (
         "the format of the log: text (for people) or json (one object per line)",
         "FORMAT",
     ),
-    Option("workers", _whole(1, 256), "how many processes serve the port; with several, what depends on earlier requests is refused", "NUMBER"),
+    Option(
+        "workers",
+        _whole(1, 256),
+        "how many processes serve the port; several keep no state",
+        "NUMBER",
+    ),
 )
 BY_NAME = {option.name: option for option in OPTIONS}
 # Settings that cannot change while a server runs; those that the admin API can change (others are tables, which are

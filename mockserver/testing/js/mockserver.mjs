@@ -157,11 +157,7 @@ class Namespace {
   #draft(table) {
     const draft = { table };
     this.#drafts.add(draft);
-    let answered = false;
-    return new Stubbing(table, async (whole) => {
-      if (answered)
-        throw new MockServerError("This stub has an answer already. For several answers in turn, use .replies(...) or .script(...)");
-      answered = true;
+    return new Stubbing(table, (whole) => {
       this.#drafts.delete(draft);
       return this.stub(whole);
     });
@@ -278,6 +274,7 @@ class Namespace {
 class Stubbing {
   #table;
   #finish;
+  #answered = false;
 
   /** `finish` adds the whole table as a stub. */
   constructor(table, finish) {
@@ -345,7 +342,10 @@ class Stubbing {
     return new Stubbing({ ...this.#table, ...more }, this.#finish);
   }
 
-  #add(answer) {
+  async #add(answer) {
+    if (this.#answered)
+      throw new MockServerError("This stub has an answer already. For several answers in turn, use .replies(...) or .script(...)");
+    this.#answered = true;
     return this.#finish({ ...this.#table, ...answer });
   }
 }
