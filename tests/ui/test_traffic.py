@@ -210,7 +210,7 @@ def test_copied_pytest_lines_run(open_page: Open, mock: MockServer, tmp_path: Pa
         assert [line for line in lines if line not in code] == [], code
         assert "mockserver.on(" in code or number in (2, 5)
         (tmp_path / f"test_{number}.py").write_text(code, encoding="utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "mockserver.pytest_plugin", "."]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "llm_mockserver_pytest", "."]
     # The plugins of the developer's environment take longer to load than the tests to run.
     alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(command, cwd=tmp_path, env=alone, capture_output=True, text=True, timeout=60, check=False)
