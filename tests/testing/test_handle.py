@@ -786,14 +786,15 @@ def test_paths_of_recordings_begin_at_the_folder_of_the_handle(server: MockServe
 
 def test_a_stub_gets_one_answer(handle: Handle) -> None:
     stub = handle.on(model="m").reply("a")
-    for again in (
+    others: list[Callable[[], object]] = [
         lambda: stub.reply("b"),
         lambda: stub.replies("b", "c"),
         lambda: stub.script(["b"]),
         lambda: stub.status(500),
         lambda: handle.next().error("overloaded").error("rate_limit"),
         lambda: handle.on().script(["a"]).replies("b"),
-    ):
+    ]
+    for again in others:
         with pytest.raises(StubError, match=r"has an answer already, by \w+\. For several answers in turn write"):
             again()
     stub.times(2).latency("off").headers({"x-a": "b"})
