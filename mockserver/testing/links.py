@@ -22,6 +22,7 @@ from urllib.request import (
     build_opener,
 )
 
+from mockserver.control.abilities import check_abilities
 from mockserver.control.configuration.namespace_settings import read_namespace_settings
 from mockserver.control.deliveries import Delivered, shown
 from mockserver.control.journal.exchanges import Exchange, Forgotten, Journal
@@ -30,7 +31,6 @@ from mockserver.control.journal.transcripts import transcript_of
 from mockserver.control.journal.views import Past, View
 from mockserver.control.routing import ADMIN, operations_of
 from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.notation import check_names, read_stub
 from mockserver.control.stubs.values import StubError
 from mockserver.core.criteria import CriteriaError

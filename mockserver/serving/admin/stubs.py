@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 from starlette.responses import Response
 
+from mockserver.control.abilities import check_abilities
 from mockserver.control.settings import ConfigError
-from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from mockserver.control.abilities import check_abilities
 from mockserver.control.configuration.names import Operations
 from mockserver.control.configuration.toml_places import located
 from mockserver.control.routing import operations_of
 from mockserver.control.settings import ConfigError, Settings
-from mockserver.control.stubs.abilities import check_abilities
 from mockserver.control.stubs.book import Stub
 from mockserver.control.stubs.notation import NOTES, check_names, check_unique, read_stubs
 from mockserver.control.stubs.values import StubError
