@@ -19,11 +19,11 @@ from mockserver.control.routing import Landing
 from mockserver.control.settings import Settings
 from mockserver.control.strikes import Strike
 from mockserver.control.stubs.book import Near
-from mockserver.control.visits import Visit, check_wishes, paced, visit_of
+from mockserver.control.visits import Visit, paced, visit_of
 from mockserver.core.caches import Cache
 from mockserver.core.calls import Call
 from mockserver.core.dialects import Operation
-from mockserver.core.failures import FailureKind, Rejection
+from mockserver.core.failures import FailureKind, Rejection, Violation
 from mockserver.core.generation import Generation, GenerationRequest, Lengths, Measures
 from mockserver.core.ledgers import Ledger
 from mockserver.core.outbox import Outbox
@@ -44,6 +44,8 @@ from mockserver.latency.pace import delayed, instant, pace, recorded
 _USUAL_ANSWER = 512
 # How many times as long a word takes if it is weighed against those before it.
 _CARE = 4
+# The greatest weight of an answer that is given: a second or two of work, and some 100 MB.
+_HEAVIEST = 2_000_000
 # The weight of a text to embed: for each of its tokens, and for the text itself.
 _READ_TOKEN = 2
 _READ_TEXT = 128
@@ -175,7 +177,6 @@ def hear(
 
 def _hear(visit: Visit) -> Heard:
     call, landing = visit.call, visit.landing
-    check_wishes(call.headers)
     operation = landing.operation
     if operation is None:
         return _plan_of(landing.dialect.unrouted(call, visit.site, landing.allowed), visit)
@@ -187,7 +188,28 @@ def _hear(visit: Visit) -> Heard:
     request = operation.read(call, visit.site)
     if isinstance(request, Rejection):
         return refuse(request, visit)
-    return Question(paced(visit, request.model), of_lengths(request, visit.lengths))
+    request = of_lengths(request, visit.lengths)
+    too_much = _too_much(request)
+    return refuse(too_much, visit) if too_much is not None else Question(paced(visit, request.model), request)
+
+
+def _too_much(request: GenerationRequest) -> Rejection | None:
+    """The refusal of a request whose counts come to too much together, however its answers end; None for others."""
+    limits, rivals = request.limits, request.output.logprobs or 0
+    most = limits.context if limits.max_tokens is None else limits.max_tokens
+    drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
+    length = min(most, limits.context if limits.ignore_eos else max(_USUAL_ANSWER, limits.min_tokens, drawn))
+    choices = max(request.n, request.best_of, request.sampling.beams) * len(request.prompts)
+    echoed = request.prompt_tokens * request.n if request.output.echo else 0
+    weight = (length * choices + echoed) * (1 + rivals)
+    if not request.speaks or weight <= _HEAVIEST:
+        return None
+    message = (
+        f"The request asks for too much: {choices} choices of up to {length} tokens, with {rivals} alternatives each, "
+        f"are more than {_HEAVIEST} tokens together. Reduce the number of prompts or choices, max_tokens or logprobs."
+    )
+    violation = Violation(("n",), "maximum", message, max(_HEAVIEST * request.n // weight, 1), request.n)
+    return Rejection(FailureKind.INVALID_REQUEST, message, "n", (violation,), model=request.model)
 
 
 def of_lengths(request: GenerationRequest, lengths: Lengths | None) -> GenerationRequest:

@@ -13,7 +13,7 @@ from mockserver.control.settings import RouteSettings, Settings
 from mockserver.core.calls import Call, Headers
 from mockserver.core.dialects import EDITIONS, Edition, Model, Site
 from mockserver.core.generation import Lengths
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.core.quotas import Standing
 from mockserver.core.seeding import SEEDS, derive
 from mockserver.latency.notation import NotationError, complaint_of, read_lengths, read_profile
@@ -25,6 +25,8 @@ from mockserver.latency.traces import NO_TRACES, Traces
 _OWN = b"x-mockserver-"
 _REQUEST_HEADERS = ("seed", "latency", "output-tokens", "fault", "edition", "reply", "namespace")
 _ANSWER_HEADERS = ("request-id", "seed", "rule", "hint")
+# How many characters the value of such a header may have. Every other way to say the same has room for more.
+_LONGEST_WISH = 8192
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 
 
@@ -50,7 +52,11 @@ class Visit(NamedTuple):
 def visit_of(
     call: Call, landing: Landing, settings: Settings, salt: int = 0, standings: tuple[Standing, ...] = ()
 ) -> Visit:
-    """The visit of a call, as the request's own headers prescribe, else its route, else the server's settings."""
+    """The visit of a call, as the request's own headers prescribe, else its route, else the server's settings.
+
+    Raises WishError for headers that cannot be obeyed.
+    """
+    _check_wishes(call.headers)
     route, wish = landing.route, call.headers.get
     usual = _routed(settings, route)
     seed = _seed(wish("x-mockserver-seed") or "", usual.seed)
@@ -117,19 +123,27 @@ def overridden(
     return visit._replace(site=site)
 
 
-def check_wishes(headers: Headers) -> None:
-    """Raise WishError for an unknown `X-Mockserver-...` header, since a misspelt one would silently have no effect."""
-    for name, _ in headers.raw:
-        if name.startswith(_OWN) and name[len(_OWN) :].decode("latin-1") not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
-            wanted = name.decode("latin-1")
+def _check_wishes(headers: Headers) -> None:
+    """Raise WishError for an unknown `X-Mockserver-...` header, since a misspelt one would silently have no effect; and
+    for one that is too long to be read."""
+    for name, value in headers.raw:
+        if not name.startswith(_OWN):
+            continue
+        wanted = name.decode("latin-1")
+        if wanted[len(_OWN) :] not in (*_REQUEST_HEADERS, *_ANSWER_HEADERS):
             raise WishError(unknown("header", wanted, (f"{_OWN.decode()}{wish}" for wish in _REQUEST_HEADERS)))
+        if len(value) > _LONGEST_WISH:
+            raise WishError(
+                f"{wanted}: has {len(value)} bytes, at most {_LONGEST_WISH} are possible; use a stub, the admin API or "
+                "the config file for more"
+            )
 
 
 def _seed(wished: str, otherwise: int) -> int:
     if not wished:
         return otherwise
     if not _WHOLE.fullmatch(wished) or int(wished) not in SEEDS:
-        raise WishError(f"X-Mockserver-Seed: {wished!r} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}")
+        raise WishError(f"X-Mockserver-Seed: {shortened(wished)} is not a whole number from {SEEDS[0]} to {SEEDS[-1]}")
     return int(wished)
 
 
@@ -137,7 +151,7 @@ def _edition(name: str) -> Edition:
     for edition in EDITIONS:
         if edition == name:
             return edition
-    raise WishError(f"X-Mockserver-Edition: unknown edition {name!r}. Known: {', '.join(EDITIONS)}")
+    raise WishError(f"X-Mockserver-Edition: unknown edition {shortened(name)}. Known: {', '.join(EDITIONS)}")
 
 
 def _profile_in_force(text: str, realistic: str, settings: Settings) -> Profile | None:

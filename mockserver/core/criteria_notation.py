@@ -26,7 +26,7 @@ from mockserver.core.matchers import (
     Regex,
     Satisfies,
 )
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.core.regexes import RegexError, read_regex
 
 # How deeply criteria may be nested.
@@ -122,7 +122,7 @@ def _regex(value: object, place: str, type: type) -> Matcher:
     try:
         return Regex(text, read_regex(text))
     except RegexError as error:
-        raise CriteriaError(f"{place}: {text!r} is not a valid regular expression: {error}") from None
+        raise CriteriaError(f"{place}: {shortened(text)} is not a valid regular expression: {error}") from None
 
 
 def _one_of(value: object, place: str, type: type) -> Matcher:
@@ -166,7 +166,7 @@ def _text(value: object, place: str, type: type) -> str:
     if type not in (str, object):
         raise CriteriaError(f"{place}: matches strings, but this field is {_NAMES[type]}")
     if not isinstance(value, str):
-        raise CriteriaError(f"{place}: {value!r} is not a string")
+        raise CriteriaError(f"{place}: {shortened(value)} is not a string")
     return value
 
 
@@ -174,5 +174,5 @@ def _typed(value: object, place: str, type: type) -> object:
     """The value. Raises CriteriaError if no field of that type could have it."""
     right = isinstance(value, type) and (type is not int or not isinstance(value, bool))
     if not right:
-        raise CriteriaError(f"{place}: {value!r} is not {_NAMES.get(type, 'a value')}")
+        raise CriteriaError(f"{place}: {shortened(value)} is not {_NAMES.get(type, 'a value')}")
     return value

@@ -6,6 +6,8 @@ The subset has keys, indexes (negative ones count from the end), and `[*]` for e
 import re
 from collections.abc import Iterable, Iterator
 
+from mockserver.core.naming import shortened
+
 # The steps to a place: keys, indexes, and EVERY.
 Path = tuple[str | int | None, ...]
 EVERY = None
@@ -20,7 +22,9 @@ def read_path(text: str) -> Path:
     while at < len(text):
         step = _STEP.match(text, at)
         if step is None or (at == 1 and text[0] == "$" and text[1] not in ".["):
-            raise ValueError(f"{text!r} is not a path such as '$.messages[0].content': cannot read {text[at:]!r}")
+            raise ValueError(
+                f"{shortened(text)} is not a path such as '$.messages[0].content': cannot read {shortened(text[at:])}"
+            )
         steps.append(_step(step))
         at = step.end()
     return tuple(steps)

@@ -18,8 +18,8 @@ _FIRST_WORDS = re.compile(r".*[-_. ]")
 def unknown(what: str, name: object, known: Iterable[object]) -> str:
     """An error message that suggests the nearest known name, and lists all of them."""
     names = [str(each) for each in known]
-    near = _nearest(str(name), names)
-    return f"unknown {what} {name!r}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
+    near = _nearest(name, names) if isinstance(name, str) and len(name) <= _MOST_SHOWN else None
+    return f"unknown {what} {shortened(name)}.{f' Did you mean {near!r}?' if near else ''} Known: {', '.join(names)}"
 
 
 def attribute_of(owner: object, name: str) -> Any:
@@ -44,7 +44,16 @@ def close_matches(name: str, names: Sequence[str], count: int, likeness: float) 
 
 def shortened(value: object) -> str:
     """The `repr` of a value, cut where it is long."""
-    text = repr(value)
+    if isinstance(value, str) and len(value) > _MOST_SHOWN:
+        # The quotes count.
+        return f"{repr(value[:_MOST_SHOWN])[:_MOST_SHOWN]}... ({len(value) + 2} characters)"
+    try:
+        text = repr(value)
+    except RecursionError:
+        return "a value that is nested too deeply"
+    except ValueError:
+        # An integer of more digits than Python writes.
+        return "a number of too many digits"
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}... ({len(text)} characters)"
 
 

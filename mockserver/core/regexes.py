@@ -11,13 +11,22 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from time import thread_time
+
+from mockserver.core.haste import breathe
 
 # The searches for one request have so many seconds of CPU time together; after one that was given up, so many.
-PATIENCE = 0.1
+PATIENCE = 0.05
 _REST = 0.002
-# How many pieces an expanded pattern may have (some 100 MB). Compiling a group takes as long as so many pieces.
-_MOST_PIECES = 200_000
+# How many pieces an expanded pattern may have (some 25 MB). Compiling a group takes as long as so many pieces.
+_MOST_PIECES = 50_000
 _GROUP = 40
+# How many characters a pattern may have. Nothing interrupts the compiler, which takes some 50 us for each of them.
+_LONGEST = 4096
+# How many sets with far more than ASCII a pattern may have that ignores case: each is compiled character by character.
+_MOST_VAST_SETS = 2
+# Literals are looked for only if they take at most some milliseconds: so many characters of a text, for each of them.
+_MOST_COMPARED = 10_000_000
 # For so many texts a pattern remembers that their search was given up, and does not repeat it.
 _REMEMBERED = 256
 
@@ -35,6 +44,9 @@ _PIECE_OF_VERBOSE = re.compile(_PIECES.format(verbose=r"| \#[^\n]* | \s+"), re.V
 _SET_ITEM = re.compile(r"(\\.|.)(?:-(\\.|.))?", re.DOTALL)
 # Characters that may be operators within a set: `re` only warns of them, the `regex` package interprets some.
 _SIGNS_OF_SETS = frozenset("[-&~|")
+# A range within a set that ends beyond ASCII, perhaps written with digits; flags, among them `i`.
+_VAST = re.compile(r"-(?:[^\x00-\x7f]|\\[uUxN0-7])")
+_CASELESS = re.compile(r"\(\?[a-hj-zA-Z]*i")
 # Global flags, among them `x`, at the start of a pattern.
 _VERBOSE = re.compile(r"(?:\(\?#[^)]*\)|\(\?[a-wyzA-Z]+\))*+\(\?[a-wyzA-Z]*+x[a-zA-Z]*+\)")
 
@@ -79,23 +91,28 @@ class Regex:
 
     def search(self, text: str) -> bool | None:
         """Whether the expression matches anywhere in a text; None if the search was given up."""
-        if self._literals and not self._has_literal(text):
+        if self._literals and len(self._literals) * len(text) <= _MOST_COMPARED and not self._has_literal(text):
             return False
         patience = _budget.left
+        if patience <= 0:
+            return None
         known = bool(self._given_up) and self._given_up.get(_digest(text), 0.0) >= patience
         if not known:
+            began = thread_time()
             try:
                 return self._search(text, timeout=patience) is not None
             except (TimeoutError, MemoryError):
                 self._give_up(text, patience)
+            finally:
+                _budget.left -= thread_time() - began
         # Charged even if it was given up for an earlier request: so the answer to this one does not depend on others.
-        _budget.left = _REST
+        _budget.left = min(patience - _REST, _REST)
         return None
 
     def groups(self, text: str) -> Mapping[str, str]:
         """What the named groups have found in a text, by their names; nothing if the search was given up."""
         try:
-            found = self._search(text, timeout=_budget.left)
+            found = self._search(text, timeout=max(_budget.left, _REST))
         except (TimeoutError, MemoryError):
             return {}
         groups = {} if found is None else found.groupdict()
@@ -122,7 +139,14 @@ class Regex:
 @lru_cache(maxsize=1024)
 def read_regex(text: str) -> Regex:
     """Compile a regular expression. Raises RegexError."""
+    if len(text) > _LONGEST:
+        raise RegexError(
+            f"it has {len(text)} characters, at most {_LONGEST} are possible; split it into several, joined by `any`"
+        )
     pieces = list((_PIECE_OF_VERBOSE if _VERBOSE.match(text) else _PIECE).finditer(text))
+    vast = sum(_VAST.search(piece["items"]) is not None for piece in pieces if piece.lastgroup == "end")
+    if vast > _MOST_VAST_SETS and _CASELESS.search(text):
+        raise RegexError(f"it ignores case, so at most {_MOST_VAST_SETS} of its sets may have ranges beyond ASCII")
     escaped = "".join(map(_escaped, pieces))
     try:
         re.compile(escaped)
@@ -134,6 +158,7 @@ def read_regex(text: str) -> Regex:
     if _size(pieces) > _MOST_PIECES:
         most = f"{_MOST_PIECES} characters or {_MOST_PIECES // _GROUP} groups"
         raise RegexError(f"it is too long: at most {most} may follow one another")
+    breathe()
     # Imported with the first pattern.
     from mockserver.core.regex_literals import ignores_case, literals_of
 

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from mockserver.core.criteria import ANYTHING, Criteria, CriteriaError, in_words
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.core.toml import TomlError, read_toml_value
 from mockserver.faults.catalogue import FAULTS, Kind
 from mockserver.faults.rules import Chance, Fault, Place
@@ -52,7 +52,7 @@ def _value(text: str) -> Any:
     try:
         return read_toml_value(text)
     except TomlError as error:
-        complaint = f"{text!r} is not a valid TOML table: {error}"
+        complaint = f"{shortened(text)} is not a valid TOML table: {error}"
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -69,7 +69,7 @@ def read_table(table: object) -> tuple[Fault, ...]:
 def read_fault(table: object) -> Fault:
     """Read a fault from its table. Raises FaultError."""
     if not isinstance(table, dict):
-        raise FaultError(f'{table!r} is not a table such as {{ kind = "cut", after_event = 5 }}')
+        raise FaultError(f'{shortened(table)} is not a table such as {{ kind = "cut", after_event = 5 }}')
     name = table.get("kind")
     kind = FAULTS.get(name) if isinstance(name, str) else None
     if kind is None or not isinstance(name, str):
@@ -110,7 +110,7 @@ def fault_in_words(fault: Fault) -> str:
 def _named(name: str) -> dict[str, str]:
     if "=" in name:
         raise FaultError(
-            f'{name!r} is not a name; write settings as a table such as {{ kind = "cut", after_event = 5 }}'
+            f'{shortened(name)} is not a name; write settings as a table such as {{ kind = "cut", after_event = 5 }}'
         )
     word, colon, rest = name.partition(":")
     return {"scenario": rest.strip()} if colon and word.strip() == "scenario" else {"kind": name}
@@ -152,7 +152,7 @@ def _settings(name: str, kind: Kind, table: Mapping[str, Any]) -> dict[str, Any]
 
 def _check_setting(place: str, key: str, setting: Setting, value: Any) -> None:
     if isinstance(value, str) and key != "body" and not value.isprintable():
-        raise FaultError(f"{place}: {value!r} contains line breaks or control characters")
+        raise FaultError(f"{place}: {shortened(value)} contains line breaks or control characters")
     if setting.choices and value not in setting.choices:
         raise FaultError(f"{place}: {unknown(key, value, setting.choices)}")
     if isinstance(value, int | float) and value < setting.least:
@@ -163,7 +163,9 @@ def _check_encoding(name: str, encoding: str) -> None:
     try:
         "a".encode(encoding, "replace")
     except (LookupError, UnicodeError):
-        raise FaultError(f"{name}.charset: Python has no encoding {encoding!r}; use one such as 'utf-16-le'") from None
+        raise FaultError(
+            f"{name}.charset: Python has no encoding {shortened(encoding)}; use one such as 'utf-16-le'"
+        ) from None
 
 
 def _chance(name: str, table: Mapping[str, Any]) -> Chance:
@@ -179,7 +181,9 @@ def _share(name: str, table: Mapping[str, Any]) -> dict[str, Any]:
     shares = given if isinstance(given, list) and len(given) == 2 else [given]
     for share in shares:
         if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
-            raise FaultError(f"{name}.share: {share!r} is not a probability from 0 to 1, or two such as [0, 0.5]")
+            raise FaultError(
+                f"{name}.share: {shortened(share)} is not a probability from 0 to 1, or two such as [0, 0.5]"
+            )
     if len(shares) == 1:
         return {"share": shares[0]}
     if not table.get("for"):
@@ -210,7 +214,7 @@ def _match(name: str, table: object) -> Criteria:
 def _header(name: str, text: object) -> dict[str, object]:
     """The short form of a required header: `name`, or `name: value`."""
     if not isinstance(text, str):
-        raise FaultError(f"{name}.match.header: {text!r} is not a string")
+        raise FaultError(f"{name}.match.header: {shortened(text)} is not a string")
     key, colon, value = text.partition(":")
     return {key.strip(): value.strip() if colon else {"exists": True}}
 
@@ -222,6 +226,6 @@ def _typed(name: str, table: Mapping[str, Any], types: Mapping[str, ValueType]) 
         wanted = types[key]
         if not fits(value, wanted) or (wanted != TEXT and not 0 <= value <= _MOST):
             raise FaultError(
-                f"{name}.{key}: {value!r} is not a {'string' if wanted == TEXT else f'{wanted} of at least 0'}"
+                f"{name}.{key}: {shortened(value)} is not a {'string' if wanted == TEXT else f'{wanted} of at least 0'}"
             )
     return given

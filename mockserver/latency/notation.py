@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from mockserver.core.generation import LONGEST_CHOICE
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
 from mockserver.latency.durations import UNITS, seconds_of
 from mockserver.latency.presets import OFF, REALISTIC, presets
@@ -98,7 +98,7 @@ def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES)
 def complaint_of(text: str, error: NotationError) -> str:
     """The error message for a latency where `off` and `realistic` would have been valid too."""
     also = f". Also possible: {OFF}, {REALISTIC}" if isinstance(error, UnknownPresetError) else ""
-    return f"{text!r}: {error}{also}"
+    return f"{shortened(text)}: {error}{also}"
 
 
 @cache
@@ -123,18 +123,22 @@ def read_lengths(text: str, traces: Tracing = NO_TRACES) -> Distribution | None:
         if lengths.quantile(1) < 1:
             raise part.fault("an answer has at least one token")
     except NotationError as error:
-        raise NotationError(f"{text!r}: {error}. Write '128', 'normal(128, 20)' or the like, or {OFF}") from None
+        raise NotationError(
+            f"{shortened(text)}: {error}. Write '128', 'normal(128, 20)' or the like, or {OFF}"
+        ) from None
     return lengths
 
 
 def _preset(part: _Part, realistic: str | None, *, first: bool) -> Profile:
     name = realistic if realistic and part.text == REALISTIC else part.text
     if name[:1].isdigit():
-        raise part.fault(f"{name!r} does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'")
+        raise part.fault(f"{shortened(name)} does not say of what: name it, as in 'ttft=180ms' or 'rate=50 tok/s'")
     if name not in presets():
         raise UnknownPresetError(str(part.fault(unknown("preset", name, presets()))))
     if not first:
-        raise part.fault(f"a preset must come before the settings that change it; move {part.text!r} to the front")
+        raise part.fault(
+            f"a preset must come before the settings that change it; move {shortened(part.text)} to the front"
+        )
     return preset_profile(name)
 
 
@@ -189,7 +193,7 @@ class _Arguments:
 
     def fault(self, what: str) -> NotationError:
         """The error that blames the distribution as a whole."""
-        return self._whole.fault(f"{what} in {self._whole.text!r}")
+        return self._whole.fault(f"{what} in {shortened(self._whole.text)}")
 
     def amounts(self) -> list[float]:
         """All remaining positional arguments."""
@@ -214,7 +218,7 @@ class _Arguments:
     def end(self) -> None:
         """Raise NotationError for arguments that have not been taken."""
         for part in (*self._placed, *self._named.values()):
-            raise part.fault(f"{part.text!r} is an unexpected argument")
+            raise part.fault(f"{shortened(part.text)} is an unexpected argument")
 
 
 def _constant(given: _Arguments) -> Distribution:
@@ -264,7 +268,7 @@ _DISTRIBUTIONS: dict[str, Callable[[_Arguments], Distribution]] = {
 def _rate(part: _Part) -> Distribution:
     matched = _RATE.fullmatch(part.text)
     if matched is None or float(matched[1]) == 0:
-        raise part.fault(f"{part.text!r} is not a rate such as '1800 tok/s'")
+        raise part.fault(f"{shortened(part.text)} is not a rate such as '1800 tok/s'")
     return Constant(1 / float(matched[1]))
 
 
@@ -298,13 +302,13 @@ SETTINGS: Mapping[str, Callable[[Profile, _Part], Profile]] = {
 def _duration(part: _Part) -> float:
     seconds = seconds_of(part.text)
     if seconds is None:
-        raise part.fault(f"{part.text!r} is not a duration such as '180ms', '1.5s' or '0'")
+        raise part.fault(f"{shortened(part.text)} is not a duration such as '180ms', '1.5s' or '0'")
     return seconds
 
 
 def _number(part: _Part) -> float:
     if not _NUMBER.fullmatch(part.text):
-        raise part.fault(f"{part.text!r} is not a number")
+        raise part.fault(f"{shortened(part.text)} is not a number")
     return float(part.text)
 
 
@@ -318,7 +322,7 @@ def _tokens(part: _Part) -> float:
 def _length(part: _Part) -> float:
     matched = _LENGTH.fullmatch(part.text)
     if matched is None or float(matched[1]) > LONGEST_CHOICE:
-        raise part.fault(f"{part.text!r} is not a number of tokens up to {LONGEST_CHOICE}")
+        raise part.fault(f"{shortened(part.text)} is not a number of tokens up to {LONGEST_CHOICE}")
     return float(matched[1])
 
 
@@ -341,7 +345,7 @@ def _bound(part: _Part) -> int | None:
     if part.text == "unlimited":
         return None
     if not re.fullmatch(r"\d{1,9}", part.text):
-        raise part.fault(f"{part.text!r} is neither a whole number nor 'unlimited'")
+        raise part.fault(f"{shortened(part.text)} is neither a whole number nor 'unlimited'")
     return int(part.text)
 
 

@@ -269,7 +269,11 @@ class Reception:
     def _refused(self, visitor: _Visitor, landing: Landing, kind: FailureKind) -> Staged:
         """The exchange of a refusal before the dialect has read the request."""
         call = visitor.call(landing.path)
-        return self._staged(visitor, plan_refusal(Rejection(kind), call, landing, visitor.setup.settings))
+        try:
+            plan = plan_refusal(Rejection(kind), call, landing, visitor.setup.settings)
+        except WishError as error:
+            return self._denied(visitor, Denial(400, "bad_wish", str(error)), landing)
+        return self._staged(visitor, plan)
 
     def _staged(self, visitor: _Visitor, plan: Plan, decision: Decision | None = None) -> Staged:
         """The exchange of a plan, recorded in the journal; its quotas are charged."""

@@ -173,7 +173,7 @@ def test_a_mistake_is_named_by_its_place(match: object, complaint: str) -> None:
 
 SLOW = {"regex": "(a|aa)+$"}
 HOSTILE = "a" * 5000 + "!"
-GIVEN_UP = "the regular expression took too long (a request's searches have 0.1 s in all), so this counts as not met"
+GIVEN_UP = "the regular expression took too long (a request's searches have 0.05 s in all), so this counts as not met"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockserver.core.dialects import Dialect
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.core.quotas import PERIODS, Allowance, Limit, Measure, QuotaPolicy
 from mockserver.core.toml import TomlError, read_toml_value
 
@@ -121,7 +121,7 @@ def _rules(item: object) -> tuple[Quota, ...]:
     try:
         tables = read_toml_value(text)
     except TomlError as error:
-        raise QuotaError(f"{item!r} is not a valid TOML table: {error}") from None
+        raise QuotaError(f"{shortened(item)} is not a valid TOML table: {error}") from None
     return tuple(_rule(table) for table in (tables if isinstance(tables, list) else [tables]))
 
 
@@ -144,7 +144,7 @@ def _words(text: str) -> dict[str, Any]:
 def _rule(table: object) -> Quota:
     """A rule from its table. Raises QuotaError."""
     if not isinstance(table, dict):
-        raise QuotaError(f"{table!r} is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'")
+        raise QuotaError(f"{shortened(table)} is not a quota such as 'free' or 'requests=30/min, tokens=60k/min'")
     for key in table:
         if key not in _KEYS:
             raise QuotaError(unknown("key", key, _KEYS))
@@ -158,13 +158,13 @@ def _rule(table: object) -> Quota:
 
 def _text(key: str, value: object) -> str:
     if not isinstance(value, str) or not value:
-        raise QuotaError(f"{key}: {value!r} is not a string")
+        raise QuotaError(f"{key}: {shortened(value)} is not a string")
     return value
 
 
 def _concurrent(value: object) -> int | None:
     if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST):
-        raise QuotaError(f"concurrent: {value!r} is not a whole number of at least 1")
+        raise QuotaError(f"concurrent: {shortened(value)} is not a whole number of at least 1")
     return value
 
 
@@ -183,11 +183,11 @@ def _limits(table: Mapping[str, Any]) -> tuple[Limit, ...]:
 def _limit(measure: Measure, text: object) -> Limit:
     matched = _AMOUNT.fullmatch(text.strip()) if isinstance(text, str) else None
     if matched is None:
-        raise QuotaError(f"{measure}: {text!r} is not a limit such as '30/min', '60k/min' or '1M/day'")
+        raise QuotaError(f"{measure}: {shortened(text)} is not a limit such as '30/min', '60k/min' or '1M/day'")
     whole, fraction, factor, period = matched.groups()
     if period not in _PERIODS:
         raise QuotaError(f"{measure}: {unknown('period', period, _SHORT.values())}")
     amount = _FACTORS[factor] * float(whole + (fraction or ""))
     if not 1 <= amount <= _MOST or amount != int(amount):
-        raise QuotaError(f"{measure}: {text!r} is not a whole number of at least 1")
+        raise QuotaError(f"{measure}: {shortened(text)} is not a whole number of at least 1")
     return Limit(measure, _PERIODS[period], int(amount))

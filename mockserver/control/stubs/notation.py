@@ -58,6 +58,7 @@ from mockserver.control.stubs.values import MOST, StubError, Table, list_of, tab
 from mockserver.core.criteria import Criteria, CriteriaError, unknown_name_in
 from mockserver.core.groups import group_names
 from mockserver.core.headers import joined
+from mockserver.core.naming import shortened
 
 _ANSWERS = ("reply", "replies", "script")
 # Keys of a stub file that are for editors and people.
@@ -182,5 +183,5 @@ def _criteria(table: object, place: str) -> Criteria:
 def _name(value: object, place: str) -> str:
     text = text_of(value, f"{place}.name")
     if not text.isprintable() or text != text.strip() or len(text) > 200:
-        raise StubError(f"{place}.name: {text!r} must be a name on one line")
+        raise StubError(f"{place}.name: {shortened(text)} must be a name on one line")
     return text

@@ -24,7 +24,7 @@ from mockserver.control.stubs.values import (
 )
 from mockserver.core.criteria import ANYTHING
 from mockserver.core.generation import FinishReason, Measure, Measures
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.core.seeding import SEEDS
 from mockserver.core.timeline import RawHeaders
 from mockserver.core.toml import TomlError, read_toml_value
@@ -92,7 +92,7 @@ def read_wish(text: str) -> Prepared:
     try:
         return read_prepared(read_toml_value(stripped))
     except TomlError as error:
-        raise StubError(f"{text!r} is not a valid table in JSON or TOML: {error}") from None
+        raise StubError(f"{shortened(text)} is not a valid table in JSON or TOML: {error}") from None
 
 
 def read_shared(table: Table, place: str) -> Prepared:
@@ -165,7 +165,7 @@ def _headers(value: object, place: str) -> RawHeaders:
 
 def _header_name(name: str, place: str) -> bytes:
     if not fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", name):
-        raise StubError(f"{place}: {name!r} is not a valid header name")
+        raise StubError(f"{place}: {shortened(name)} is not a valid header name")
     if name.lower() in ("content-length", "transfer-encoding", "connection"):
         raise StubError(f"{place}: {name} is set by the server; to send a wrong one, use a fault")
     return name.lower().encode()

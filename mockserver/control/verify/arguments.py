@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 from typing import Any, NamedTuple, TypeGuard
 
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 
 _BOUNDS = ("at_least", "at_most")
 
@@ -74,7 +74,7 @@ def read_amount(value: object, place: str) -> float:
 def read_seconds(value: object, place: str) -> float:
     """A number of seconds."""
     if not _is_amount(value):
-        raise CheckError(f"{place}: {value!r} is not a number of seconds of at least 0")
+        raise CheckError(f"{place}: {shortened(value)} is not a number of seconds of at least 0")
     return value
 
 
@@ -118,7 +118,7 @@ def read_keys(table: Mapping[str, Any], known: Sequence[str], place: str) -> Map
 def _bound(value: object, place: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise CheckError(
-            f'{place}: {value!r} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
+            f'{place}: {shortened(value)} is not a whole number, or a table such as {{"at_least": 1, "at_most": 3}}'
         )
     return value
 
@@ -132,4 +132,4 @@ def _is_price(value: object) -> bool:
 
 
 def _strange(value: object, place: str, valid: str) -> CheckError:
-    return CheckError(f"{place}: {value!r} is not {valid}")
+    return CheckError(f"{place}: {shortened(value)} is not {valid}")

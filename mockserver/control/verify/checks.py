@@ -38,7 +38,7 @@ from mockserver.control.verify.arguments import (
 from mockserver.control.verify.declarations import DECLARED, Declaration
 from mockserver.control.verify.subjects import Match, Sift, Subject
 from mockserver.control.verify.verdict import judge
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 
 Table = Mapping[str, Any]
 
@@ -140,7 +140,7 @@ def _schema(value: object, place: str) -> object:
 def _declaration(value: object, place: str) -> Declaration:
     fields = {} if value is True else value
     if not isinstance(fields, Mapping):
-        raise CheckError(f"{place}: {value!r} is not true or a table of {', '.join(DECLARED)}")
+        raise CheckError(f"{place}: {shortened(value)} is not true or a table of {', '.join(DECLARED)}")
     return Declaration(**read_keys(fields, DECLARED, place))
 
 

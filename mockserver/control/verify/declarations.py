@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 
 Handling = Literal["retry", "raise", "fallback"]
 Outcome = Literal["answer", "error", "cancelled"]
@@ -37,7 +37,7 @@ class Declaration:
         for name in ("patience", "least_attempts", "most_attempts"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-                raise DeclarationError(f"{name}: {value!r} is not a number greater than 0")
+                raise DeclarationError(f"{name}: {shortened(value)} is not a number greater than 0")
 
 
 # The fields that can be declared.
@@ -66,4 +66,4 @@ def _number(name: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise DeclarationError(f"{name}: {text!r} is not a number") from None
+        raise DeclarationError(f"{name}: {shortened(text)} is not a number") from None

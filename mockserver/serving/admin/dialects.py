@@ -6,6 +6,7 @@ from starlette.responses import Response
 from mockserver.control.namespaces import BAD_NAME, is_name, namespace_of
 from mockserver.core.calls import Headers
 from mockserver.core.dialects import EDITIONS
+from mockserver.core.naming import shortened
 from mockserver.dialects.openapi import openapi_document
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error, admin_json
@@ -33,7 +34,7 @@ async def _document(request: AdminRequest) -> Response:
     wanted = request.query.get("edition", usual)
     edition = next((edition for edition in EDITIONS if edition == wanted), None)
     if edition is None:
-        return admin_error(400, f"unknown edition {wanted!r}. Known: {', '.join(EDITIONS)}")
+        return admin_error(400, f"unknown edition {shortened(wanted)}. Known: {', '.join(EDITIONS)}")
     document = openapi_document(simulator.dialects[request.variable("dialect")], edition)
     return Response(orjson.dumps(document), media_type="application/json")
 

@@ -9,6 +9,7 @@ from mockserver.control.configuration.names import check_matches
 from mockserver.control.settings import ConfigError
 from mockserver.control.strikes import Count
 from mockserver.core.criteria import in_words
+from mockserver.core.naming import shortened
 from mockserver.faults.catalogue import FAULTS as KINDS
 from mockserver.faults.notation import FaultError, read_table
 from mockserver.faults.rules import Fault
@@ -58,7 +59,7 @@ async def _disarm(request: AdminRequest) -> Response:
     if desk.disarm(name):
         return admin_json({"disarmed": name})
     known = ", ".join(name for name, _, _ in desk.armed()) or "none"
-    return admin_error(404, f"No fault {name!r} is armed here. Armed: {known}")
+    return admin_error(404, f"No fault {shortened(name)} is armed here. Armed: {known}")
 
 
 FAULTS = (

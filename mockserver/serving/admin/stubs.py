@@ -13,7 +13,7 @@ from mockserver.control.settings import ConfigError
 from mockserver.control.stubs.book import Stub, use_of
 from mockserver.control.stubs.notation import NOTES, check_names, read_stub
 from mockserver.control.stubs.values import StubError
-from mockserver.core.naming import unknown
+from mockserver.core.naming import shortened, unknown
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error, admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
@@ -29,6 +29,7 @@ from mockserver.serving.admin.json_schema import (
     table,
 )
 from mockserver.serving.admin.requests import AdminRequest, BadRequestError
+from mockserver.serving.turns import in_thread
 
 _EXAMPLE = '{"match": {"last_user": {"contains": "weather"}}, "reply": "It rains."}'
 _NAMES = rows(described(TEXT, "the name of a stub"))
@@ -113,8 +114,8 @@ async def _put_all(request: AdminRequest) -> Response:
 
 async def _put(request: AdminRequest) -> Response:
     table = await request.json("A stub", _EXAMPLE)
-    book = request.namespace.stubs
-    return admin_json({"added": [book.add(_read(request, {**table, "name": request.variable("stub")}))]})
+    stub = await in_thread(partial(_read, request, {**table, "name": request.variable("stub")}))
+    return admin_json({"added": [request.namespace.stubs.add(stub)]})
 
 
 async def _remove_all(request: AdminRequest) -> Response:
@@ -127,7 +128,7 @@ async def _remove(request: AdminRequest) -> Response:
     if book.remove(name):
         return admin_json({"removed": name})
     known = ", ".join(stub.name for stub, _ in book.listed()) or "none"
-    return admin_error(404, f"No stub {name!r} was added here. Added: {known}")
+    return admin_error(404, f"No stub {shortened(name)} was added here. Added: {known}")
 
 
 STUBS = (
@@ -197,7 +198,13 @@ STUBS = (
 
 async def _several(request: AdminRequest) -> tuple[Stub, ...]:
     """The stubs of the body: one, or a list of them."""
-    table = {key: value for key, value in (await request.json("A stub", _EXAMPLE)).items() if key not in NOTES}
+    body = await request.json("A stub", _EXAMPLE)
+    # A pattern may take 0.1 s to be compiled.
+    return await in_thread(partial(_read_several, request, body))
+
+
+def _read_several(request: AdminRequest, body: Mapping[str, Any]) -> tuple[Stub, ...]:
+    table = {key: value for key, value in body.items() if key not in NOTES}
     key = next(iter(table)) if len(table) == 1 else ""
     # `stub` is the key in files.
     if key not in ("stubs", "stub"):

@@ -15,6 +15,7 @@ from mockserver.control.verify.checks import Evidence, run_checks
 from mockserver.control.verify.declarations import DeclarationError, Handling, Outcome, declaration_of
 from mockserver.control.verify.verdict import judge
 from mockserver.core.criteria import CriteriaError
+from mockserver.core.naming import shortened
 from mockserver.serving.admin.answers import admin_json
 from mockserver.serving.admin.endpoints import Endpoint, Query, per_namespace
 from mockserver.serving.admin.json_schema import FLAG, NUMBER, TEXT, WHOLE, described, one_of, reference, rows, table
@@ -134,5 +135,5 @@ def _number(text: str, name: str, most: float) -> float:
     except ValueError:
         number = -1.0
     if not 0 <= number <= most:
-        raise BadRequestError(f"{name}: {text!r} is not a number from 0 to {most:g}")
+        raise BadRequestError(f"{name}: {shortened(text)} is not a number from 0 to {most:g}")
     return number
