@@ -9,7 +9,7 @@ from mockserver.dialects.openai_style.fields import whole
 def patience(call: Call) -> float | None:
     """The header `queue_threshold`, "50-20000 ms", in seconds: a request that would wait longer is refused at once."""
     text = call.headers.get("queue_threshold") or ""
-    return int(text) / 1000 if text.isdecimal() and 50 <= int(text) <= 20_000 else None
+    return int(text) / 1000 if text.isdecimal() and len(text) <= 5 and 50 <= int(text) <= 20_000 else None
 
 
 def least_tokens(value: float | None, context: int) -> int:
