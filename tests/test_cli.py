@@ -419,7 +419,7 @@ def test_exchanges_are_logged_in_the_order_in_which_they_happened(form: str) -> 
         asked = urlsplit(url)
         with socket.create_connection((asked.hostname, asked.port), timeout=10) as client:
             # All at once: they are answered in one turn of the loop.
-            requests = "".join(f"GET {path} HTTP/1.1\r\nhost: here\r\n\r\n" for path in paths)
+            requests = "".join(f"GET {path} HTTP/1.1\r\nhost: localhost\r\n\r\n" for path in paths)
             client.sendall(requests.encode())
             received = b""
             while received.count(b"HTTP/1.1 ") < len(paths):

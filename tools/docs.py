@@ -358,7 +358,7 @@ def _metrics_served() -> str:
             body = b'{"model": "llama3.1-8b", "prompt": "hi"}'
             head = f"content-type: application/json\r\nauthorization: Bearer any-key\r\ncontent-length: {len(body)}"
             connection.sendall(
-                f"POST /cerebras/v1/completions HTTP/1.1\r\nhost: mock\r\n{head}\r\n\r\n".encode() + body
+                f"POST /cerebras/v1/completions HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n".encode() + body
             )
             server.wait_for_requests(5)
             with urlopen(f"{server.url}/_mockserver/metrics") as answer:

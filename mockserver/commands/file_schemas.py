@@ -161,6 +161,7 @@ def _value_of(option: Option, dialects: Mapping[str, Dialect]) -> Schema:
         "speed": NUMBER,
         "fault": reference("Faults"),
         "quota": either(reference("Quota"), rows(reference("Quota"))),
+        **{key: either(TEXT, rows(TEXT)) for key in ("cors", "allow_host")},
         "auth": either(one_of(("any", "off")), TEXT, rows(TEXT)),
         "strict": FLAG,
         "created": {**NUMBER, "minimum": 0},

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import orjson
 
+from mockserver.control.origins import is_loopback
 from mockserver.control.quotas.rules import quota_in_words
 from mockserver.control.settings import Settings
 from mockserver.core.version import __version__
 from mockserver.faults.notation import fault_in_words
 from mockserver.latency.presets import OFF
-from mockserver.serving.addresses import ADMIN, LOOPBACK
+from mockserver.serving.addresses import ADMIN
 
 _WORKERS = (
     "{} processes serve this port, with the same settings, config file and stub files. What depends on earlier "
@@ -67,7 +68,7 @@ class Greeting:
             yield from (f"  {self.url}/{name}" for name in self.dialects)
         yield f"Kept: {self._kept()}"
         yield f"Routes: {self.url}{ADMIN}/routes"
-        if self.settings.host in LOOPBACK or self.settings.admin_token:
+        if is_loopback(self.settings.host) or self.settings.admin_token:
             yield f"Live page: {self.url}{ADMIN}/ui/"
         else:
             yield "Live page and admin API: closed, as the server listens beyond loopback; open them with --admin-token"

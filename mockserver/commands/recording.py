@@ -168,7 +168,10 @@ RECORDING = (
             argument("words", nargs="*", metavar="-- COMMAND", help="record only while this command runs"),
         ),
         takes_settings=True,
-        matter=("host", "port", "dialect", "cors", "max_body", "tls_cert", "tls_key", "log_level", "log_format"),
+        matter=(
+            *("host", "port", "dialect", "cors", "allow_host", "max_body", "tls_cert", "tls_key", "log_level"),
+            "log_format",
+        ),
         about="Listens at the same routes as mockserver serve, forwards each request to its vendor with the key it "
         "carries, and passes the answer to the client as it arrives. No other command uses the network. Make stubs of "
         "the recording with mockserver stubs, or compare it with the dialects with mockserver drift. Keys and cookies "

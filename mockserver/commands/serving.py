@@ -13,6 +13,7 @@ from mockserver.commands.command import Command, announce, argument, complain, f
 from mockserver.commands.judging import DECLARED, declared_by, declared_in
 from mockserver.commands.settled import config_path, settings_of
 from mockserver.control.configuration.options import strange_variables
+from mockserver.control.origins import ANY, ANY_MEANS
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.serving.files.sources import Sources
 
@@ -98,12 +99,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def begin_to_log(settings: Settings) -> None:
-    """Set up logging, and warn first of environment variables that are unknown."""
+    """Set up logging, and warn first of unknown environment variables, and of pages that may do everything."""
     from mockserver.serving.logs import log, set_up_logs
 
     set_up_logs(settings.log_level, settings.log_format)
     for complaint in strange_variables(os.environ):
         log.warning("%s", complaint)
+    if settings.cors == ANY:
+        log.warning("%s", ANY_MEANS)
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -22,7 +22,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     ),
     "timing": ("latency", "speed", "prompt_cache", "writes"),
     "faults and limits": ("fault", "quota"),
-    "network": ("host", "port", "tls_cert", "tls_key", "admin_token", "workers"),
+    "network": ("host", "port", "tls_cert", "tls_key", "allow_host", "admin_token", "workers"),
     "journal and log": ("journal", "log_level", "log_format"),
 }
 _SETTINGS = "Each can also be set by an environment variable, such as MOCKSERVER_LATENCY=off, and in a config file."

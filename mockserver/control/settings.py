@@ -41,7 +41,8 @@ class Settings:
     - `prompt_cache`: engines cache prompts, as the vendor's do.
     - `auth`: "any" key, "off", or the accepted keys.
     - `dialect`: the one that has the root, None for none.
-    - `cors`: "on" (pages of any origin may read the answers) or "vendor".
+    - `cors`: the pages that may use the server: of "loopback" origins, also of some others, or of "any"; "vendor" is
+      loopback with the vendor's own headers. `allow_host`: names besides loopback and the vendors'.
     - `strict`: leave out headers that the vendor does not send.
     - `created` freezes the clock of the answers, in Unix seconds.
     - `ids`: "derived" from the request, or "unique" per call.
@@ -66,7 +67,7 @@ class Settings:
     edition: Edition = "documented"
     auth: str | tuple[str, ...] = "any"
     dialect: str | None = None
-    cors: str = "on"
+    cors: str | tuple[str, ...] = "loopback"
     strict: bool = False
     created: float | None = None
     ids: str = "derived"
@@ -75,6 +76,7 @@ class Settings:
     journal: int = 1000
     tls_cert: str | None = None
     tls_key: str | None = None
+    allow_host: tuple[str, ...] = ()
     admin_token: str | None = None
     log_level: str = "info"
     log_format: str = "text"

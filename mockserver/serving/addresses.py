@@ -5,9 +5,6 @@ import socket
 from mockserver.control.routing import ADMIN as ADMIN
 
 HEALTH = ADMIN + "/health"
-# Hosts that only this machine can reach: there the admin API needs no token.
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
 
 # Endpoints of the admin API that people also look for at the root, as servers of other kinds have them there.
 SOUGHT = ("/health", "/ready", "/version", "/metrics", "/routes", "/openapi.json")

@@ -32,6 +32,7 @@ from mockserver.serving.asgi import (
     refuse_websocket,
     say,
 )
+from mockserver.serving.cors import VARY, Gate, page_headers
 from mockserver.serving.files.traces import TraceFiles
 from mockserver.serving.reception import Incoming, Reception, Staged
 from mockserver.serving.reload import Reader, Watcher
@@ -61,6 +62,11 @@ class App:
     def settings(self) -> Settings:
         """The settings in force."""
         return self.simulator.setup.settings
+
+    @property
+    def gate(self) -> Gate:
+        """What turns requests away."""
+        return self.simulator.gate
 
     @property
     def max_body(self) -> int:
@@ -96,11 +102,13 @@ class App:
             await refuse_websocket(send)
         elif self.takes(scope["path"], headers := Headers(scope["headers"])):
             await self._serve(scope, headers, receive, send)
+        elif (denial := self.gate.refusal(scope["method"], headers, self.settings)) is not None:
+            await say(send, denial.status, denial.body, (VARY,))
         elif _is_disguised(scope):
             await say(send, 404, _DISGUISED)
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             # Frequent, so it bypasses the admin API.
-            await say(send, 200, WELL)
+            await say(send, 200, WELL, page_headers(headers, self.settings))
         else:
             # Imported in a thread on the first use, so that answers in progress are not held up.
             if "_admin" not in vars(self):

@@ -1,25 +1,59 @@
-"""CORS: preflights and headers that let pages of other origins read answers.
+"""Pages in browsers: which of them are turned away, and headers that let the others read answers.
 
-Requests without `Origin` get none of it. With the setting `cors = "vendor"` all of it is left out: then a page sees
+Requests without `Origin` get no headers. With the setting `cors = "vendor"` all of them are left out: then a page sees
 what the vendor would let it see.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from mockserver.control.journal.exchanges import Denial
+from mockserver.control.origins import VENDOR, allows_origin, host_refusal, is_loopback, page_refusal
+from mockserver.control.settings import Settings
 from mockserver.core.calls import Headers
+from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders, Timeline
 from mockserver.faults.connections import HEAD
 from mockserver.serving.asgi import Application, Receive, Send
+from mockserver.serving.logs import log, printable
 
 # How many seconds browsers cache a preflight.
 _REMEMBERED = b"600"
 _METHODS = b"GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS"
 _OURS = b"access-control-"
+# What an answer to a page depends on.
+VARY = (b"vary", b"Origin")
+
+
+class Gate:
+    """Turns away requests of foreign pages, and those to names that are not the server's.
+
+    Names are only checked if they are listed, or if the server is bound to loopback: then no others are needed. An
+    application that another server serves does not know where it is bound.
+    """
+
+    def __init__(self, dialects: Mapping[str, Dialect]) -> None:
+        self._vendors = tuple(host for dialect in dialects.values() for host in dialect.hosts)
+        self._is_local = False
+
+    def bound_to(self, address: str) -> None:
+        """Take note of the address that the server listens on."""
+        self._is_local = is_loopback(address)
+
+    def refusal(self, method: str, headers: Headers, settings: Settings) -> Denial | None:
+        """Why a request is turned away, which is logged; None if it is let in."""
+        denial, host = None, headers.get("host")
+        # No browser leaves out the host.
+        if host is not None and (self._is_local or settings.allow_host):
+            denial = host_refusal(host, self._vendors + settings.allow_host)
+        denial = denial or page_refusal(method, headers, settings.cors)
+        if denial is not None:
+            log.warning("refused with %d: %s", denial.status, printable(denial.message))
+        return denial
 
 
 def preflight(method: str, headers: Headers) -> Timeline | None:
-    """The answer to a preflight request, which allows everything. None if it is not a preflight."""
+    """The answer to a preflight request of a page that was let in, which allows everything. None if it is none."""
     if method != "OPTIONS":
         return None
     origin, wanted = headers.get("origin"), headers.get("access-control-request-method")
@@ -43,6 +77,19 @@ async def answer_preflight(method: str, headers: Headers, send: Send) -> bool:
     await send({"type": "http.response.start", "status": allowed.status, "headers": list(allowed.headers)})
     await send({"type": "http.response.body"})
     return True
+
+
+def reader_of(headers: Headers, settings: Settings) -> str | None:
+    """The origin of the page that may read the answer by our headers; None if there is none."""
+    origin = headers.get("origin")
+    may_read = origin is not None and settings.cors != VENDOR and allows_origin(settings.cors, origin)
+    return origin if may_read else None
+
+
+def page_headers(headers: Headers, settings: Settings) -> RawHeaders:
+    """The headers of an answer of our own that let a page of an allowed origin read it."""
+    origin = headers.get("origin")
+    return _opened(origin) if origin is not None and allows_origin(settings.cors, origin) else (VARY,)
 
 
 def shared(timeline: Timeline, origin: str) -> Timeline:
@@ -73,25 +120,22 @@ def _opened(origin: str) -> RawHeaders:
     return (
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-credentials", b"true"),
-        (b"vary", b"Origin"),
+        VARY,
     )
 
 
-def open_to_pages(api: Application, is_open: Callable[[], bool]) -> Application:
-    """An ASGI application, open to pages of any origin if `is_open`, which means that a token protects it."""
+def open_to_pages(api: Application, settings: Callable[[], Settings]) -> Application:
+    """An ASGI application whose answers can be read by pages of the allowed origins."""
 
     async def opened(scope: Any, receive: Receive, send: Send) -> None:
         headers = Headers(scope.get("headers", ()))
-        origin = headers.get("origin")
-        if origin is None or not is_open():
-            await api(scope, receive, send)
-            return
-        if await answer_preflight(scope["method"], headers, send):
+        more = page_headers(headers, settings())
+        if more != (VARY,) and await answer_preflight(scope["method"], headers, send):
             return
 
         async def send_opened(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *_opened(origin)]}
+                message = {**message, "headers": [*message["headers"], *more]}
             await send(message)
 
         await api(scope, receive, send_opened)

@@ -28,7 +28,7 @@ from mockserver.core.outbox import Task
 from mockserver.core.timeline import Record, Run, Timeline
 from mockserver.serving.browsers import to_live_page
 from mockserver.serving.clock import Clock
-from mockserver.serving.cors import preflight, shared
+from mockserver.serving.cors import VARY, preflight, reader_of, shared
 from mockserver.serving.hints import no_route, with_hint
 from mockserver.serving.large_bodies import fingerprint_of, has_too_many_values, is_large, read_by_turns
 from mockserver.serving.logs import log, log_access
@@ -132,13 +132,20 @@ class Reception:
     def receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
         """The exchange of a request; if that takes long, it is prepared in turns with others, or in a thread."""
         simulator = self._simulator
+        denial = simulator.gate.refusal(incoming.method, incoming.headers, simulator.setup.settings)
+        if denial is not None:
+            # Not recorded: pages that are turned away leave no trace in any namespace.
+            return Staged(self._visitor(incoming, DEFAULT, incoming.path), aside=_told(denial, VARY))
+        return self._receive(incoming)
+
+    def _receive(self, incoming: Incoming) -> Staged | Awaitable[Staged]:
+        """The same for a request that was let in."""
         name, path = namespace_of(incoming.path, incoming.headers, incoming.query)
         well_named = name == DEFAULT or is_name(name)
-        namespace = simulator.namespaces.get(name if well_named else DEFAULT)
-        clock = simulator.clock(namespace)
-        setup = simulator.setup_of(namespace)
-        visitor = _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
-        allowed = preflight(incoming.method, incoming.headers) if setup.settings.cors == "on" else None
+        visitor = self._visitor(incoming, name if well_named else DEFAULT, path)
+        setup = visitor.setup
+        is_open = reader_of(incoming.headers, setup.settings) is not None
+        allowed = preflight(incoming.method, incoming.headers) if is_open else None
         if allowed is not None:
             return Staged(visitor, aside=allowed)
         if not well_named:
@@ -152,10 +159,17 @@ class Reception:
             return self._receive_large(visitor, landing)
         return self._receive_small(visitor, landing)
 
+    def _visitor(self, incoming: Incoming, name: str, path: str) -> _Visitor:
+        simulator = self._simulator
+        namespace = simulator.namespaces.get(name)
+        clock = simulator.clock(namespace)
+        setup = simulator.setup_of(namespace)
+        return _Visitor(incoming, namespace, path, setup, clock, clock.now(), simulator.metrics)
+
     def _receive_own(self, task: Task, target: str) -> Staged | Awaitable[Staged]:
         """The exchange of a request that the server itself makes, at a path with or without a query."""
         path, _, query = target.partition("?")
-        return self.receive(Incoming(task.method, path, query, Headers(task.headers), task.body, wired=True))
+        return self._receive(Incoming(task.method, path, query, Headers(task.headers), task.body, wired=True))
 
     def _receive_elsewhere(self, visitor: _Visitor) -> Staged:
         """The exchange of a request for a path that nothing serves; a browser at the root is led to the live page."""
@@ -321,13 +335,19 @@ def _timeline(exchange: Exchange) -> Timeline:
         return exchange.plan.timeline
     denial = exchange.denial
     assert denial is not None, "an exchange without a plan has been denied"
-    return Timeline(denial.status, ((b"content-type", b"application/json"),), (Run((denial.body,), (0.0,), (0,)),))
+    return _told(denial)
+
+
+def _told(denial: Denial, *more: tuple[bytes, bytes]) -> Timeline:
+    """The timeline of our own refusal."""
+    headers = ((b"content-type", b"application/json"), *more)
+    return Timeline(denial.status, headers, (Run((denial.body,), (0.0,), (0,)),))
 
 
 def _opened(timeline: Timeline, visitor: _Visitor) -> Timeline:
     """The timeline, with headers that let pages of other origins read it."""
-    origin = visitor.incoming.headers.get("origin")
-    return timeline if origin is None or visitor.setup.settings.cors != "on" else shared(timeline, origin)
+    origin = reader_of(visitor.incoming.headers, visitor.setup.settings)
+    return timeline if origin is None else shared(timeline, origin)
 
 
 def _leave(namespace: Namespace, ticket: Ticket | None) -> None:

@@ -25,6 +25,7 @@ from mockserver.faults.rules import Fault
 from mockserver.serving.addresses import url_of
 from mockserver.serving.app import create_app
 from mockserver.serving.asgi import Receive, Send
+from mockserver.serving.cors import Gate
 from mockserver.serving.misdirected import Handshake
 from mockserver.serving.monotonic import Monotonic
 from mockserver.serving.simulator import Simulator
@@ -106,9 +107,9 @@ class _Server(uvicorn.Server):
 
     config: _Config
 
-    def __init__(self, config: _Config, faults: Sequence[Fault]) -> None:
+    def __init__(self, config: _Config, faults: Sequence[Fault], gate: Gate) -> None:
         super().__init__(config)
-        self._faults = faults
+        self._faults, self._gate = faults, gate
         self._stopping = asyncio.Event()
         self.grace = _GRACE
         self.lifeline: int | None = None
@@ -119,6 +120,7 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the one socket, unless a listener fault takes effect at once."""
         assert sockets, "the socket is bound before the server starts"
+        self._gate.bound_to(sockets[0].getsockname()[0])
         await super().startup([])
         asyncio.get_running_loop().set_default_executor(self._threads)
         self.config.batch = Batch(asyncio.get_running_loop())
@@ -208,6 +210,10 @@ class Served(Protocol):
     """An application that a server can serve."""
 
     @property
+    def gate(self) -> Gate:
+        """What turns requests away, which depends on where the server is bound."""
+
+    @property
     def settings(self) -> Settings:
         """The settings in force."""
 
@@ -233,6 +239,7 @@ def uvicorn_server(app: Served, loop: Loop = "auto") -> _Server:
             timeout_keep_alive=75,
         ),
         [fault for fault in settings.fault if FAULTS[fault.kind].listens],
+        app.gate,
     )
 
 

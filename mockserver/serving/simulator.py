@@ -16,6 +16,7 @@ from mockserver.control.settings import ConfigError, Settings
 from mockserver.control.stubs.book import Stub
 from mockserver.core.dialects import Dialect
 from mockserver.serving.clock import ShiftedClock, clock_of
+from mockserver.serving.cors import Gate
 from mockserver.serving.files.sources import Sources
 from mockserver.serving.files.stubs import standing_stubs
 from mockserver.serving.metrics import Metrics
@@ -42,6 +43,7 @@ class Simulator:
     def __init__(self, settings: Settings, dialects: Mapping[str, Dialect]) -> None:
         self.dialects = dialects
         self.operations = operations_of(dialects)
+        self.gate = Gate(dialects)
         self.namespaces = Namespaces(settings.journal)
         self.metrics = Metrics()
         self.stub_sources = Sources()

@@ -96,6 +96,100 @@ def test_every_answer_can_be_read_with_all_its_headers(
     assert names.count("access-control-allow-origin") == 1
 
 
+FOREIGN = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
+ACTS = [
+    ("POST", "/cerebras/v1/completions", QUESTIONS["cerebras"][1]),
+    ("POST", "/upstash/v2/publish/http://127.0.0.1:9/x", {"a": 1}),
+    ("GET", "/upstash/v2/logs", None),
+    ("GET", "/cerebras/v1/models", None),
+    ("GET", "/nowhere", None),
+    ("GET", "/", None),
+    ("POST", "/_mockserver/stubs", {"reply": "a"}),
+    ("POST", "/ns/new/_mockserver/stubs", {"reply": "a"}),
+    ("DELETE", "/_mockserver/journal", None),
+    ("GET", "/_mockserver/journal", None),
+    ("GET", "/_mockserver/health", None),
+    ("GET", "/_mockserver/ui/", None),
+    ("GET", "/cerebras/openapi.json", None),
+]
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"cors": ("https://app.example",)}, {"cors": "vendor"}, {"admin_token": "t"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("way", [
+    FOREIGN,
+    {"origin": "null"},
+    {**FOREIGN, "content-type": "text/plain"},
+    {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"},
+    {"host": "evil.example"},
+    {"host": "evil.example", "origin": "http://evil.example", "sec-fetch-site": "same-origin"},
+], ids=str)  # fmt: skip
+def test_a_foreign_page_reads_nothing_and_acts_on_nothing(settings: dict[str, Any], way: dict[str, str]) -> None:
+    key = {"authorization": "Bearer t"}
+    with MockServer(Settings(port=0, latency="off", log_level="error"), **settings) as server:
+        for method, path, body in ACTS:
+            answer = exchange(server.url, method, path, body, {**key, **way})
+            shown = json.loads(answer.body)["error"]
+            assert (answer.status, shown["type"]) == (
+                (421, "mockserver_wrong_host") if "host" in way else (403, "mockserver_foreign_origin")
+            )
+            assert [name for name, _ in answer.headers if name.startswith("access-control-")] == []
+            assert ("vary", "Origin") in answer.headers
+            asked = exchange(server.url, "OPTIONS", path, None, {**ASKED, "origin": "https://evil.example", **way})
+            assert asked.status in (403, 421)
+            assert [name for name, _ in asked.headers if name.startswith("access-control-")] == []
+        journal = json.loads(exchange(server.url, "GET", "/_mockserver/journal", None, key).body)
+        stubs = json.loads(exchange(server.url, "GET", "/_mockserver/stubs", None, key).body)
+        assert (journal["opened"], stubs["stubs"], server.namespaces()) == (0, [], [""])
+
+
+@pytest.mark.parametrize("origin, cors", [
+    ("https://app.example", ("https://app.example",)), ("null", ("null",)), ("app://-", ("app://-",)),
+    ("https://evil.example", "any"), ("http://a.localhost:1", "loopback"), ("http://[::1]:9", ("https://app.example",)),
+])  # fmt: skip
+def test_a_listed_page_reads_everything(origin: str, cors: Any) -> None:
+    path, body = QUESTIONS["yandex"]
+    with MockServer(Settings(port=0, latency="off", log_level="error"), cors=cors) as server:
+        page = {"origin": origin, "sec-fetch-site": "cross-site"}
+        answer = exchange(server.url, "POST", path, {**body, "stream": True}, page)
+        asked = exchange(server.url, "OPTIONS", path, None, {**ASKED, **page})
+    assert (answer.status, asked.status) == (200, 204)
+    assert all(("access-control-allow-origin", origin) in each.headers for each in (answer, asked))
+    assert ("access-control-allow-private-network", "true") in asked.headers
+
+
+def test_names_are_checked_where_they_can_be_known() -> None:
+    """On loopback, or if they are listed; an application that another server serves does not know where it is bound."""
+    path, body = QUESTIONS["cerebras"]
+    strange = {"host": "mock.example.test"}
+    assert in_process(Settings(latency="off"), "POST", path, body, strange).status == 200
+    assert in_process(Settings(latency="off", allow_host=("a.test",)), "POST", path, body, strange).status == 421
+    for settings, status in (
+        (Settings(port=0, host="0.0.0.0"), 200),
+        (Settings(port=0, host="0.0.0.0", allow_host=("mockserver",)), 421),
+        (Settings(port=0, allow_host=("*.example.test",)), 200),
+        (Settings(port=0, host="localhost"), 421),
+        (Settings(port=0, host="127.0.0.5"), 421),
+    ):
+        with MockServer(settings, latency="off", log_level="error") as server:
+            assert exchange(server.url, "POST", path, body, strange).status == status
+            assert exchange(server.url, "POST", path, body).status == 200
+            assert exchange(server.url, "POST", path[9:], body, {"host": "api.cerebras.ai:443"}).status == 200
+            assert exchange(server.url, "GET", "/_mockserver/health", None, strange).status == status
+
+
+def test_who_is_turned_away_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    with MockServer(Settings(port=0, latency="off")) as server:
+        exchange(server.url, "GET", "/v1/models", None, {"host": "mock\x85.test"})
+        exchange(server.url, "GET", "/v1/models", None, {"origin": "https://app.example" + "x" * 10_000})
+    host, origin = (record.getMessage() for record in caplog.records)
+    assert "--allow-host" in host
+    assert host.isprintable()
+    assert "--cors" in origin
+    assert len(origin) < 500
+
+
 def test_a_request_of_no_origin_gets_the_vendors_headers_alone(server: MockServer) -> None:
     for dialect in ("cerebras", "friendli", "upstash"):
         path, body = QUESTIONS[dialect]

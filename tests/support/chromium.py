@@ -20,15 +20,15 @@ _NOTHING = (
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
-    """A browser, which is closed at the end of the block."""
+def chromium(*arguments: str) -> Iterator[Browser]:
+    """A browser with further arguments, which is closed at the end of the block."""
     path = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if path is None:
         if os.environ.get("NEED_CHROMIUM"):
             pytest.fail(_NOTHING, pytrace=False)
         pytest.skip(_NOTHING)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu", *arguments])
         yield browser
         browser.close()
 

@@ -109,6 +109,22 @@ def test_what_is_changed_can_be_downloaded_as_a_config(open_page: Open, tmp_path
     assert (fault.kind, fault.place.after_event, fault.chance.seconds) == ("cut", 5, 30)
 
 
+def test_the_origins_that_may_use_the_server_are_shown_and_changed(open_page: Open, mock: MockServer) -> None:
+    page = open_page("controls")
+    cors = page.get_by_label("CORS")
+    expect(cors).to_have_value("loopback")
+    cors.fill("https://app.example, http://dev.test:3000")
+    cors.press("Tab")
+    expect(page.locator(".toast").last).to_contain_text("app.example")
+    expect(cors).to_have_value("https://app.example, http://dev.test:3000")
+    config = page.get_by_role("region", name="The config")
+    expect(config).to_contain_text('cors = ["https://app.example", "http://dev.test:3000"]')
+    cors.fill("app.example")
+    cors.press("Tab")
+    expect(page.locator(".toast").last).to_contain_text("is not an origin")
+    expect(cors).to_have_value("https://app.example, http://dev.test:3000")
+
+
 def test_stubs_that_were_added_can_be_downloaded_as_a_stub_file(
     open_page: Open, mock: MockServer, tmp_path: Path
 ) -> None:
@@ -141,6 +157,11 @@ def test_a_namespace_has_its_own_clock_journal_and_faults(open_page: Open, mock:
     page.get_by_role("button", name="Overloaded").last.click()
     assert [ask(mock.url, "ovms", {"x-mockserver-namespace": name}) for name in ("mine", "other")] == [503, 200]
     card.get_by_role("button", name="Reset the namespace").click()
+    dialog = page.get_by_role("alertdialog", name="Reset the namespace mine?")
+    dialog.get_by_role("button", name="Cancel").click()
+    assert ask(mock.url, "ovms", {"x-mockserver-namespace": "mine"}) == 503
+    card.get_by_role("button", name="Reset the namespace").click()
+    dialog.get_by_role("button", name="Reset").click()
     expect(page.get_by_text("No faults are armed.")).to_be_visible()
     page.locator("#space").focus()
     page.locator("#space").select_option("other")

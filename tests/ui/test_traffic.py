@@ -7,7 +7,9 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from mockserver import MockServer, tool_call
@@ -253,6 +255,98 @@ def test_a_copied_stub_says_what_was_said(open_page: Open, mock: MockServer) -> 
     }
     assert (varied["seed"], "reply" in varied) == (mock.requests[2].seed, False)
     assert listed["reply"]["body"]["object"] == "list"
+
+
+REFUSALS: dict[str, tuple[str, str, Any]] = {
+    "a body that breaks the contract": ("POST", "/cerebras/v1/completions", {"model": "llama3.1-8b", "max_tokens": -1}),
+    "a null where none may be": (
+        "POST",
+        "/cerebras/v1/completions",
+        {"model": "llama3.1-8b", "prompt": "Hi", "n": None},
+    ),
+    "an unknown model": (
+        "POST",
+        "/yandex/v1/chat/completions",
+        {"model": "no", "messages": [{"role": "user", "content": "a"}]},
+    ),
+    "an empty object": ("POST", "/ovms/v3/completions", {}),
+    "no JSON": ("POST", "/friendli/serverless/v1/completions", b"{"),
+    "a path of nobody": ("POST", "/nowhere", {"a": 1}),
+    "a bad header": ("POST", "/cerebras/v1/completions", {"model": "llama3.1-8b", "prompt": "Bad header"}),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_a_copied_refusal_refuses_no_other_request(open_page: Open, mock: MockServer, name: str) -> None:
+    method, path, body = REFUSALS[name]
+    headers = {"x-mockserver-fault": "{"} if name == "a bad header" else {}
+    assert exchange(mock.url, method, path, body, headers).status >= 400
+    page = open_page()
+    choose(page, 1, 1)
+    page.get_by_role("button", name="Copy as stub").click()
+    shown = page.locator(".toast").last
+    expect(shown).to_contain_text("stub")
+    if "No stub can" not in shown.inner_text():
+        [stub] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+        mock.stub(**stub)
+    assert [ask(mock.url, dialect) for dialect in QUESTIONS] == [200] * len(QUESTIONS)
+
+
+def test_a_copied_refusal_by_a_quota_is_repeated_for_that_request(open_page: Open, mock: MockServer) -> None:
+    path, body = QUESTIONS["cerebras"]
+    exchange(mock.url, "PATCH", "/_mockserver/settings", {"quota": "requests=1/min"})
+    assert [ask(mock.url, "cerebras"), ask(mock.url, "cerebras")] == [200, 429]
+    page = open_page()
+    choose(page, 2, 2)
+    [stub] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+    exchange(mock.url, "PATCH", "/_mockserver/settings", {"quota": "off"})
+    mock.stub(**stub)
+    assert exchange(mock.url, "POST", path, {**body, "max_tokens": 3}).status == 200
+    assert exchange(mock.url, "POST", path, body).status == 429
+
+
+def test_a_fault_is_copied_for_the_request_that_it_struck(open_page: Open, mock: MockServer) -> None:
+    exchange(mock.url, "POST", "/_mockserver/faults", {"kind": "error", "error": "overloaded", "times": 2})
+    assert ask(mock.url, "ovms") == exchange(mock.url, "GET", "/ovms/v3/models").status == 503
+    page = open_page()
+    for number in (1, 2):
+        choose(page, number, 2)
+        mock.stub(**tomllib.loads(copied(page, "Copy as stub"))["stub"][0])
+    path, body = QUESTIONS["ovms"]
+    assert exchange(mock.url, "POST", path, {**body, "max_tokens": 3}).status == 200
+    assert [ask(mock.url, "ovms") for _ in range(2)] == [503, 503]
+
+
+def test_a_request_that_no_stub_matched_is_copied_without_the_refusal(open_page: Open, mock: MockServer) -> None:
+    exchange(mock.url, "PUT", "/_mockserver/ns/strict/settings", {"unmatched": "refuse"})
+    path, body = QUESTIONS["yandex"]
+    assert exchange(mock.url, "POST", f"/ns/strict{path}", body).status == 404
+    page = open_page(query="?ns=strict")
+    choose(page, 1, 1)
+    [stub] = tomllib.loads(copied(page, "Copy as stub"))["stub"]
+    assert "reply" not in stub
+    mock.in_namespace("strict").stub(**stub)
+    assert exchange(mock.url, "POST", f"/ns/strict{path}", body).status == 200
+
+
+def test_the_journal_is_cleared_only_if_the_answer_is_yes(open_page: Open, mock: MockServer) -> None:
+    ask(mock.url, "ovms")
+    page = open_page()
+    expect(page.locator(".exchange")).to_have_count(1)
+    clear, dialog = page.get_by_role("button", name="Clear the journal"), page.get_by_role("alertdialog")
+    for no in ("Escape", "Enter"):
+        clear.click()
+        expect(dialog).to_contain_text("1 exchange of the default namespace will be forgotten")
+        expect(page.get_by_role("button", name="Cancel")).to_be_focused()
+        page.keyboard.press(no)
+        expect(dialog).to_have_count(0)
+        expect(clear).to_be_focused()
+    assert len(mock.requests) == 1
+    clear.click()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator(".exchange")).to_have_count(0)
+    assert len(mock.requests) == 0
 
 
 def test_what_is_copied_of_embeddings_and_rankings_is_their_body(open_page: Open, mock: MockServer) -> None:

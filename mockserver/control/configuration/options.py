@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any, NamedTuple, get_args
 
+from mockserver.control.origins import read_cors, read_hosts
 from mockserver.control.quotas.rules import read_quotas
 from mockserver.control.settings import ConfigError, Settings
 from mockserver.core.dialects import Edition
@@ -226,11 +227,13 @@ OPTIONS: tuple[Option, ...] = (
         "any (every API key is accepted, but one is needed), off, or the accepted keys, separated by commas",
         "KEYS",
     ),
-    _choice(
+    Option(
         "cors",
-        ("on", "vendor"),
-        "on (pages of any origin may read the answers) or vendor (as the vendor allows)",
-        "KIND",
+        read_cors,
+        "which web pages may use the server: loopback (those of localhost and the like), an origin besides, such as "
+        "https://app.example, vendor (as loopback, with the vendor's own headers alone) or any",
+        "ORIGIN",
+        often=True,
     ),
     Option("strict", _switch, "send no headers that the vendor does not send", "BOOL", switch=True),
     Option("created", _seconds, "the Unix time that all answers state, instead of the present", "SECONDS"),
@@ -253,6 +256,14 @@ OPTIONS: tuple[Option, ...] = (
     Option("tls_cert", _text, "the certificate for HTTPS, a PEM file", "FILE"),
     Option(
         "tls_key", _text, "the certificate's key, a PEM file; not needed if the certificate's file contains it", "FILE"
+    ),
+    Option(
+        "allow_host",
+        read_hosts,
+        "a host name that a server on loopback answers to besides those of loopback and the vendors, such as "
+        "mock.example.test or *.example.test",
+        "NAME",
+        often=True,
     ),
     Option(
         "admin_token",

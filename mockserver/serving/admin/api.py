@@ -4,7 +4,6 @@ import asyncio
 import hmac
 from collections.abc import Iterator, Mapping
 from functools import partial
-from urllib.parse import urlsplit
 
 import orjson
 from starlette.applications import Starlette
@@ -13,10 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
+from mockserver.control.origins import is_loopback, is_own
 from mockserver.control.processes import needs_one_process
 from mockserver.control.settings import Settings
+from mockserver.core.calls import Headers
 from mockserver.core.naming import unknown
-from mockserver.serving.addresses import ADMIN, LOOPBACK
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_error
 from mockserver.serving.admin.catalogue import CATALOGUE
 from mockserver.serving.admin.deliveries import DELIVERIES
@@ -77,7 +78,7 @@ def admin_api(simulator: Simulator) -> Starlette:
     """The ASGI application behind `/_mockserver/...` and `/<dialect>/openapi.json`."""
     return Starlette(
         routes=list(_routes(simulator)),
-        middleware=[Middleware(open_to_pages, lambda: bool(simulator.setup.settings.admin_token))],
+        middleware=[Middleware(open_to_pages, lambda: simulator.setup.settings)],
         exception_handlers={404: _not_found, 405: _wrong_method, BadRequestError: _bad_request},
     )
 
@@ -109,12 +110,14 @@ def _refusal(settings: Settings, request: Request) -> Response | None:
     """The refusal of a request without the admin token if one is set; otherwise of one from a page of another origin,
     or on a server beyond loopback."""
     if settings.admin_token:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        known = hmac.compare_digest(given.encode(), settings.admin_token.encode())
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        given = given.strip() if scheme.lower() == "bearer" else ""
+        known = hmac.compare_digest(given.encode("latin-1"), settings.admin_token.encode())
         return None if known else admin_error(401, _WRONG if given else _LOCKED)
-    if _is_foreign(request):
+    headers = Headers(request.headers.raw)
+    if headers.get("origin") is not None and not is_own(headers):
         return admin_error(403, _FOREIGN)
-    return None if settings.host in LOOPBACK else admin_error(401, _CLOSED)
+    return None if is_loopback(settings.host) else admin_error(401, _CLOSED)
 
 
 def _check_query(endpoint: Endpoint, request: Request) -> None:
@@ -123,12 +126,6 @@ def _check_query(endpoint: Endpoint, request: Request) -> None:
     for name in request.query_params if known else ():
         if name not in known:
             raise BadRequestError(unknown("parameter", name, known))
-
-
-def _is_foreign(request: Request) -> bool:
-    """Whether a browser sends the request for a page of another origin."""
-    origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc != request.headers.get("host")
 
 
 async def _bad_request(request: Request, error: Exception) -> Response:

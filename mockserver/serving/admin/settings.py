@@ -109,9 +109,6 @@ SETTINGS = (
 
 def _shown(name: str, value: Any) -> Any:
     """A setting as JSON."""
-    return [_WORDS[name](each) for each in value] if name in _WORDS else _keys(value)
-
-
-def _keys(value: Any) -> Any:
-    """The setting unchanged, or only the number of keys."""
-    return f"{len(value)} keys" if isinstance(value, tuple) else value
+    if name == "auth" and isinstance(value, tuple):
+        return f"{len(value)} keys"
+    return [_WORDS[name](each) for each in value] if name in _WORDS else value

@@ -20,7 +20,7 @@ from mockserver.core.dialects import Dialect
 from mockserver.core.timeline import Ending, RawHeaders
 from mockserver.serving.addresses import HEALTH
 from mockserver.serving.asgi import WELL, ClientLeftError, Receive, Send, live, read_body, refuse_websocket, say
-from mockserver.serving.cors import answer_preflight, shared_headers
+from mockserver.serving.cors import VARY, Gate, answer_preflight, reader_of, shared_headers
 from mockserver.serving.logs import log
 from mockserver.serving.recording.forwarding import forwarded, reason
 from mockserver.serving.recording.logbook import Logbook
@@ -76,6 +76,7 @@ class Recorder:
         journal: "Journal | None" = None,
     ) -> None:
         self.settings, self.replayed = settings, 0
+        self.gate = Gate(dialects)
         self._replays = replays
         self._targets = Targets(dialects, settings, upstreams)
         self._tape, self._client, self._clock = tape, client, clock
@@ -89,17 +90,19 @@ class Recorder:
             await live(receive, send, self._client.aclose)
         elif scope["type"] != "http":
             await refuse_websocket(send)
+        elif denial := self.gate.refusal(scope["method"], headers := Headers(scope["headers"]), self.settings):
+            await say(send, denial.status, denial.body, (VARY,))
         elif scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
             await say(send, 200, WELL)
         else:
-            await self._serve(scope, Headers(scope["headers"]), receive, send)
+            await self._serve(scope, headers, receive, send)
 
     async def _serve(self, scope: Any, headers: Headers, receive: Receive, send: Send) -> None:
         method, path, query = scope["method"], scope["path"], scope["query_string"]
-        opened = self.settings.cors == "on"
-        if opened and await answer_preflight(method, headers, send):
+        origin = reader_of(headers, self.settings)
+        if origin is not None and await answer_preflight(method, headers, send):
             return
-        guest = _Guest(send, scope.get("extensions", {}).get(WIRE), headers.get("origin") if opened else None)
+        guest = _Guest(send, scope.get("extensions", {}).get(WIRE), origin)
         target = self._targets.find(method, path, scope["raw_path"], query, headers)
         if isinstance(target, Denial):
             self._logbook.deny(method, path, headers, target, self._clock())

@@ -142,17 +142,38 @@ function python(value, indent = 0) {
 
 /** @param {Exchange} exchange */
 export function asStub(exchange) {
-  const { dialect, operation, prompt, decision, seed } = exchange;
+  const { dialect, decision, seed } = exchange;
+  if (!dialect || decision.by === "denial") throw new Error("No stub can give this answer, which is mockserver's own.");
   const faults = decision.struck.length ? decision.struck.map(({ fault }) => fault) : undefined;
   const varied = !faults && differ(exchange);
   const table = {
-    name: `${dialect ?? "exchange"}-${exchange.number}`,
-    match: { dialect, operation, ...(prompt && { last_user: prompt }) },
-    reply: faults || varied ? undefined : replyOf(exchange),
-    seed: varied && Number.isSafeInteger(seed) ? seed : undefined,
+    name: `${dialect}-${exchange.number}`,
+    ...matchOf(exchange),
+    reply: faults || varied || isMissed(exchange) ? undefined : replyOf(exchange),
+    seed: (varied || isMissed(exchange)) && Number.isSafeInteger(seed) ? seed : undefined,
     faults,
   };
   return `${varied ? `${VARIED}\n` : ""}[[stub]]\n${tomlLines(table)}`;
+}
+
+/** Whether it was refused since no stub matched, which a stub can change. @param {Exchange} exchange */
+const isMissed = ({ decision, status }) => decision.by === "refusal" && decision.unmatched && status === 404;
+
+/**
+ * What tells the request from others. A refusal or a fault is for this request alone, so for all of its body; if TOML
+ * cannot hold that, or there is none, for what is left, and once.
+ * @param {Exchange} exchange @returns {Record<string, any>}
+ */
+function matchOf(exchange) {
+  const { dialect, operation, method, path, prompt, decision, request, status } = exchange;
+  const known = { dialect, operation, ...(prompt && { last_user: prompt }) };
+  if (isMissed(exchange) || (decision.by !== "refusal" && !decision.struck.length && status < 400)) return { match: known };
+  const { body = "", body_base64: packed } = request;
+  if (body === "" && !packed) return { match: { dialect, method, path: path.startsWith(`/${dialect}/`) ? path.slice(dialect.length + 1) : path }, times: 1 };
+  if (typeof body === "object" && isWritable(body)) return { match: { dialect, operation, body: { $: { equals: body } } } };
+  const fields = typeof body === "object" ? Object.entries(body ?? {}).filter(([name, value]) => isWritable(value) && !name.includes("'")) : [];
+  if (!fields.length) throw new Error("No stub can tell this request from others; the dialect refuses its body anyway.");
+  return { match: { ...known, body: Object.fromEntries(fields.map(([name, value]) => [`$['${name}']`, { equals: value }])) }, times: 1 };
 }
 
 /** The answer as a stub's reply. @param {Exchange} exchange @returns {Record<string, any>} */

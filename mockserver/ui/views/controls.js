@@ -4,6 +4,7 @@ import { ADMIN, ask, get, getExactly, inSpace, patch, post, space } from "../bas
 import { field, fill, h, select } from "../base/dom.js";
 import { tomlLines } from "../base/toml.js";
 import { duration } from "../base/words.js";
+import { confirmed } from "../parts/confirm.js";
 import { copy, download, toast, trying } from "../parts/toasts.js";
 import { Faults } from "./faults.js";
 import { Latency } from "./latency.js";
@@ -23,7 +24,7 @@ export class Controls {
     this.faults = new Faults(catalogue, changed);
     this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
-    this.cors = select({ onchange: () => this.#change({ cors: this.cors.value }) }, [["on", "on: pages of any origin may read answers"], ["vendor", "vendor: as the vendor allows"]]);
+    this.cors = h("input", { placeholder: "loopback, vendor, https://app.example", spellcheck: "false", onchange: () => this.#change({ cors: this.cors.value.trim() || "loopback" }) });
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
     this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
     this.lengths = h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false", onchange: () => this.#change({ output_tokens: this.lengths.value.trim() || "off" }) });
@@ -71,7 +72,7 @@ export class Controls {
   async #read() {
     const settings = await getExactly(`${ADMIN}/settings`);
     this.#settings = settings;
-    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, settings.cors], [this.speed, settings.speed], [this.lengths, settings.output_tokens], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
+    for (const [control, value] of [[this.seed, settings.seed], [this.edition, settings.edition], [this.cors, [settings.cors].flat().join(", ")], [this.speed, settings.speed], [this.lengths, settings.output_tokens], [this.cache, String(settings.prompt_cache)]]) if (document.activeElement !== control) control.value = value;
     this.spaceTitle.textContent = space.name ? `Namespace ${space.name}` : "Default namespace";
     await Promise.all([this.latency.show(settings.latency), this.#readOften()]);
   }
@@ -122,6 +123,8 @@ export class Controls {
 
   #reset() {
     return trying(async () => {
+      const name = space.name ? `the namespace ${space.name}` : "the default namespace";
+      if (!(await confirmed(`Reset ${name}?`, "Its stubs and faults that were added while the server runs, its counters and its journal will be gone.", "Reset"))) return;
       await post(inSpace("/reset"));
       toast("The namespace was reset");
       dispatchEvent(new CustomEvent("anew"));
@@ -132,7 +135,7 @@ export class Controls {
   /** The changed settings and the armed faults, as a config file. */
   #toml() {
     const settings = this.#settings ?? {};
-    const shown = [...SERVER, ...(settings.cors !== "on" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : []), ...(settings.output_tokens !== "off" ? ["output_tokens"] : [])];
+    const shown = [...SERVER, ...(settings.cors !== "loopback" ? ["cors"] : []), ...(settings.prompt_cache ? ["prompt_cache"] : []), ...(settings.output_tokens !== "off" ? ["output_tokens"] : [])];
     return tomlLines(Object.fromEntries(shown.map((name) => [name, settings[name]]))) + this.faults.toml();
   }
 }

@@ -1,9 +1,10 @@
 /** The traffic: all exchanges as they happen, and one of them in detail. */
 
-import { PREFIX, inSpace, remove } from "../base/api.js";
+import { PREFIX, inSpace, remove, space } from "../base/api.js";
 import { fill, h, select } from "../base/dom.js";
 import { hasLeft, isRefused, isRunning, isStruck, isUnmatched } from "../base/exchanges.js";
 import { clockTime, counted, duration, shortened } from "../base/words.js";
+import { confirmed } from "../parts/confirm.js";
 import { VirtualList } from "../parts/list.js";
 import { state } from "../parts/states.js";
 import { trying } from "../parts/toasts.js";
@@ -122,6 +123,8 @@ export class Traffic {
   }
 
   async #clear() {
+    const count = `${counted(this.exchanges.size, "exchange")} of ${space.name ? `the namespace ${space.name}` : "the default namespace"}`;
+    if (!(await confirmed("Clear the journal?", `${count} will be forgotten. Stubs and faults stay.`, "Clear"))) return;
     await remove(inSpace("/journal"));
     this.exchanges.replace([]);
     this.#close();

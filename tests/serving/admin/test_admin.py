@@ -49,6 +49,11 @@ def test_settings_are_shown_without_secrets() -> None:
     [
         ({"admin_token": "hush"}, "", "requires the header `Authorization: Bearer` with the server's admin token."),
         ({"admin_token": "hush"}, "Bearer hash", "The admin token is not the server's"),
+        ({"admin_token": "hush"}, "hush", "requires the header `Authorization: Bearer`"),
+        ({"admin_token": "hush"}, "Basic hush", "requires the header `Authorization: Bearer`"),
+        ({"admin_token": "hush"}, "Bearerhush", "requires the header `Authorization: Bearer`"),
+        ({"admin_token": "hush"}, "Bearer", "requires the header `Authorization: Bearer`"),
+        ({"admin_token": "hush"}, "Bearer hus\xe9", "The admin token is not the server's"),
         (
             {"host": "0.0.0.0"},
             "Bearer hush",
@@ -61,11 +66,18 @@ def test_a_closed_admin_api_says_what_opens_it(settings: dict[str, str], key: st
 
     async def ask() -> httpx.Response:
         async with httpx.AsyncClient(transport=transport, base_url="http://mock") as client:
-            return await client.get("/_mockserver/stubs", headers={"authorization": key})
+            return await client.get("/_mockserver/stubs", headers={b"authorization": key.encode("latin-1")})
 
     refused = asyncio.run(ask())
     assert refused.status_code == 401
     assert said in refused.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer", "BEARER", "Bearer  "])
+def test_the_name_of_the_scheme_has_no_case(scheme: str) -> None:
+    with MockServer(Settings(port=0, admin_token="hush")) as server:
+        shown = exchange(server.url, "GET", "/_mockserver/settings", headers={"authorization": f"{scheme} hush"})
+    assert shown.status == 200
 
 
 def test_settings_are_shown_with_rules_in_words_and_without_their_keys() -> None:
@@ -258,7 +270,7 @@ def test_a_listener_fails_when_it_is_told_to_and_serves_again(monkeypatch: pytes
 
 def test_a_page_of_another_origin_cannot_reach_the_admin_api(server: MockServer) -> None:
     path, body = "/_mockserver/faults", {"kind": "html"}
-    foreign = exchange(server.url, "POST", path, body, {"origin": "https://example.com"})
+    foreign = exchange(server.url, "POST", path, body, {"origin": "http://localhost:5173"})
     assert (foreign.status, json.loads(exchange(server.url, "GET", path).body)) == (403, {"faults": []})
     assert "other origins only with the admin token" in json.loads(foreign.body)["error"]["message"]
     assert exchange(server.url, "GET", path, None, {"origin": server.url}).status == 200
@@ -274,6 +286,10 @@ def test_a_page_of_another_origin_that_knows_the_token_can_use_the_admin_api() -
         assert asked.status == 204
         assert told["access-control-allow-headers"] == wish["access-control-request-headers"]
         assert "PUT" in told["access-control-allow-methods"]
+        foreign = {"origin": "https://evil.example"}
+        for more in (foreign, {**foreign, **key}):
+            refused = exchange(server.url, "PUT", path, b'{"reply": "a"}', more)
+            assert (refused.status, "access-control-allow-origin" in dict(refused.headers)) == (403, False)
         for body, more, status in ((b'{"reply": "a"}', key, 200), (b"{", key, 400), (b"{}", {}, 401)):
             answer = exchange(server.url, "PUT", path, body, {**origin, **more})
             assert (answer.status, dict(answer.headers)["access-control-allow-origin"]) == (status, origin["origin"])

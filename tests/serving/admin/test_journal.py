@@ -165,7 +165,7 @@ def test_a_stream_that_waits_goes_on_when_the_clock_is_put_forward(server: MockS
     parts = urlsplit(server.url)
     body = json.dumps({**PROMPT, "stream": True}).encode()
     head = (
-        "POST /ns/patient/cerebras/v1/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer k\r\n"
+        "POST /ns/patient/cerebras/v1/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer k\r\n"
         "content-type: application/json\r\nx-mockserver-latency: ttft=1000s, itl=1000s\r\n"
         f"content-length: {len(body)}\r\n\r\n"
     )
@@ -190,7 +190,7 @@ def test_a_clock_only_goes_forward(server: MockServer, body: object) -> None:
 def test_events_tell_of_exchanges_as_they_begin_and_end(server: MockServer) -> None:
     parts = urlsplit(server.url)
     with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10) as connection:
-        connection.sendall(b"GET /_mockserver/ns/live/events HTTP/1.1\r\nhost: x\r\n\r\n")
+        connection.sendall(b"GET /_mockserver/ns/live/events HTTP/1.1\r\nhost: localhost\r\n\r\n")
         told_so_far = b""
         while b": listening" not in told_so_far:
             told_so_far += connection.recv(65_536)
@@ -209,7 +209,7 @@ def test_who_listens_is_let_go_without_a_word_when_the_server_stops(
         for one in (stopping, server):
             parts = urlsplit(one.url)
             connection = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=10)
-            connection.sendall(b"GET /_mockserver/events HTTP/1.1\r\nhost: x\r\n\r\n")
+            connection.sendall(b"GET /_mockserver/events HTTP/1.1\r\nhost: localhost\r\n\r\n")
             while b": listening" not in connection.recv(65_536):
                 pass
             connections.append(connection)

@@ -70,7 +70,7 @@ def test_who_speaks_plain_http_to_a_server_of_https_is_named_in_the_log(
         port = urlsplit(server.url).port
         for _ in range(2):
             with socket.create_connection(("127.0.0.1", port), timeout=5) as client:
-                client.sendall(b"GET /cerebras/v1/models HTTP/1.1\r\nhost: x\r\n\r\n")
+                client.sendall(b"GET /cerebras/v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n")
                 assert client.recv(1) == b""
     said = [record.getMessage() for record in caplog.records]
     assert said == ["Plain HTTP received, but the server speaks HTTPS: use https:// in the client's base URL."] * 2
