@@ -24,7 +24,7 @@ export class Controls {
     this.faults = new Faults(catalogue, changed);
     this.seed = h("input", { type: "number", step: 1, onchange: () => this.#change({ seed: this.seed.value }) });
     this.edition = select({ onchange: () => this.#change({ edition: this.edition.value }) }, catalogue.editions);
-    this.cors = h("input", { placeholder: "loopback, vendor, https://app.example", spellcheck: "false", onchange: () => this.#change({ cors: this.cors.value.trim() || "loopback" }) });
+    this.cors = h("input", { placeholder: "loopback, vendor, any, or origins", spellcheck: "false", onchange: () => this.#change({ cors: this.cors.value.trim() || "loopback" }) });
     this.speed = h("input", { type: "number", min: 0, step: "any", onchange: () => this.#change({ speed: Number(this.speed.value) }) });
     this.cache = select({ onchange: () => this.#change({ prompt_cache: this.cache.value === "true" }) }, [["false", "off"], ["true", "on: as the vendor caches"]]);
     this.lengths = h("input", { placeholder: "off, 128, normal(128, 20)", spellcheck: "false", onchange: () => this.#change({ output_tokens: this.lengths.value.trim() || "off" }) });

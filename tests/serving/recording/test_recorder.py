@@ -739,7 +739,7 @@ def test_a_mistake_in_an_upstream_says_what_would_be_one(texts: list[str], compl
 def test_an_upstream_on_this_machine_is_reached_without_the_environments_proxy(
     vendor: MockServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with MockServer() as proxy:
+    with MockServer(allow_host="vendor.example") as proxy:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
         for name in ("NO_PROXY", "no_proxy"):
