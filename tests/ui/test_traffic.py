@@ -262,7 +262,7 @@ REFUSALS: dict[str, tuple[str, str, Any]] = {
     "a null where none may be": (
         "POST",
         "/cerebras/v1/completions",
-        {"model": "llama3.1-8b", "prompt": "Hi", "n": None},
+        {"model": 7, "prompt": "Hi", "stop": None},
     ),
     "an unknown model": (
         "POST",
