@@ -16,13 +16,13 @@ from tests.support.connections import connection
 from tests.support.sockets import LOOPS, connected
 from tests.support.virtual import run_virtually
 
-REQUEST = b"GET /%d HTTP/1.1\r\nhost: a\r\n\r\n"
+REQUEST = b"GET /%d HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 
 def request(number: int, draw: random.Random) -> bytes:
     """A request of any kind for the path /n<number>, whose answer tells that path."""
     admin = b"/_mockserver" if draw.random() < 0.2 else b""
-    head = b"%b %b/n%d HTTP/1.1\r\nhost: a\r\n"
+    head = b"%b %b/n%d HTTP/1.1\r\nhost: localhost\r\n"
     body = bytes(draw.choices(b'{}\r\n "a', k=draw.choice((0, 1, 30, 3000))))
     kind = draw.randrange(3)
     if kind == 0:
