@@ -32,8 +32,8 @@ from mockserver.core.seeding import derive, hex_digits
 from mockserver.core.timeline import Frames, Pace, RawHeaders, Reply, Timeline
 from mockserver.faults.speech import give_the_same_answer, with_changed_choices
 from mockserver.generation.generate import generate
+from mockserver.generation.intent import detect_intent
 from mockserver.generation.prepared import Speech, speak
-from mockserver.generation.prompts.brief import brief
 from mockserver.generation.refusals import word_refusals
 from mockserver.generation.sampling import is_plain
 from mockserver.generation.unseen import with_prediction_recounted
@@ -120,7 +120,7 @@ class Question(NamedTuple):
             return _READ_TOKEN * request.prompt_tokens + _READ_TEXT * len(request.prompts)
         most = limits.max_tokens
         if most is None:
-            words = max((brief(prompt.topic).words or 0 for prompt in request.prompts), default=0)
+            words = max((detect_intent(prompt.topic).length for prompt in request.prompts), default=0)
             drawn = ceil(limits.lengths.quantile(1)) if limits.lengths is not None else 0
             most = limits.context if limits.ignore_eos else min(limits.context, max(_USUAL_ANSWER, 2 * words, drawn))
         choices = max(request.n, request.best_of) * len(request.prompts)

@@ -15,13 +15,13 @@ class Echo(NamedTuple):
     positions: Sequence[Position] = ()
 
 
-_NONE = Echo()
+NO_ECHO = Echo()
 
 
 def echo_of(request: GenerationRequest, prompt: Prompt, key: int) -> Echo:
     """The echo of a prompt; empty if the request asks for none. The key decides how likely its tokens are."""
     if not request.output.echo:
-        return _NONE
+        return NO_ECHO
     ids = prompt.ids or tokens.encode(prompt.text)
     texts = tokens.texts(ids)
     # A prompt is not sampled, so the request's sampling parameters do not apply.

@@ -16,7 +16,7 @@ from operator import mul
 from struct import Struct
 
 from mockserver.generation import corpus
-from mockserver.generation.prompts.brief import brief
+from mockserver.generation.intent import detect_intent
 from mockserver.generation.terms import is_concept, terms
 
 # The number of dimensions to which a term adds, and the weight of a concept relative to a stem.
@@ -53,7 +53,7 @@ def likeness(one: "array[float]", other: "array[float]") -> float:
 
 def _terms_of(text: str) -> frozenset[str]:
     """The terms of a text without its stopwords, unless it has no other words."""
-    return _terms_beside(text, corpus.stopwords(brief(text).language)) or _terms_beside(text, frozenset())
+    return _terms_beside(text, corpus.stopwords(detect_intent(text).language)) or _terms_beside(text, frozenset())
 
 
 def _terms_beside(text: str, stopwords: frozenset[str]) -> frozenset[str]:

@@ -6,7 +6,6 @@ prefix, choice 0 of three equals an only choice, and a request with the seed sta
 again.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,15 +29,16 @@ from mockserver.core.generation import (
 from mockserver.core.haste import breathe
 from mockserver.core.seeding import derive
 from mockserver.generation.beams import ranked
-from mockserver.generation.echo import echo_of
+from mockserver.generation.echo import NO_ECHO, echo_of
+from mockserver.generation.format_instructions import requested_format
+from mockserver.generation.intent import detect_intent
 from mockserver.generation.lengths import drawn_length
-from mockserver.generation.orders import ordered_form
 from mockserver.generation.positions import asked_positions
-from mockserver.generation.prompts.brief import brief
+from mockserver.generation.prose import think
 from mockserver.generation.readings import name_of
 from mockserver.generation.sampling import freedom
 from mockserver.generation.stops import cut_at_stop
-from mockserver.generation.telling import LIKELIEST, WEIGHTS, Source, tell
+from mockserver.generation.text_stream import GREEDY, GREEDY_SEED, ChoiceSeeds, choice_tokens
 from mockserver.generation.unseen import thinking, unseen
 
 if TYPE_CHECKING:
@@ -74,17 +74,18 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     form = _form_of(request.constraint)
     stated = derive(seed, "request", request.model, form, *names)
     choices: list[Choice] = []
-    occurrences: Counter[str] = Counter()
+    occurrences: dict[str, int] = {}
     for prompt, name in zip(request.prompts, names, strict=True):
-        breathe()
-        drafts = _drafts(request, prompt, (form, name), occurrences[name], seed)
-        occurrences[name] += 1
+        if choices:
+            breathe()
+        time = occurrences.get(name, 0)
+        drafts = _drafts(request, prompt, (form, name), time, seed)
+        occurrences[name] = time + 1
         # A prompt is not sampled, so all of its choices have the same echo.
         echo_key = derive(drafts[0].key, "echo") if request.output.echo else 0
-        for draft in _best(drafts, request, prompt):
+        for draft in drafts if request.best_of == 1 else _best(drafts, request, prompt):
             choices.append(_choice(draft, len(choices), request, prompt, echo_key))
-    own_seeds = (str(number) for number in request.sampling.seeds)
-    return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *own_seeds))
+    return Generation(request, tuple(choices), _usage(request, choices), derive(stated, *request.sampling.seeds))
 
 
 def _form_of(constraint: Constraint | None) -> str:
@@ -127,22 +128,24 @@ def _drafts(request: GenerationRequest, prompt: Prompt, names: tuple[str, str], 
     `names` stand for the constraint and for the prompt's text.
     """
     if request.constraint is None:
-        request = request._replace(constraint=ordered_form(prompt))
+        asked = requested_format(prompt)
+        if asked is not None:
+            request = request._replace(constraint=asked)
     searched, free = request.sampling.beams > 1, freedom(request.sampling)
     content = _content(request, prompt, names, seed)
-    likely = content if free == 1 else _content(request, prompt, names, WEIGHTS)
+    likely = content if free == 1 else _content(request, prompt, names, GREEDY_SEED)
     # The seeds that the choices state, and those that decide them.
     seeds = owns = _choice_seeds(request, content, time)
     if searched and free == 0:
         # The beams of a deterministic search do not depend on the seed; the first is the result of greedy sampling.
         more = max(request.n, request.best_of) + _SPARE
-        owns = [LIKELIEST, *_choice_seeds(request._replace(sampling=Sampling(), best_of=more), likely, time)[1:]]
+        owns = [GREEDY, *_choice_seeds(request._replace(sampling=Sampling(), best_of=more), likely, time)[1:]]
     elif searched:
         # All beams of a search are drawn from one seed.
         owns = _choice_seeds(request._replace(sampling=Sampling((seeds[0],))), content, time)
     elif free == 0:
-        owns = [LIKELIEST] * len(seeds)
-    source = Source(likely if free == 0 else content, likely, free, searched)
+        owns = [GREEDY] * len(seeds)
+    source = ChoiceSeeds(likely if free == 0 else content, likely, free, searched)
     drafts = [_draft(request, prompt, source, *pair) for pair in zip(seeds, owns, strict=False)]
     spare = owns[len(seeds) :]
     return _unlike(drafts, (_draft(request, prompt, source, 0, own) for own in spare)) if spare else drafts
@@ -183,7 +186,7 @@ def _choice_seeds(request: GenerationRequest, content: int, time: int) -> list[i
     return [given[index] if index < len(given) else derive(given[-1], "seed", index) >> 33 for index in range(wanted)]
 
 
-def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int, own: int) -> _Draft:
+def _draft(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, seed: int, own: int) -> _Draft:
     calls = _calls(request, prompt, source, own) if request.tools else ()
     room = _limit(request, prompt)
     length = None
@@ -206,7 +209,7 @@ def _draft(request: GenerationRequest, prompt: Prompt, source: Source, seed: int
 def _answer_draft(
     request: GenerationRequest,
     prompt: Prompt,
-    source: Source,
+    source: ChoiceSeeds,
     seed: int,
     own: int,
     calls: Sequence[ToolCall],
@@ -223,17 +226,20 @@ def _answer_draft(
         least = limit
     elif length is not None:
         least = most = min(max(length, least), limit)
-    ids, texts, ended = tell(prompt, request.constraint, request.sampling, source, own, limit=most, least=least)
+    ids, texts, ended = choice_tokens(
+        prompt, request.constraint, request.sampling, source, own, limit=most, least=least
+    )
     ended = ended or most < limit
-    likeliest = source.free == 0 and own == LIKELIEST
+    likeliest = source.free == 0 and own == GREEDY
     key = derive(source.content, "likeliest") if likeliest else own
-    stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
-    if stopped is not None:
-        return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, likeliest=likeliest)
+    if request.stops.texts or request.stops.tokens:
+        stopped = cut_at_stop(ids, texts, request.stops, request.limits.min_tokens)
+        if stopped is not None:
+            return _Draft(seed, key, stopped.ids, stopped.texts, "stop", stopped.stop, likeliest=likeliest)
     return _Draft(seed, key, ids, texts, "stop" if ended else "length", None, likeliest=likeliest)
 
 
-def _calls(request: GenerationRequest, prompt: Prompt, source: Source, own: int) -> Sequence[ToolCall]:
+def _calls(request: GenerationRequest, prompt: Prompt, source: ChoiceSeeds, own: int) -> Sequence[ToolCall]:
     """The tool calls of an answer; none for an answer in words."""
     # Few requests offer tools: without this import the server starts sooner.
     from mockserver.generation.tools.calls import decide
@@ -249,9 +255,6 @@ def _cut_calls(request: GenerationRequest, calls: Sequence[ToolCall], limit: int
 
 def _thoughts(prompt: Prompt, count: int, own: int) -> Sequence[str]:
     """The texts of `count` tokens of reasoning about a prompt."""
-    # Few models show their reasoning: without this import the server starts sooner.
-    from mockserver.generation.prose.thoughts import think
-
     return think(prompt, count, derive(own, "thoughts"))
 
 
@@ -263,13 +266,11 @@ def _limit(request: GenerationRequest, prompt: Prompt) -> int:
 
 
 def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> list[_Draft]:
-    """The `n` likeliest candidates, best first; all of them unless the request has a `best_of`."""
-    if request.best_of == 1:
-        return drafts
+    """The `n` likeliest candidates, best first."""
     # Few requests want the best of several: without this import the server starts sooner.
     from mockserver.generation.logprobs import positions, scale
 
-    language = brief(prompt.topic).language
+    language = detect_intent(prompt.topic).language
     scales = [scale(request.sampling, language, found=not draft.likeliest) for draft in drafts]
     scored = [positions(it.ids, it.texts, 0, it.key, likely) for it, likely in zip(drafts, scales, strict=True)]
     places = ranked(scored, request.sampling)[: request.n]
@@ -278,7 +279,7 @@ def _best(drafts: list[_Draft], request: GenerationRequest, prompt: Prompt) -> l
 
 
 def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Prompt, echo_key: int) -> Choice:
-    echo = echo_of(request, prompt, echo_key)
+    echo = echo_of(request, prompt, echo_key) if request.output.echo else NO_ECHO
     return Choice(
         index=index,
         seed=draft.seed,
@@ -288,7 +289,7 @@ def _choice(draft: _Draft, index: int, request: GenerationRequest, prompt: Promp
         prompt=prompt,
         stop=draft.stop,
         calls=draft.calls,
-        positions=_positions(draft, request, prompt),
+        positions=_positions(draft, request, prompt) if request.output.logprobs is not None else (),
         echo_texts=echo.texts,
         echo_positions=echo.positions,
         reasoning=draft.reasoning,

@@ -6,7 +6,7 @@ dictates word for word, ends where it is complete; so does an answer whose reque
 
 from mockserver.core.generation import LONGEST_CHOICE, GenerationRequest, Prompt
 from mockserver.core.seeding import Draws, derive
-from mockserver.generation.prose.texts import is_dictated
+from mockserver.generation.prose import is_dictated
 from mockserver.generation.tokens import EOS
 
 

@@ -17,9 +17,9 @@ from mockserver.core.generation import Position, Sampling
 from mockserver.core.haste import breathe
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus, tokens
-from mockserver.generation.prose.bans import NEVER, Bans, bans
-from mockserver.generation.prose.voice import UNEXPECTED
 from mockserver.generation.sampling import freedom, straying
+from mockserver.generation.sampling_controls import UNEXPECTED
+from mockserver.generation.token_filter import NEVER, BannedTokens, banned_tokens
 from mockserver.generation.tokens import token_bytes
 
 RANKS = 21
@@ -44,7 +44,7 @@ def positions(
 ) -> tuple[Position, ...]:
     """One position per token, each with its `alternatives` likeliest tokens, best first."""
     draws = Draws(key)
-    rivals = _rivals(scale.language, bans(scale.sampling))
+    rivals = _rivals(scale.language, banned_tokens(scale.sampling))
     likely = _ranker(scale)
     count = min(alternatives, RANKS)
     # Banned tokens are not among the rivals, so they need no further change.
@@ -212,7 +212,7 @@ def _shapes() -> tuple[tuple[float, ...], ...]:
 
 
 @lru_cache(maxsize=64)
-def _rivals(language: str, forbidden: Bans) -> tuple[tuple[int, str], ...]:
+def _rivals(language: str, forbidden: BannedTokens) -> tuple[tuple[int, str], ...]:
     """Tokens of the language's own sentences in a fixed mixed order, without duplicate texts and forbidden tokens."""
     rivals = _all_rivals(language)
     return tuple(rival for rival in rivals if not forbidden.forbid_token(*rival)) if forbidden else rivals

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mockserver.core.generation import GenerationRequest, Position, Prompt, Sampling
-from mockserver.generation.prompts.brief import brief
+from mockserver.generation.intent import detect_intent
 
 
 def asked_positions(
@@ -23,4 +23,4 @@ def asked_positions(
     # Few requests ask for them: without this import the server starts sooner.
     from mockserver.generation.logprobs import positions, scale
 
-    return positions(ids, texts, alternatives, key, scale(sampling, brief(prompt.topic).language, found=found))
+    return positions(ids, texts, alternatives, key, scale(sampling, detect_intent(prompt.topic).language, found=found))

@@ -6,8 +6,8 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
 from mockserver.generation.corpus import phrase
+from mockserver.generation.intent import detect_intent
 from mockserver.generation.positions import asked_positions
-from mockserver.generation.prompts.brief import brief
 
 
 def word_refusals(generation: Generation) -> Generation:
@@ -23,7 +23,7 @@ def _is_silent(choice: Choice) -> bool:
 
 
 def _worded(choice: Choice, request: GenerationRequest) -> Choice:
-    language = brief(choice.prompt.topic).language
+    language = detect_intent(choice.prompt.topic).language
     wording = phrase(Draws(derive(choice.seed, "refusal")).pick(corpus.language(language)["refusals"]))
     most = request.limits.max_tokens
     limit = None if most is None else max(most - choice.reasoning, 0)

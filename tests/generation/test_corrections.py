@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mockserver.core.generation import GenerationRequest, Message, Prompt, Tool, ToolChoice
-from mockserver.generation.forms import WRITERS
+from mockserver.generation.output_formats import WRITERS
 from mockserver.generation.tools.calls import decide
 
 USER: dict[str, Any] = {

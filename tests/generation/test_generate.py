@@ -180,10 +180,3 @@ def test_a_sequence_of_stop_tokens_cuts_before_it() -> None:
     stop = tuple(whole.ids[6:8])
     stopped = say(stops=Stops(tokens=(stop,))).choices[0]
     assert (list(stopped.ids), stopped.stop, stopped.finish_reason) == (list(whole.ids[:6]), stop[-1], "stop")
-
-
-def test_a_very_long_story_is_not_kept() -> None:
-    from mockserver.generation import story
-
-    say(limits=Limits(max_tokens=20_000, ignore_eos=True), seed=99)
-    assert all(len(told.ids) <= 4096 + 200 for told in story._kept.values())

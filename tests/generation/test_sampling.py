@@ -23,8 +23,8 @@ from mockserver.generation import corpus, tokens
 from mockserver.generation.beams import ranked
 from mockserver.generation.corpus import phrase
 from mockserver.generation.generate import generate
-from mockserver.generation.prose.words import units, vocabulary
 from mockserver.generation.sampling import freedom, straying
+from mockserver.generation.token_filter import units, vocabulary
 
 QUESTIONS = (
     "What makes a good library interface?",

@@ -18,7 +18,7 @@ from mockserver.core.calls import Call
 from mockserver.core.dialects import Parts, Site, no_write, on_demand
 from mockserver.core.failures import FailureKind, Rejection
 from mockserver.core.haste import TakesLongError, at_leisure, breathe, in_haste, loaded_once, take_time
-from mockserver.generation import schemas, story, tokens
+from mockserver.generation import schemas, text_stream, tokens
 from mockserver.serving import reception
 from tests.support.asking import ask
 from tests.support.http import exchange
@@ -122,7 +122,7 @@ def test_who_asks_for_something_easy_does_not_wait_for_what_is_hard(frozen_serve
         assert hard.recv(12) == b"HTTP/1.1 200"
 
 
-@pytest.mark.parametrize("load", [story._writers, schemas._instances, tokens._vocabulary])
+@pytest.mark.parametrize("load", [text_stream._writers, schemas._instances, tokens._vocabulary])
 def test_what_takes_long_to_load_is_not_loaded_on_the_event_loop(load: Any) -> None:
     load.cache_clear()
     with pytest.raises(TakesLongError):

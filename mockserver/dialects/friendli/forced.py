@@ -12,8 +12,8 @@ from mockserver.core.generation import Choice, Generation, GenerationRequest, Po
 from mockserver.core.seeding import derive
 from mockserver.dialects.friendli.wishes import wishes_of
 from mockserver.generation import tokens
+from mockserver.generation.intent import detect_intent
 from mockserver.generation.logprobs import positions, scale
-from mockserver.generation.prompts.brief import brief
 
 
 def enforced(generation: Generation) -> Generation:
@@ -35,7 +35,7 @@ def _enforced(choice: Choice, forced: tuple[int, ...], request: GenerationReques
 
 def _scores(choice: Choice, ids: Sequence[int], texts: Sequence[str], request: GenerationRequest) -> Iterator[Position]:
     """The log-probability of each token, given those before it."""
-    likely = scale(Sampling(), brief(choice.prompt.topic).language)
+    likely = scale(Sampling(), detect_intent(choice.prompt.topic).language)
     key = derive(0, "forced", request.model, choice.prompt.text)
     for token, text in zip(ids, texts, strict=True):
         key = derive(key, token)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
 from mockserver.generation import corpus
-from mockserver.generation.prose.records import record
+from mockserver.generation.records import record
 from mockserver.generation.schemas.words import words
 
 

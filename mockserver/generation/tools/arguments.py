@@ -8,13 +8,12 @@ from typing import Any
 from mockserver.core.generation import Constraint, Prompt, Tool
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import corpus
-from mockserver.generation.filling.instances import filled, texts_of, with_wanted_items
-from mockserver.generation.filling.mentions import texts_for
-from mockserver.generation.filling.names import listed, names
-from mockserver.generation.filling.shapes import Schema, accepting, in_order, properties, type_of
+from mockserver.generation.extraction.instances import filled, texts_of, with_wanted_items
+from mockserver.generation.extraction.mentions import texts_for
+from mockserver.generation.extraction.names import listed, names
+from mockserver.generation.extraction.shapes import Schema, accepting, in_order, properties, type_of
+from mockserver.generation.intent import STRETCH, detect_intent
 from mockserver.generation.patterns import write_match
-from mockserver.generation.prompts.brief import brief
-from mockserver.generation.prompts.wording import STRETCH
 from mockserver.generation.schemas import schema_fault, write_instance
 from mockserver.generation.terms import terms
 
@@ -71,7 +70,7 @@ def arguments_fault(parameters: Schema) -> str | None:
 
 
 def _instance(schema: Schema, topic: str, key: int) -> dict[str, Any]:
-    about = brief(topic)
+    about = detect_intent(topic)
     text = write_instance(with_wanted_items(schema, topic), derive(key, "arguments"), about.language, about.subject)
     written: dict[str, Any] = json.loads(text)
     return written

@@ -37,13 +37,12 @@ from mockserver.core.json_values import without_blanks
 from mockserver.core.seeding import Draws, derive
 from mockserver.generation import tokens
 from mockserver.generation.corrections import corrected, refusals, settled
-from mockserver.generation.filling.instances import is_told
-from mockserver.generation.filling.shapes import accepting
-from mockserver.generation.prompts.brief import brief
-from mockserver.generation.prompts.wording import STRETCH
-from mockserver.generation.prose.reports import asked, gist, results
+from mockserver.generation.extraction.instances import is_told
+from mockserver.generation.extraction.shapes import accepting
+from mockserver.generation.intent import STRETCH, detect_intent
 from mockserver.generation.stops import cut_at_stop
 from mockserver.generation.terms import operations
+from mockserver.generation.tool_reports import asked, gist, results
 from mockserver.generation.tools.arguments import object_schema, write_arguments, write_input
 from mockserver.generation.tools.relevance import (
     clauses_for,
@@ -154,7 +153,11 @@ def _suitable(tools: Sequence[Tool], topic: str, key: int) -> list[Tool]:
     if _ORDERED.search(topic[:STRETCH]):
         best = max(matches := [relevance_of(tool, topic) for tool in tools], key=lambda each: each.score)
         return [best.tool if best.score else Draws(derive(key, "tool")).pick(matches).tool]
-    if _WORLDLY.search(topic[:STRETCH]) and not _PERSONAL.search(topic[:STRETCH]) and brief(topic).names_subject:
+    if (
+        _WORLDLY.search(topic[:STRETCH])
+        and not _PERSONAL.search(topic[:STRETCH])
+        and detect_intent(topic).names_subject
+    ):
         return [tool for tool in tools if searches(tool)][:1]
     return []
 

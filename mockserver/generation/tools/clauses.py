@@ -9,8 +9,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from mockserver.generation.filling.names import between_names
-from mockserver.generation.prompts.wording import STRETCH
+from mockserver.generation.extraction.names import between_names
+from mockserver.generation.intent import STRETCH
 from mockserver.generation.terms import terms
 
 # Where a prompt can be divided, the strongest division first.

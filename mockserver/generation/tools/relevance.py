@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.generation import Tool
 from mockserver.generation import corpus
-from mockserver.generation.prompts.brief import brief
-from mockserver.generation.prompts.wording import STRETCH, stretch_of
+from mockserver.generation.intent import STRETCH, detect_intent, stretch_of
 from mockserver.generation.terms import ARITHMETIC, is_concept, is_operation, operations, place_of, terms
 from mockserver.generation.tools.clauses import clauses_about
 
@@ -151,7 +150,7 @@ def _tool_terms(name: str, description: str, parameters: tuple[str, ...]) -> Ter
 
 
 def _topic_terms(topic: str) -> frozenset[str]:
-    return _stretch_terms(stretch_of(topic), brief(topic).language)
+    return _stretch_terms(stretch_of(topic), detect_intent(topic).language)
 
 
 @lru_cache(maxsize=256)

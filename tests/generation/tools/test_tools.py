@@ -21,7 +21,7 @@ from mockserver.core.generation import (
     ToolChoice,
 )
 from mockserver.generation.generate import generate
-from mockserver.generation.prose.reports import gist
+from mockserver.generation.tool_reports import gist
 from mockserver.generation.tools.calls import cut_calls, decide
 
 Schema = dict[str, Any]

@@ -12,7 +12,7 @@ from mockserver.core.generation import Prompt
 from mockserver.dialects.openai_style.fields import Body
 from mockserver.dialects.openai_style.tools import Offer
 from mockserver.dialects.yandex.tools import offered_fault, read_tools
-from mockserver.generation.prompts.brief import brief
+from mockserver.generation.intent import detect_intent
 
 _CALLED = ("function", "custom")
 
@@ -27,7 +27,7 @@ def query_of(body: Body, prompt: Prompt) -> str | None:
     """The query of a search of the web; None unless that tool is on offer and the user has just asked a question."""
     searches = any(str(tool["type"]).startswith("web_search") for tool in body.get("tools", ()))
     asked = prompt.topic.rstrip().endswith(("?", "？")) and prompt.messages[-1].role == "user"
-    return brief(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None
+    return detect_intent(prompt.topic).subject if searches and asked and body.get("tool_choice") != "none" else None
 
 
 def _offered(body: Body) -> Iterator[tuple[str, str, Body]]:
