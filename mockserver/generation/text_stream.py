@@ -95,7 +95,7 @@ def first_tokens(pieces: Iterator[Phrase | None], limit: int, least: int) -> Tok
         if count >= limit or (may_end and count >= least):
             break
         if count >= paused:
-            paused = count + _STRETCH
+            paused += _STRETCH
             breathe()
     if len(ids) >= limit:
         return ids[:limit], texts[:limit], False

@@ -22,7 +22,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _UNBROKEN = ("\u3040", "\u30ff"), ("\u3400", "\u9fff")
 _ENDING = 2
 # The sections of a corpus that hold sentences.
-_SENTENCES = ("openers", "body", "continuations", "bullets", "closers")
+_SENTENCES = ("openers", "subject", "body", "continuations", "bullets", "closers")
 
 
 class Unit(NamedTuple):

@@ -59,8 +59,8 @@ def test_no_sentence_comes_twice_in_an_ordinary_answer() -> None:
 @pytest.mark.parametrize("language", corpus.LANGUAGES)
 def test_every_corpus_keeps_to_its_form(language: str) -> None:
     sections = corpus.language(language)
-    openers = sections["openers"]
-    assert all(entry.count("{subject}") == 1 and not entry.startswith("{") for entry in openers)
+    for section in ("openers", "subject"):
+        assert all(entry.count("{subject}") == 1 and not entry.startswith("{") for entry in sections[section])
     for section in ("body", "closers", "short", "continuations"):
         assert all("{" not in entry for entry in sections[section])
         assert len(set(sections[section])) == len(sections[section])
