@@ -1,4 +1,4 @@
-"""People, companies and addresses, for prompts that ask for them.
+"""Names, companies and addresses, for properties that ask for them.
 
 They come from faker, whose data may change between versions. What is used here has not changed in any version that
 pyproject.toml allows, and a test pins it: Korean addresses, which do change, are left out.
@@ -18,15 +18,6 @@ _LOCALES = {
 _PARTS = ("name", "company", "address")
 _STABLE_PARTS = {"ko": ("name", "company")}
 _one_at_a_time = Lock()
-
-
-def people(key: int, language: str, count: int = 5) -> tuple[str, ...]:
-    """`count` lines of name, company and address in the language; the same for the same key."""
-    fake, parts = _faker(_LOCALES[language]), _STABLE_PARTS.get(language, _PARTS)
-    with _one_at_a_time:
-        fake.seed_instance(key)
-        lines = [", ".join(str(getattr(fake, part)()) for part in parts) for _ in range(count)]
-    return tuple(line.replace("\n", ", ") for line in lines)
 
 
 @cache

@@ -13,8 +13,7 @@ from mockserver.generation.extraction.instances import filled, with_wanted_items
 from mockserver.generation.extraction.shapes import accepting
 from mockserver.generation.intent import detect_intent
 from mockserver.generation.json_texts import compact
-from mockserver.generation.output_formats.descriptions import SEARCHED, described_object
-from mockserver.generation.output_formats.pairs import stated_pairs
+from mockserver.generation.output_formats.descriptions import SEARCHED, described_object, stated_pairs
 from mockserver.generation.output_formats.restrictions import restricted
 from mockserver.generation.output_formats.sections import next_step, without_headings
 from mockserver.generation.schemas import schema_fault, write_instance

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from mockserver.generation.output_formats.notes import RANGE, bounded
+from mockserver.generation.output_formats.keys import RANGE, bounded
 
 # How many sentences about keys are read, how deep a schema is searched for the keys, and the longest list, in
 # characters and in items.
