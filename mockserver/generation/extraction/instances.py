@@ -22,7 +22,7 @@ from mockserver.generation.extraction.shapes import (
     says_what,
     type_of,
 )
-from mockserver.generation.extraction.statements import occasions, truth, wanted_items
+from mockserver.generation.extraction.statements import truth, wanted_items
 from mockserver.generation.intent import STRETCH
 from mockserver.generation.literal_answers import sentiment
 from mockserver.generation.schemas import schema_fault
@@ -116,8 +116,6 @@ def _filled(
     taken: list[Any] = []
     for name, own, vague in shape.clear_first:
         offers = _offers(name, own, filling) if filling.guessing or not vague else []
-        if name.lower() in shape.occasions and type_of(own) == "string":
-            offers = [*occasions(filling.topic[:STRETCH]), *offers]
         for offer in offers:
             # A prompt may list the keys of an object, which are no values.
             key = isinstance(offer, str) and offer.lower() in shape.keys and "enum" not in own

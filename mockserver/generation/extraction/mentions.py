@@ -48,11 +48,6 @@ _IN = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(r"(?:\b(?:by|from|von|de|di|por|от)\s+)$", re.IGNORECASE)
-# What follows the title of a work: "Inception (2010)", "The Great Gatsby was written by F. Scott Fitzgerald".
-_MADE = re.compile(
-    r" \((?:1[5-9]|20)\d\d\)|,? (?:(?:is|was) )?(?:an? [a-z -]{3,40} )?"
-    r"(?:(?:written|directed|composed|published|released|created|painted|sung|recorded) )?by (?=[A-ZА-Я])"
-)
 _FROM = re.compile(r"(?:\b(?:from|из|от|von|aus|de|desde|da|dal|з|із)\s+)$", re.IGNORECASE)
 _TO = re.compile(r"(?:\b(?:to|в|до|nach|zu|à|vers|a|hasta|para|до)\s+)$", re.IGNORECASE)
 _AFTER_FOR = re.compile(
@@ -144,14 +139,6 @@ def _led_by(lead: re.Pattern[str]) -> "_Read":
     return read
 
 
-def _works(topic: str, about: frozenset[str]) -> Iterator[str]:
-    """Titles of works that are introduced by their year or maker, with their article."""
-    for name in names(topic, about):
-        if _MADE.match(topic, name.end):
-            article = "The " if topic[: name.start].endswith("The ") else ""
-            yield article + name.text
-
-
 def _matches(pattern: re.Pattern[str]) -> "_Read":
     return lambda topic, about: (match[0].strip() for match in pattern.finditer(topic))
 
@@ -211,7 +198,6 @@ _READINGS: tuple[tuple[frozenset[str], _Read], ...] = (
     (_meaning("message text body content note"), statements.sayings),
     (_meaning("message text title task todo reminder note content subject name"), statements.reminders),
     (_meaning("title name subject"), statements.titles),
-    (_meaning("title book movie film work song track album"), _works),
     (_meaning("text phrase sentence input word content message"), statements.translated),
     (_meaning("artist author writer creator composer director band"), _led_by(_BY)),
     (_meaning("title task todo item summary subject note reminder event"), statements.items),

@@ -13,10 +13,6 @@ Schema = Mapping[str, Any]
 # How many references and choices of a schema are followed.
 _MOST_STEPS = 4
 NUMERIC = ("integer", "number")
-# An object with one of these properties is an event, whose name is not that of a person.
-_GUESTS = frozenset(("participants", "attendees", "guests", "invitees"))
-_HEADINGS = frozenset(("name", "title"))
-_EVENTS = frozenset(("event", "event_name", "event_title", "eventname", "eventtitle"))
 
 
 class Part(NamedTuple):
@@ -29,7 +25,7 @@ class Part(NamedTuple):
 
 class Shape:
     """The properties of an object as its schema has them, the clear ones first in `clear_first`; `root` is the whole
-    schema. `occasions` are the names of those that hold what an event is called, `numeric` of those that are numbers.
+    schema. `numeric` are the names of those that are numbers.
     """
 
     def __init__(self, schema: Schema, root: Schema) -> None:
@@ -37,7 +33,6 @@ class Shape:
         self.parts = [Part(name, own, is_vague(name, own)) for name, own in properties(schema, root)]
         self.clear_first = sorted(self.parts, key=lambda part: part.vague)
         self.keys = {part.name.lower() for part in self.parts}
-        self.occasions = _EVENTS | _HEADINGS if self.keys & _GUESTS else _EVENTS
         self.numeric = [part.name for part in self.parts if _is_number(part.own)]
         self._shapes: dict[str, Shape] = {}
 

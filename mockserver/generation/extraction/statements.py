@@ -1,5 +1,5 @@
 """What a prompt states in the usual phrases: addresses, telephone numbers, times, days, paths, colors, units, persons,
-occasions, texts after a colon, and whether something is so.
+texts after a colon, and whether something is so.
 
 Each function reads a bounded part of the prompt and returns candidates, likeliest first, as those of `mentions.py` do
 for names and numbers; whether one is used is decided by the schema that it has to satisfy.
@@ -59,22 +59,6 @@ _CALLED = re.compile(
 _PRICED = re.compile(
     r"(?<![\w-])((?!(?:[Tt]he|[Aa]n?|[Ii]t|[Tt]his|[Tt]hat) )[A-Za-z][\w+-]*(?: [A-Z\d][\w+-]*){0,4}) "
     r"(?:costs?|is priced at|sells for|retails for|for (?=[$€£]))"
-)
-
-# "Alice and Bob are going to a science fair on Friday", "The summit takes place in May".
-_OCCASION_NAME = r"([^\W\d_][\w'’&-]*(?: [\w'’&-]+){0,4}?)"
-_OCCASIONS = (
-    re.compile(
-        r"\b(?:going|go|goes|went|coming|come|comes|invited|attend(?:s|ing|ed)?|visiting|hosting|host|hosts) "
-        rf"(?:(?:to|for) )?(?:an?|the|their|our|my) {_OCCASION_NAME}"
-        r"(?= (?:on|at|in|this|next|today|tonight|tomorrow|from|with)\b|[.,;!?\n]|\s*$)",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?:an?|the|our|my) {_OCCASION_NAME} "
-        r"(?:(?:takes?|will take|is taking) place|(?:is|will be) (?:held|on|at|scheduled)|starts|begins)\b",
-        re.IGNORECASE,
-    ),
 )
 
 _COLOR = re.compile(
@@ -246,13 +230,6 @@ def persons(topic: str, about: frozenset[str]) -> Iterator[str]:
     stopwords = corpus.stopwords("en")
     for pattern in (_CALLED, _AGED):
         yield from (match[1] for match in pattern.finditer(topic) if match[1].lower() not in stopwords)
-
-
-def occasions(topic: str) -> Iterator[str]:
-    """Events that people go to or that take place, in title case: "Science Fair"."""
-    for pattern in _OCCASIONS:
-        for match in pattern.finditer(topic):
-            yield " ".join(word[:1].upper() + word[1:] for word in match[1].split(" "))
 
 
 def priced(topic: str, about: frozenset[str]) -> Iterator[str]:
