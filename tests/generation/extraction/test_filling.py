@@ -52,9 +52,7 @@ PRODUCT = whole(name=TEXT, price={"type": "number"}, in_stock={"type": "boolean"
 TASK = whole(title=TEXT, priority={"type": "integer"})
 CONTACT = whole(name=TEXT, phone_number=TEXT)
 CALLER = whole(name=TEXT, age={"type": "integer"}, phone=TEXT)
-MEETING = whole(name=TEXT, date=TEXT, participants={"type": "array", "items": TEXT})
 NAMED: Schema = {"type": "array", "items": whole(name=TEXT)}
-BOOK = whole(title=TEXT, author=TEXT, year={"type": "integer"})
 
 
 def written(kind: str, prompt: str, schema: Schema | None, key: int = 7) -> Any:
