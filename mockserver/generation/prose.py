@@ -260,12 +260,12 @@ class _Writer:
         subject = self._intent.subject
         yield fresh_phrase(f"# {subject[:1].upper()}{subject[1:]}\n\n")
         yield self._opener()
-        for _ in range(2):
+        for _ in range(4):
             yield self._next("body")
-        for _ in range(2 + self.draws.below(2)):
+        for _ in range(3 + self.draws.below(3)):
             yield fresh_phrase(f"\n\n## {self._entry('headings')}\n\n")
             yield self._first("body")
-            for _ in range(2 + self.draws.below(3)):
+            for _ in range(4 + self.draws.below(4)):
                 yield self._next("body")
 
 

@@ -179,7 +179,8 @@ def test_chunks_of_today_have_a_token_and_then_several(model: str) -> None:
     texts = ["".join(part["delta"].get(name, "") for name in ("reasoning", "content")) for part in parts(answer)]
     sizes = sizes_of(texts[1:-1])
     assert sizes[0] == 1
-    assert set(sizes[1:-1]) == {4, 5, 6, 7, 8}
+    assert set(sizes[1:-1]) <= {4, 5, 6, 7, 8}
+    assert len(set(sizes[1:-1])) > 2
     assert 1 <= sizes[-1] <= 8
     assert sum(sizes) == answer.events()[-2]["usage"]["completion_tokens"]
 
