@@ -76,8 +76,7 @@ def generate(request: GenerationRequest, seed: int) -> Generation:
     choices: list[Choice] = []
     occurrences: dict[str, int] = {}
     for prompt, name in zip(request.prompts, names, strict=True):
-        if choices:
-            breathe()
+        breathe()
         time = occurrences.get(name, 0)
         drafts = _drafts(request, prompt, (form, name), time, seed)
         occurrences[name] = time + 1

@@ -147,7 +147,8 @@ def _detect(stretch: str) -> Intent:
         language, rest = requested_language(stretch) or (own, stretch)
     subject = _subject_in(rest, own, cues)
     names, subject = bool(subject), subject or _GENERIC[language]
-    items = _number_of_items(stretch) if _may_count(cues, lowered) else None
+    counts = not cues.isdisjoint(_NUMBERS) or any(map(str.isdigit, lowered))
+    items = _number_of_items(stretch) if counts else None
     if not cues:
         return Intent(language, subject, names, items=items, wanted=lowered)
     literal = literal_answers(stretch) if not cues.isdisjoint(_LITERAL) else ()
@@ -168,10 +169,6 @@ def _kind_of(text: str, cues: frozenset[str]) -> str:
         if not cues.isdisjoint(words) and pattern.search(text):
             return name
     return "plain"
-
-
-def _may_count(cues: frozenset[str], lowered: str) -> bool:
-    return not cues.isdisjoint(_NUMBERS) or any(map(str.isdigit, lowered))
 
 
 def _number_of_items(text: str) -> int | None:

@@ -158,9 +158,12 @@ class _Writer:
         return section.entries[self._place(section)]
 
     def _opener(self) -> Phrase:
-        """A sentence with the subject of the prompt."""
+        """A sentence with the subject: the prompt's own words are quoted, as other languages' sentences do already."""
+        intent = self._intent
+        quotes = intent.language == "en" and intent.names_subject and '"' not in intent.subject
+        subject = f'"{intent.subject}"' if quotes else intent.subject
         sentence = self.draws.pick(corpus.language(self._language)["openers"])
-        return fresh_phrase(sentence.replace("{subject}", _quoted(self._intent)))
+        return fresh_phrase(sentence.replace("{subject}", subject))
 
     def more(self) -> Iterator[Phrase]:
         """Endless paragraphs."""
@@ -278,12 +281,6 @@ _ANSWERS = {
     "list": _Writer._list,
     "article": _Writer._article,
 }
-
-
-def _quoted(intent: Intent) -> str:
-    """The subject for the slot of a sentence: the prompt's words are quoted, as those of other languages do already."""
-    quotes = intent.language == "en" and intent.names_subject and '"' not in intent.subject
-    return f'"{intent.subject}"' if quotes else intent.subject
 
 
 def _identifier(subject: str) -> str:
