@@ -6,7 +6,7 @@ from functools import lru_cache
 from mockserver.core.haste import take_time
 
 # The pieces of a pattern with a meaning of their own: an escape, a whole class, a lookaround, an anchor.
-_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[\^$]", re.DOTALL)
+_PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]?|\(\?<?[=!]|[\^$]", re.DOTALL)
 _UNICODE_ESCAPE = re.compile(r"\\[NpP]")
 # "Lookaheads/lookbehinds (e.g., `\a`, `\z`, `^`, `$`, `(?=)`, `(?!)`, `(?<=...)`, `(?<!...)`) are not supported."
 _LOOKS = {"^", "$", r"\A", r"\a", r"\Z", r"\z", "(?=", "(?!", "(?<=", "(?<!"}

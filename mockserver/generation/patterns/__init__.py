@@ -1,7 +1,6 @@
 """Patterns (regular expressions), and texts that match them."""
 
 from mockserver.generation.patterns.matches import (
-    LONGEST,
     continue_match,
     fault_in,
     find_match,
@@ -10,6 +9,7 @@ from mockserver.generation.patterns.matches import (
 )
 from mockserver.generation.patterns.syntax import read_pattern
 from mockserver.generation.patterns.trees import PatternError
+from mockserver.generation.patterns.walks import LONGEST
 
 __all__ = [
     "LONGEST",

@@ -4,6 +4,7 @@ The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no
 """
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -17,6 +18,7 @@ _FOREIGN = "éüñçöèàäßøåаеоинтсрвлкмдпабгαβγδελ
 # The preferred emoji are the faces, and of their components the skin tones.
 _FACES = "".join(map(chr, range(0x1F600, 0x1F640)))
 _SKINS = "".join(map(chr, range(0x1F3FB, 0x1F400)))
+_MOST_EMOJI = 5_000
 _PUNCTUATION = "-_.,:;!?'\"()/@#%&+=*<>[]{}|\\^~`$"
 _SOME = 64
 
@@ -29,14 +31,21 @@ class Characters:
 
     def __contains__(self, character: str) -> bool:
         code = ord(character)
-        return any(low <= code <= high for low, high in self.ranges)
+        place = bisect_left(self.ranges, (code + 1,))
+        return place > 0 and code <= self.ranges[place - 1][1]
 
     def __or__(self, other: "Characters") -> "Characters":
         return characters(self.ranges + other.ranges)
 
     def __and__(self, other: "Characters") -> "Characters":
-        shared = ((max(a, c), min(b, d)) for a, b in self.ranges for c, d in other.ranges)
-        return characters(pair for pair in shared if pair[0] <= pair[1])
+        shared: list[Range] = []
+        mine, others = 0, 0
+        while mine < len(self.ranges) and others < len(other.ranges):
+            (low, high), (start, end) = self.ranges[mine], other.ranges[others]
+            if max(low, start) <= min(high, end):
+                shared.append((max(low, start), min(high, end)))
+            mine, others = (mine + 1, others) if high < end else (mine, others + 1)
+        return characters(shared)
 
     def __invert__(self) -> "Characters":
         starts = [0, *(high + 1 for _, high in self.ranges)]
@@ -70,6 +79,7 @@ SPACE = members(" \t\n\r\f\v")
 LINE = ~members("\n")
 
 
+@lru_cache(maxsize=256)
 def either_case(found: Characters) -> Characters:
     """The set with the other case of its letters; in a large set, only of its first characters."""
     codes = islice(chain.from_iterable(range(low, high + 1) for low, high in found.ranges), 0x600)
@@ -168,11 +178,13 @@ def _of_emoji(name: str) -> Characters:
 
 
 @cache
-def _emoji() -> Characters:
-    """All emoji and their components."""
-    return _of_emoji("emoji") | _of_emoji("emojicomponent") | _of_emoji("extendedpictographic")
+def _no_emoji() -> Characters:
+    """All characters but emoji and their components."""
+    return ~(_of_emoji("emoji") | _of_emoji("emojicomponent") | _of_emoji("extendedpictographic"))
 
 
 def _are_emoji(found: Characters) -> bool:
-    # Most sets have one of these characters, which saves making the set of all emoji.
-    return not any(character in found for character in "A !é") and found & ~_emoji() == NONE
+    # Most sets have one of these characters or are larger, which saves making the set of all emoji.
+    if any(character in found for character in "A !é") or sum(high - low for low, high in found.ranges) > _MOST_EMOJI:
+        return False
+    return found & _no_emoji() == NONE

@@ -33,10 +33,10 @@ from mockserver.generation.patterns.trees import (
     starts_the_text,
 )
 
-_MOST_STEPS = 40_000
+_MOST_STEPS = 20_000
 # Additional steps for each required character, and a last resort against an endless number of languages.
 _FREE_STEPS = 64
-_MOST_NEWS = 60_000
+_MOST_NEWS = 20_000
 _TOO_LONG = "no matching text was found within reasonable time"
 _MOST_COPIES = 64
 # The effort of a node that may begin anywhere in a text: after each character as many languages are left of it as there

@@ -24,6 +24,7 @@ from mockserver.generation.patterns.trees import (
     Back,
     Either,
     Group,
+    Look,
     Node,
     One,
     PatternError,
@@ -35,14 +36,15 @@ from mockserver.generation.patterns.trees import (
     repeat,
     sequence,
 )
-from mockserver.generation.patterns.walks import MOST_EXTRAS, Note, Walk
+from mockserver.generation.patterns.walks import LONGEST, MOST_EXTRAS, Note, Walk
 
 # Called with the number of steps that were taken; it may raise an exception that ends the search.
 Spend = Callable[[int], None]
 
-LONGEST = 16_384
 _WALKS = 6
 _MOST_EFFORT = 50_000
+# The characters that all conditions of one text may examine together, some microseconds each.
+_MOST_EXAMINED = 20_000
 _MOST_REMEMBERED = 8_000
 # Writing a match of a pattern with this many characters takes some milliseconds.
 _LONG_PATTERN = 1_000
@@ -157,6 +159,10 @@ class _Compiled:
 
     def holds(self, text: str, notes: Row[Note]) -> bool:
         """Whether a text meets the conditions that were noted."""
+        looks = [(note.node, note.position) for note in notes if isinstance(note.node, Look)]
+        examined = sum(len(text) - place if node.ahead else place for node, place in looks)
+        if examined > _MOST_EXAMINED:
+            raise PatternError("the pattern looks around too often")
         try:
             return all(self._stands(note, text) for note in notes)
         except RecursionError:
@@ -200,6 +206,8 @@ def _compiled(pattern: str) -> _Compiled:
 
 
 def _match(pattern: str, draws: Draws, wanted: _Wanted) -> str:
+    if len(pattern) > _LONG_PATTERN:
+        take_time()
     compiled = _compiled(pattern)
     shortest = max(compiled.tree.root.shortest, wanted.least)
     if shortest > wanted.most:

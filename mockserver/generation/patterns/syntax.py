@@ -16,11 +16,13 @@ from mockserver.generation.patterns.characters import (
     SPACE,
     WORD,
     Characters,
+    Range,
     characters,
     either_case,
     members,
     property_set,
 )
+from mockserver.generation.patterns.sizes import LONGEST_PATTERN, size_of
 from mockserver.generation.patterns.trees import (
     Anchor,
     Back,
@@ -37,14 +39,17 @@ from mockserver.generation.patterns.trees import (
     sequence,
 )
 
-_LONGEST = 20_000
 _DEEPEST = 60
+# Every one may have to be checked against a whole text, or together with all others.
+_MOST_LOOKS = 64
 
 
 def read_pattern(pattern: str) -> Tree:
     """The tree of a pattern. Raises PatternError if it is malformed or not supported."""
-    if len(pattern) > _LONGEST:
-        raise PatternError(f"the pattern is longer than {_LONGEST} characters")
+    if len(pattern) > LONGEST_PATTERN:
+        raise PatternError(f"the pattern is longer than {LONGEST_PATTERN} characters")
+    if size_of(pattern).looks > _MOST_LOOKS:
+        raise PatternError(f"the pattern looks ahead or behind more than {_MOST_LOOKS} times")
     return _Reader(pattern).tree()
 
 
@@ -281,14 +286,15 @@ class _Reader:
     def _set(self) -> Characters:
         """The set of a class, whose opening bracket has been read."""
         negated = self._takes("^")
-        found = NONE
+        ranges: list[Range] = []
         # A closing bracket at the start is literal, unless it is the only one that could close the class.
-        closable = "]" in self._pattern[self._at + 1 :]
+        closable = self._pattern.find("]", self._at + 1) >= 0
         start = self._at
         while (closable and self._at == start) or not self._takes("]"):
             if self._at >= len(self._pattern):
                 self._fail("unterminated character set")
-            found |= self._range()
+            ranges += self._range().ranges
+        found = characters(ranges)
         return ~(either_case(found) if "i" in self._flags else found) if negated else found
 
     def _range(self) -> Characters:

@@ -26,6 +26,8 @@ from mockserver.generation.patterns.trees import (
 
 # The maximum number of repetitions beyond those that are required.
 MOST_EXTRAS = 40
+# The maximum number of characters of a text.
+LONGEST = 16_384
 
 
 class Note(NamedTuple):
@@ -74,6 +76,9 @@ class Walk:
         """Add a text for which `due` characters have been accounted for."""
         self._parts.append(text)
         self._length += len(text)
+        # Back-references may double the text each time.
+        if self._length > LONGEST:
+            raise _DeadEndError
         self._charge(len(text) - due)
 
     def _charge(self, extra: int) -> None:
@@ -142,7 +147,7 @@ class Walk:
         self._write(part)
 
     def _note(self, node: Anchor | Look) -> None:
-        self.notes.append(Note(node, self._length, dict(self._groups)))
+        self.notes.append(Note(node, self._length, dict(self._groups) if isinstance(node, Look) else {}))
 
 
 _WRITERS: dict[type, Callable[[Walk, Any], None]] = {

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.core.haste import breathe
+from mockserver.generation.patterns.sizes import size_of
 from mockserver.generation.schemas.errors import SchemaLimitError
 
 # One of `documents.py`, which imports this module.
@@ -39,6 +40,10 @@ MOST_CHECKED = 3_000_000
 MOST_BUILT = 40_000
 # Backtracking steps of a pattern that looks around or back, and what a search with such a pattern counts as, in visits.
 MOST_BACKTRACKS = 10_000
+# The states that a search may follow, for all characters of a text together: some 100 ns each.
+MOST_FOLLOWED = 1_000_000
+# Patterns of so few states are not counted: even in the longest text they are followed soon.
+_FEW_STATES = 100
 _LOOKS_AROUND = 1_000
 # Values are not checked against a count where every one that is made costs less.
 _LIGHT = 100
@@ -53,10 +58,6 @@ _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 
 # A little more than one digit has.
 _BITS_EACH = 3.33
-# The states of signs that have many, and of those that stand for a category of characters.
-_STATES = {"[^": 10, ".": 10}
-_CATEGORY, _CATEGORY_STATES = re.compile(r"\\[pP]\{[^{}]*\}"), 400
-_REPEAT = re.compile(r"\{(\d{1,9})(?:,(\d{0,9}))?\}")
 _LOOKING = re.compile(r"\(\?(?:[=!>]|<[=!])|\\[1-9k]|[*+?}]\+")
 
 
@@ -80,7 +81,7 @@ def check_size(schema: Any) -> int:
                 if isinstance(value, dict):
                     parts += 1
                     characters += sum(map(len, value))
-                    states += sum(map(count_states, _patterns(value)))
+                    states += sum(size_of(pattern).states for pattern in _patterns(value))
                     if isinstance(value.get("multipleOf"), int | float):
                         multiples.add(value["multipleOf"])
                     if "not" in value:
@@ -118,43 +119,17 @@ def _patterns(schema: Mapping[str, Any]) -> Iterator[str]:
         yield from named
 
 
-def count_states(pattern: str) -> int:
-    """The states of a pattern at most: of its signs, of which some stand for thousands of characters, and what is
-    repeated a number of times counted as often."""
-    if len(pattern) > MOST_STATES:
-        return len(pattern)
-    groups, last, place = [0], 0, 0
-    while place < len(pattern):
-        repeat = _REPEAT.match(pattern, place)
-        if repeat is not None:
-            times = max(int(repeat[1]), int(repeat[2] or 0), 1)
-            groups[-1] += last * (times - 1)
-            last *= times
-            place = repeat.end()
-            continue
-        category = _CATEGORY.match(pattern, place)
-        sign = pattern[place : place + 2]
-        if sign[0] == "(":
-            groups.append(1)
-        elif sign[0] == ")" and len(groups) > 1:
-            last = groups.pop()
-            groups[-1] += last
-        else:
-            last = _CATEGORY_STATES if category else _STATES.get(sign) or _STATES.get(sign[0], 1)
-            groups[-1] += last
-        place = category.end() if category else place + (2 if sign[0] == "\\" else 1)
-    return sum(groups)
-
-
 class Reach(NamedTuple):
     """Which values may be checked against a schema: `visits` along a path, by the depth of the value.
 
     If it is `finite`, deeper values make no more visits than the last. `leads` are the schemas that each one applies.
+    `loose` are the states of large patterns that may have to be followed for each character of a text.
     """
 
     visits: tuple[int, ...]
     finite: bool
     leads: "Mapping[Node, Sequence[Node]]"
+    loose: int = 0
 
     def size(self, start: Node) -> int:
         """How many schemas a validator of one has."""
@@ -167,13 +142,13 @@ class Reach(NamedTuple):
 
     def guarded(self, accepts: Callable[[object], bool]) -> Callable[[object], bool]:
         """A check that a value fails which would take too long to check."""
-        if self.finite and self.visits[-1] <= _LIGHT:
+        if self.finite and self.visits[-1] <= _LIGHT and not self.loose:
             return accepts
         return lambda value: self.allows(value) and accepts(value)
 
     def allows(self, value: object) -> bool:
         """Whether a value can be checked in reasonable time."""
-        size, depth, level = 0, -1, [value]
+        size, characters, depth, level = 0, 0, -1, [value]
         while level:
             depth += 1
             size += len(level)
@@ -183,23 +158,29 @@ class Reach(NamedTuple):
             for part in level:
                 if isinstance(part, dict):
                     below.extend(part.values())
+                    characters += sum(map(len, part))
                 elif isinstance(part, list):
                     below.extend(part)
                 elif isinstance(part, str):
                     size += len(part) // 64
+                    characters += len(part)
             level = below
+        if characters * self.loose > MOST_FOLLOWED:
+            return False
         return size * self.visits[min(depth, len(self.visits) - 1)] <= MOST_CHECKED
 
 
 class _Part:
     """A subschema, and those that it applies: `beside` to the same value, by `references` too, `below` to its parts."""
 
-    __slots__ = ("below", "beside", "contains", "items", "makings", "names", "patterned", "properties",
+    __slots__ = ("below", "beside", "contains", "items", "loose", "makings", "names", "patterned", "properties",
                  "references", "sifted", "sifting", "unevaluated", "visits", "weight")  # fmt: skip
 
     def __init__(self, node: Node) -> None:
         schema = node.schema
         self.weight = _weight(schema)
+        loose = (size_of(pattern).loose for pattern in _patterns(schema))
+        self.loose = sum(states for states in loose if states > _FEW_STATES)
         self.references = [target for target in _targets(node) if isinstance(target.schema, dict)]
         self.beside = [*_children(node, *_SINGLE), *_children_of(node, *_LISTED, *_NAMED)]
         self.properties = [*_children_of(node, "properties"),
@@ -240,7 +221,8 @@ def reach_of(root: Node) -> Reach:
         if visits[0] ** (circles + 1) > MOST_VISITS:
             raise SchemaLimitError("Too many references in it lead back to themselves")
         visits = tuple(count ** (circles + 1) for count in visits if count ** (circles + 1) <= MOST_CHECKED)
-    return Reach(visits, finite, {node: (*_applied(part), *part.below) for node, part in parts.items()})
+    leads = {node: (*_applied(part), *part.below) for node, part in parts.items()}
+    return Reach(visits, finite, leads, sum(part.loose for part in parts.values()))
 
 
 def _applied(part: _Part) -> list[Node]:
@@ -338,7 +320,7 @@ def _weight(schema: Mapping[str, Any]) -> int:
         patterns, names = len(schema["patternProperties"]), schema.get("properties")
         weight += patterns * (patterns + (len(names) if isinstance(names, dict) else 0)) // 10
     for pattern in _patterns(schema):
-        weight += _LOOKS_AROUND if _LOOKING.search(pattern) else count_states(pattern) // 100
+        weight += _LOOKS_AROUND if _LOOKING.search(pattern) else size_of(pattern).states // 100
     return weight
 
 

@@ -7,7 +7,7 @@ from mockserver.core.seeding import Draws
 from mockserver.generation.patterns import find_match
 from mockserver.generation.schemas import values
 from mockserver.generation.schemas.demands import Demand
-from mockserver.generation.schemas.matching import matcher
+from mockserver.generation.schemas.matching import longest_searched, matcher
 from mockserver.generation.schemas.values import Setting
 
 # No text is longer than this, in characters.
@@ -185,7 +185,7 @@ def _matches(demand: Demand, setting: Setting, spend: Spend) -> Iterator[str]:
     for pattern in demand.patterns:
         spend(_ALONE_COST)
         for _ in range(_ALONE):
-            text = find_match([pattern], draws, least, most, spend=_reckoned(spend))
+            text = find_match([pattern], draws, least, _shorter(most, [pattern]), spend=_reckoned(spend))
             if text is None:
                 break
             spend(_checking(text))
@@ -200,7 +200,8 @@ def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend
     least, most = demand.min_length, demand.max_length
     others = [text for values in demand.excluded for text in values if isinstance(text, str)]
     wanted = min(least, _STRETCHED)
-    text = find_match(patterns, draws, wanted, most, demand.no_patterns, others, _reckoned(spend))
+    longest = _shorter(most, (*patterns, *demand.no_patterns))
+    text = find_match(patterns, draws, wanted, longest, demand.no_patterns, others, _reckoned(spend))
     spend(_checking(text or ""))
     if text is None or least <= _STRETCHED:
         yield from () if text is None else (text,)
@@ -210,6 +211,12 @@ def _written(demand: Demand, patterns: Sequence[str], draws: Draws, spend: Spend
             part = text[max(place - period, 0) : place]
             times = -(-(least - len(text)) // max(len(part), 1))
             yield text[:place] + part * times + text[place:]
+
+
+def _shorter(most: int | None, patterns: Sequence[str]) -> int:
+    """The most characters of a text that can be checked against patterns."""
+    longest = longest_searched(patterns)
+    return longest if most is None else min(most, longest)
 
 
 def _checking(text: str) -> int:

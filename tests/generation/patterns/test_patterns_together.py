@@ -155,7 +155,7 @@ def test_who_pays_for_a_search_is_told_of_its_steps_and_may_end_it() -> None:
 
         find_match(patterns, Draws(1), 0, 100, spend=spend)
     assert paid[0] == 0
-    assert paid[0] < paid[1] < 1000 < 10_000 < paid[2] < 200_000
+    assert paid[0] < paid[1] < 1000 < 5_000 < paid[2] < 200_000
 
     def refuse(steps: int) -> None:
         raise _TooLongError

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver.core.caches import Cache
+from mockserver.generation.patterns.sizes import HUGE, size_of
 from mockserver.generation.schemas import SchemaLimitError, check_schema, schema_fault, write_instance
-from mockserver.generation.schemas.bounds import MOST_VALUES, count_states
+from mockserver.generation.schemas.bounds import MOST_VALUES
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.instances import compiled
 from tests.hostile.rows_schemas import SCHEMAS, one, shared
@@ -124,10 +125,20 @@ def test_a_refusal_says_what_is_too_much(schema: Any, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "states"), [("abc", 3), ("a{3}", 3), ("(ab){2,4}c", 13), (r"\p{L}{2}", 800), ("(a{10}){10}", 110)]
+    ("pattern", "states"),
+    [
+        ("abc", 3),
+        ("a{3}", 3),
+        ("(ab){2,4}c", 13),
+        (r"\p{L}{2}", 800),
+        ("(a{10}){10}", 110),
+        ("((a{1,9}){9}){9}", 819),
+        ("(" * 20 + "a" + "){999}" * 20, HUGE),
+        ("a" * 30_000, HUGE),
+    ],
 )
 def test_the_states_of_a_pattern_are_counted_with_its_repetitions(pattern: str, states: int) -> None:
-    assert count_states(pattern) == states
+    assert size_of(pattern).states == states
 
 
 def test_a_cache_forgets_by_bytes_and_keeps_the_last_value() -> None:
