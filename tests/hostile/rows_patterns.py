@@ -122,6 +122,26 @@ def attack(what: str, place: str) -> Attack:
     return Attack(f"{what} in {place}", act)
 
 
+def many(make: Callable[[int], str], count: int, place: str, how: str) -> Attack:
+    """Many patterns in one schema: for one text, each for a text of its own, or for the names of properties."""
+    path, headers, body = PLACES[place]
+
+    def schema() -> dict[str, Any]:
+        patterns = [make(number) for number in range(count)]
+        if how == "for one text":
+            return one(type="string", allOf=[{"pattern": pattern} for pattern in patterns])
+        parts = {f"p{number}": {"type": "string", "pattern": pattern} for number, pattern in enumerate(patterns)}
+        if how == "for many texts":
+            return {"type": "object", "properties": parts, "required": list(parts)}
+        return {"type": "object", "minProperties": 20, "patternProperties": dict.fromkeys(patterns, {"type": "null"})}
+
+    def act(port: int) -> None:
+        status, answer = request(port, "POST", path, body(schema()), headers)
+        assert status < 500, (status, answer[:500])
+
+    return Attack(f"{count} such as {make(0)[:30]} {how} in {place}", act)
+
+
 # Every pattern where each way to read one is taken, and some that differ in what they cost in all other places.
 EVERY = ("yandex' grammar", "friendli's regex", "value_of in yandex' format", "anywhere_of in yandex' format",
          "name_of in yandex' format")  # fmt: skip
@@ -129,4 +149,16 @@ SOME = ("optional parts, repeated", "15,000 characters", "unclosed classes", "ei
 ROWS: list[Attack] = [
     *(attack(what, place) for place in EVERY for what in PATTERNS),
     *(attack(what, place) for place in REGEX_PLACES if place not in EVERY for what in SOME),
+    *(
+        many(make, count, "yandex' format", how)
+        for make, count in (
+            (lambda n: f"(?=.*a{n})", 400),
+            (lambda n: f"^(?!b{n})[a-z]{{3}}", 250),
+            (lambda n: f"a{n}", 1500),
+            (lambda n: f"^[a-z]{{1,90}}{n % 7}?$", 500),
+            (lambda n: f"(a?){{90}}{n}", 300),
+            (lambda n: f"(x*){{2,40}}y{n}$", 300),
+        )
+        for how in ("for one text", "for many texts", "for names")
+    ),
 ]

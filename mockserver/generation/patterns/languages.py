@@ -33,10 +33,10 @@ from mockserver.generation.patterns.trees import (
     starts_the_text,
 )
 
-_MOST_STEPS = 20_000
+_MOST_STEPS = 40_000
 # Additional steps for each required character, and a last resort against an endless number of languages.
 _FREE_STEPS = 64
-_MOST_NEWS = 20_000
+_MOST_NEWS = 30_000
 _TOO_LONG = "no matching text was found within reasonable time"
 _MOST_COPIES = 64
 # The effort of a node that may begin anywhere in a text: after each character as many languages are left of it as there
@@ -255,8 +255,14 @@ class Languages:
         return self._known.setdefault(key, language)
 
     def _one(self, found: Characters) -> Language:
+        known = self._known.get(found)
+        if known is not None:
+            return known
         kinds = sum(1 << number for number, kind in enumerate(self._kinds) if kind.sample in found)
-        return self._new(("one", kinds), Language("one", kinds=kinds, need=1, pull=1)) if kinds else self._nothing
+        return self._new(found, self._nothing if not kinds else self._of_kinds(kinds))
+
+    def _of_kinds(self, kinds: int) -> Language:
+        return self._new(("one", kinds), Language("one", kinds=kinds, need=1, pull=1))
 
     def _joined(self, first: Language, second: Language) -> Language:
         if first is self._nothing or second is self._empty:

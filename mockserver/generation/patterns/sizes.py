@@ -1,8 +1,9 @@
 """How large a pattern is with its repetitions unfolded: counted in one pass, before anything compiles the pattern."""
 
 import re
-from functools import lru_cache
 from typing import NamedTuple
+
+from mockserver.core.caches import Cache
 
 # Longer patterns are refused everywhere.
 LONGEST_PATTERN = 20_000
@@ -34,7 +35,7 @@ _WIDE, _CATEGORY, _VAST = 10, 400, 5_000
 _CATEGORIES = re.compile(r"\\[pP]")
 _VAST_RANGE = re.compile(r"-(?:[^\x00-\x7f]|\\[uUx])|\\[DWSpP]|\[\^")
 # What a condition on the text around a place adds, and how much more dearly what it holds is searched for.
-_LOOK, _LOOK_FACTOR = 200, 4
+_LOOK, _LOOK_FACTOR = 60, 4
 
 
 class Size(NamedTuple):
@@ -53,9 +54,11 @@ class Size(NamedTuple):
 
 
 _NOTHING = Size(0, 0, 0, 0)
+_sizes: Cache[str, Size] = Cache(2**20)
+# The bytes of a kept size and of its place.
+_KEPT = 400
 
 
-@lru_cache(maxsize=64)
 def _measured(pattern: str) -> Size:
     caseless = _CASELESS.search(pattern) is not None
     groups, factors, last = [_NOTHING], [1], _NOTHING
@@ -86,7 +89,13 @@ def _measured(pattern: str) -> Size:
 
 def size_of(pattern: str) -> Size:
     """The size of a pattern, in time that grows with its length only; huge if it is longer than `LONGEST_PATTERN`."""
-    return Size(HUGE, HUGE, HUGE, HUGE) if len(pattern) > LONGEST_PATTERN else _measured(pattern)
+    if len(pattern) > LONGEST_PATTERN:
+        return Size(HUGE, HUGE, HUGE, HUGE)
+    known = _sizes.find(pattern)
+    if known is None:
+        known = _measured(pattern)
+        _sizes.keep(pattern, known, _KEPT + 4 * len(pattern))
+    return known
 
 
 def _one(piece: re.Match[str], *, caseless: bool) -> Size:

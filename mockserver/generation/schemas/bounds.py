@@ -29,6 +29,7 @@ MOST_PARTS = 12_000  # objects and lists
 MOST_VALUES = 60_000
 MOST_LEVELS = 200
 MOST_DIGITS = 1_000
+MOST_PATTERNS = 1_500
 MOST_STATES = 60_000  # of all patterns together, what they repeat counted as often
 MOST_BITS = 20_000  # of all different values of `multipleOf` together: a number may have to be a multiple of each
 MOST_COPIES = 60_000  # values within `not`, of which a validator keeps a copy, in each `not` again
@@ -66,7 +67,7 @@ def check_size(schema: Any) -> int:
 
     Raises SchemaLimitError for a schema that is too large for anything to be done with it.
     """
-    parts = values = characters = states = copies = 0
+    parts = values = characters = patterns = states = copies = 0
     multiples: set[int | float] = set()
     # Values by level, those apart that stand in as many `not`.
     level: dict[int, list[Any]] = {0: [schema]}
@@ -81,7 +82,9 @@ def check_size(schema: Any) -> int:
                 if isinstance(value, dict):
                     parts += 1
                     characters += sum(map(len, value))
-                    states += sum(size_of(pattern).states for pattern in _patterns(value))
+                    for pattern in _patterns(value):
+                        patterns += 1
+                        states += size_of(pattern).states
                     if isinstance(value.get("multipleOf"), int | float):
                         multiples.add(value["multipleOf"])
                     if "not" in value:
@@ -99,6 +102,7 @@ def check_size(schema: Any) -> int:
             (parts, MOST_PARTS, "objects and lists"),
             (values + sum(map(len, below.values())), MOST_VALUES, "values"),
             (characters, MOST_CHARACTERS, "characters"),
+            (patterns, MOST_PATTERNS, "patterns"),
             (states, MOST_STATES, "characters in its patterns, where what is repeated counts as often"),
             (bits, MOST_BITS, "bits in its values of multipleOf"),
             (copies, MOST_COPIES, "values within not, where those of a not in another count twice"),

@@ -12,8 +12,8 @@ from mockserver.generation.schemas.documents import PATTERNS
 
 # The bytes of a validator, roughly: of every one, and for each state of its patterns.
 _LEAST, _STATE = 8_000, 200
-# So many bytes of validators are kept.
-_matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = Cache(4 * 2**20)
+# So many bytes of validators are kept: enough for all patterns of the largest schema, which are tried again and again.
+_matchers: Cache[tuple[Sequence[str], Sequence[str]], Callable[[Any], bool]] = Cache(16 * 2**20)
 
 
 def matcher(patterns: Sequence[str], no_patterns: Sequence[str] = ()) -> Callable[[Any], bool] | None:
