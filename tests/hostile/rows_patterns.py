@@ -133,7 +133,7 @@ def many(make: Callable[[int], str], count: int, place: str, how: str) -> Attack
         parts = {f"p{number}": {"type": "string", "pattern": pattern} for number, pattern in enumerate(patterns)}
         if how == "for many texts":
             return {"type": "object", "properties": parts, "required": list(parts)}
-        return {"type": "object", "minProperties": 20, "patternProperties": dict.fromkeys(patterns, {"type": "null"})}
+        return {"type": "object", "minProperties": 20, "patternProperties": {key: {"type": "null"} for key in patterns}}
 
     def act(port: int) -> None:
         status, answer = request(port, "POST", path, body(schema()), headers)

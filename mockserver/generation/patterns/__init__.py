@@ -7,9 +7,9 @@ from mockserver.generation.patterns.matches import (
     tell_match,
     write_match,
 )
+from mockserver.generation.patterns.sampling import LONGEST
+from mockserver.generation.patterns.sizes import PatternError
 from mockserver.generation.patterns.syntax import read_pattern
-from mockserver.generation.patterns.trees import PatternError
-from mockserver.generation.patterns.walks import LONGEST
 
 __all__ = [
     "LONGEST",

@@ -2,7 +2,7 @@
 
 Strategy. A few walks through the pattern's tree write what it requires: patterns are never run as programs, so none can
 take exponential time. Conditions on a place are checked against the whole text. If the walks fail, or several patterns
-have to match together, the search in `languages` decides: it finds less natural texts, but wherever there is one.
+have to match together, the search in `derivatives` decides: it finds less natural texts, but wherever there is one.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,10 +14,10 @@ from typing import NamedTuple
 from mockserver.core.haste import take_time
 from mockserver.core.seeding import Draws
 from mockserver.generation.corpus import Phrase, fresh_phrase
-from mockserver.generation.patterns.characters import NONE, WORD, members
-from mockserver.generation.patterns.languages import Language, Languages
-from mockserver.generation.patterns.places import beside, stands
-from mockserver.generation.patterns.spelling import run
+from mockserver.generation.patterns.char_classes import NONE, WORD, beside, members, stands
+from mockserver.generation.patterns.derivatives import Derivatives, State
+from mockserver.generation.patterns.sampling import LONGEST, MOST_EXTRAS, Note, RegexSampler, run
+from mockserver.generation.patterns.sizes import PatternError
 from mockserver.generation.patterns.syntax import read_pattern
 from mockserver.generation.patterns.trees import (
     Anchor,
@@ -27,7 +27,6 @@ from mockserver.generation.patterns.trees import (
     Look,
     Node,
     One,
-    PatternError,
     Repeat,
     Sequence,
     Tree,
@@ -36,7 +35,6 @@ from mockserver.generation.patterns.trees import (
     repeat,
     sequence,
 )
-from mockserver.generation.patterns.walks import LONGEST, MOST_EXTRAS, Note, Walk
 
 # Called with the number of steps that were taken; it may raise an exception that ends the search.
 Spend = Callable[[int], None]
@@ -147,14 +145,14 @@ class _Compiled:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self._languages: Languages | None = None
+        self._languages: Derivatives | None = None
 
     @property
-    def languages(self) -> Languages:
+    def languages(self) -> Derivatives:
         """The pattern's languages; made anew when there are too many in the cache."""
         languages = self._languages
         if languages is None or languages.size > _MOST_REMEMBERED:
-            languages = self._languages = Languages(self.tree.root)
+            languages = self._languages = Derivatives(self.tree.root)
         return languages
 
     def holds(self, text: str, notes: Row[Note]) -> bool:
@@ -174,7 +172,7 @@ class _Compiled:
         if isinstance(node, Anchor):
             return stands(node.kind, before, after)
         part = self._known(node.part, note.groups)
-        languages = self.languages if part is node.part else Languages(part)
+        languages = self.languages if part is node.part else Derivatives(part)
         if node.ahead:
             seen = languages.accepts(languages.of(part, whole=False), text[place:], before)
         else:
@@ -230,7 +228,7 @@ def _written(compiled: _Compiled, draws: Draws, wanted: _Wanted) -> str:
 def _walked(compiled: _Compiled, draws: Draws, number: int, wanted: _Wanted) -> str | None:
     """The text of one walk; None if it does not match. The last walk writes only what it must."""
     least, most = wanted.least, wanted.most
-    walk = Walk(compiled.tree, draws, MOST_EXTRAS if number < _WALKS - 1 else 0, least, most)
+    walk = RegexSampler(compiled.tree, draws, MOST_EXTRAS if number < _WALKS - 1 else 0, least, most)
     text = walk.text()
     if text is None:
         return None
@@ -256,7 +254,7 @@ def _searched(compiled: _Compiled, draws: Draws, wanted: _Wanted) -> str:
 class _Joint:
     """Patterns that have to match in one text, patterns that must not, and texts (`others`) that it must differ from.
 
-    Languages that exclude the others grow with these, so they are only made if nothing else helps.
+    Derivatives that exclude the others grow with these, so they are only made if nothing else helps.
     """
 
     def __init__(self, patterns: Row[str], forbidden: Row[str], others: Row[str]) -> None:
@@ -267,7 +265,7 @@ class _Joint:
         self._others = others
         self._taken = frozenset(others)
         self._alone = _joint(patterns, forbidden, ()) if others else self
-        self._searched: tuple[Languages, Language] | None = None
+        self._searched: tuple[Derivatives, State] | None = None
 
     def find(self, draws: Draws, wanted: _Wanted) -> str | None:
         """A text, a natural one if a walk finds it."""
@@ -298,12 +296,12 @@ class _Joint:
         finally:
             wanted.spend(languages.steps)
 
-    def _languages(self) -> tuple[Languages, Language]:
+    def _languages(self) -> tuple[Derivatives, State]:
         """The languages of all these, and that of the wanted texts; made anew when there are too many in the cache."""
         if self._searched is None or self._searched[0].size > _MOST_REMEMBERED:
             others = [sequence([One(members(character)) for character in text]) for text in self._others]
             wanted = [compiled.tree.root for compiled in self._patterns]
-            languages = Languages(sequence([*wanted, *self._unwanted, *others]))
+            languages = Derivatives(sequence([*wanted, *self._unwanted, *others]))
             unwanted = [*map(languages.containing, self._unwanted), *map(languages.of, others)]
             self._searched = languages, languages.common(map(languages.containing, wanted), unwanted)
         return self._searched

@@ -38,6 +38,10 @@ _VAST_RANGE = re.compile(r"-(?:[^\x00-\x7f]|\\[uUx])|\\[DWSpP]|\[\^")
 _LOOK, _LOOK_FACTOR = 60, 4
 
 
+class PatternError(ValueError):
+    """A pattern that is malformed, not supported, or without a match that could be found."""
+
+
 class Size(NamedTuple):
     """The size of a pattern with its repetitions unfolded; each count ends at `HUGE`.
 

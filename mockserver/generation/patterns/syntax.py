@@ -8,7 +8,7 @@ piece    = character | class | escape | anchor | group
 import re
 from typing import Literal, NoReturn
 
-from mockserver.generation.patterns.characters import (
+from mockserver.generation.patterns.char_classes import (
     ANY,
     DIGITS,
     LINE,
@@ -22,7 +22,7 @@ from mockserver.generation.patterns.characters import (
     members,
     property_set,
 )
-from mockserver.generation.patterns.sizes import LONGEST_PATTERN, size_of
+from mockserver.generation.patterns.sizes import LONGEST_PATTERN, PatternError, size_of
 from mockserver.generation.patterns.trees import (
     Anchor,
     Back,
@@ -32,7 +32,6 @@ from mockserver.generation.patterns.trees import (
     Look,
     Node,
     One,
-    PatternError,
     Tree,
     either,
     repeat,

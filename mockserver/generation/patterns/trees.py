@@ -8,11 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from mockserver.generation.patterns.characters import Characters
-
-
-class PatternError(ValueError):
-    """A pattern that is malformed, not supported, or without a match that could be found."""
+from mockserver.generation.patterns.char_classes import Characters
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver.core.seeding import Draws
 from mockserver.generation.patterns import LONGEST, find_match, matches
-from mockserver.generation.patterns.languages import Languages
+from mockserver.generation.patterns.derivatives import Derivatives
 from mockserver.generation.patterns.trees import Node
 
 SEEDS = tuple(range(0, 4000, 1009))
@@ -118,13 +118,13 @@ def test_a_text_may_have_to_match_several_patterns_and_not_others(
 def test_many_texts_of_a_large_language_differ_without_a_language_that_leaves_each_of_them_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    made: list[Languages] = []
+    made: list[Derivatives] = []
 
-    def languages(root: Node) -> Languages:
-        made.append(Languages(root))
+    def languages(root: Node) -> Derivatives:
+        made.append(Derivatives(root))
         return made[-1]
 
-    monkeypatch.setattr(matches, "Languages", languages)
+    monkeypatch.setattr(matches, "Derivatives", languages)
     for patterns in (["^[a-f]{5}$"], ["^[a-z]{4,9}$", "[xyz]"], []):
         made.clear()
         found: list[str] = []

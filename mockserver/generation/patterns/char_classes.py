@@ -1,15 +1,20 @@
-"""Sets of characters, and those of their members that look natural in a text.
+"""Sets of characters and of places between them: natural-looking members, and the kinds that a pattern tells apart.
 
 The shorthands (`\\d`, `\\w`, `\\s`) are those of ASCII. Surrogates belong to no set, since UTF-8 cannot encode them.
 """
 
 import unicodedata
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache, lru_cache
 from itertools import chain, islice
 from string import ascii_lowercase, ascii_uppercase, digits
+from typing import NamedTuple
+
+from mockserver.generation.patterns.sizes import PatternError
 
 Range = tuple[int, int]
 
@@ -188,3 +193,90 @@ def _are_emoji(found: Characters) -> bool:
     if any(character in found for character in "A !é") or sum(high - low for low, high in found.ranges) > _MOST_EMOJI:
         return False
     return found & _no_emoji() == NONE
+
+
+class Beside(IntEnum):
+    """What precedes or follows a place: an end of the text, or a character."""
+
+    EDGE = 0
+    WORD = 1
+    OTHER = 2
+    NEWLINE = 3
+
+
+def stands(kind: str, before: Beside, after: Beside) -> bool:
+    """Whether an anchor of this kind matches at a place."""
+    if kind == "start":
+        return before is Beside.EDGE
+    if kind == "end":
+        return after is Beside.EDGE
+    if kind == "line_start":
+        return before in (Beside.EDGE, Beside.NEWLINE)
+    if kind == "line_end":
+        return after in (Beside.EDGE, Beside.NEWLINE)
+    border = (before is Beside.WORD) != (after is Beside.WORD)
+    if kind == "boundary":
+        return border
+    # Python and JavaScript do not agree about the empty text.
+    return not border and (before, after) != (Beside.EDGE, Beside.EDGE)
+
+
+def beside(character: str) -> Beside:
+    """What a character is to the place beside it; "" is the end of the text."""
+    if not character:
+        return Beside.EDGE
+    if character in WORD:
+        return Beside.WORD
+    return Beside.NEWLINE if character == "\n" else Beside.OTHER
+
+
+def bit(before: Beside, after: Beside) -> int:
+    """The bit of a place, given by what is before and after it, in a set of places."""
+    return 1 << (len(Beside) * before + after)
+
+
+# The places where each kind of anchor matches, as a set of bits; and all places.
+STANDING = {
+    kind: sum(bit(before, after) for before in Beside for after in Beside if stands(kind, before, after))
+    for kind in ("start", "end", "line_start", "line_end", "boundary", "inside")
+}
+EVERYWHERE = sum(bit(before, after) for before in Beside for after in Beside)
+
+
+_MOST_SETS = 400
+
+
+class Kind(NamedTuple):
+    """Characters that the pattern does not distinguish, with what each is `beside` a place, and one as a `sample`.
+
+    The lower the `rank`, the more usual they are in texts.
+    """
+
+    found: Characters
+    beside: Beside
+    rank: int
+    sample: str
+
+
+def kinds_of(sets: set[Characters]) -> tuple[Kind, ...]:
+    """The characters of all sets, partitioned so that each set is a union of kinds."""
+    if len(sets) > _MOST_SETS:
+        raise PatternError(f"more than {_MOST_SETS} different sets of characters are not supported here")
+    ordered = sorted(sets, key=lambda found: found.ranges)
+    borders = sorted({border for found in ordered for low, high in found.ranges for border in (low, high + 1)})
+    marks = [0] * len(borders)
+    for number, found in enumerate(ordered):
+        for low, high in found.ranges:
+            for place in range(bisect_left(borders, low), bisect_left(borders, high + 1)):
+                marks[place] |= 1 << number
+    ranges: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for place, mark in enumerate(marks):
+        if mark:
+            ranges[mark].append((borders[place], borders[place + 1] - 1))
+    return tuple(_kind(Characters(tuple(found))) for found in ranges.values())
+
+
+def _kind(found: Characters) -> Kind:
+    sample = usual(found)[0]
+    rank = 0 if sample.isascii() and sample.isalnum() else 1 if sample in " -_.@" else 2 if " " < sample < "\x7f" else 4
+    return Kind(found, beside(sample), rank, sample)

@@ -16,9 +16,20 @@ from threading import local
 from typing import NamedTuple
 
 from mockserver.core.seeding import Draws
-from mockserver.generation.patterns.characters import ANY, WORD, Characters, members, usual
-from mockserver.generation.patterns.kinds import Kind, kinds_of
-from mockserver.generation.patterns.places import EVERYWHERE, STANDING, Beside, bit
+from mockserver.generation.patterns.char_classes import (
+    ANY,
+    EVERYWHERE,
+    STANDING,
+    WORD,
+    Beside,
+    Characters,
+    Kind,
+    bit,
+    kinds_of,
+    members,
+    usual,
+)
+from mockserver.generation.patterns.sizes import PatternError
 from mockserver.generation.patterns.trees import (
     Anchor,
     Either,
@@ -26,7 +37,6 @@ from mockserver.generation.patterns.trees import (
     Look,
     Node,
     One,
-    PatternError,
     Repeat,
     Sequence,
     nodes,
@@ -49,7 +59,7 @@ _UNROLLED = 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Language:
+class State:
     """A set of texts, defined by the sets of which it is composed, its `parts`.
 
     `kind` is nothing (no text), empty (only the empty text), one (a character of some `kinds`, a set of bits), place
@@ -60,7 +70,7 @@ class Language:
     """
 
     kind: str
-    parts: tuple["Language", ...] = ()
+    parts: tuple["State", ...] = ()
     kinds: int = 0
     least: int = 0
     most: int | None = None
@@ -77,18 +87,18 @@ class _Counts(local):
     news = 0
 
 
-class Languages:
+class Derivatives:
     """The languages of one pattern: builds, reads and searches them."""
 
     def __init__(self, root: Node) -> None:
         sets = (node.found for node in nodes(root) if isinstance(node, One))
         self._kinds = kinds_of({ANY, WORD, members("\n"), *sets})
-        self._known: dict[object, Language] = {}
-        self._afters: dict[tuple[Language, Beside, int], Language] = {}
+        self._known: dict[object, State] = {}
+        self._afters: dict[tuple[State, Beside, int], State] = {}
         self._counts = _Counts()
-        self._nothing = Language("nothing", need=1 << 40, pull=1 << 40)
-        self._empty = Language("empty", ends=EVERYWHERE)
-        self._anything = Language("repeated", (self._one(ANY),), least=0, most=None, ends=EVERYWHERE)
+        self._nothing = State("nothing", need=1 << 40, pull=1 << 40)
+        self._empty = State("empty", ends=EVERYWHERE)
+        self._anything = State("repeated", (self._one(ANY),), least=0, most=None, ends=EVERYWHERE)
 
     @property
     def size(self) -> int:
@@ -100,7 +110,7 @@ class Languages:
         """The number of steps of the last search."""
         return self._counts.steps + self._counts.free
 
-    def of(self, node: Node, *, whole: bool = True) -> Language:
+    def of(self, node: Node, *, whole: bool = True) -> State:
         """The texts that a node matches from end to end, or, unless `whole`, with more text after the match."""
         self._counts.steps = 0
         then = self._empty if whole else self._anything
@@ -110,7 +120,7 @@ class Languages:
         # With a look-behind the match may begin later in the text.
         return self._any_of([matched, self.containing(node)])
 
-    def containing(self, node: Node) -> Language:
+    def containing(self, node: Node) -> State:
         """The texts in which a node matches somewhere."""
         self._counts.steps = 0
         if starts_the_text(node):
@@ -119,22 +129,22 @@ class Languages:
         parts = node.parts if isinstance(node, Sequence) else (node,)
         return self._row((Repeat(One(ANY), 0, None, 0, 1), *parts), self._anything, outermost=True)
 
-    def common(self, wanted: Iterable[Language], unwanted: Iterable[Language]) -> Language:
+    def common(self, wanted: Iterable[State], unwanted: Iterable[State]) -> State:
         """The texts that are in all wanted languages, and in none of the unwanted."""
         return self._all_of([*wanted, *map(self._not, unwanted)])
 
-    def ending(self, node: Node) -> Language:
+    def ending(self, node: Node) -> State:
         """The texts that end with a match of the node."""
         self._counts.steps = 0
         _check_effort(node)
         return self._joined(self._anything, self._followed(node, self._empty, outermost=False))
 
-    def accepts(self, language: Language, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
+    def accepts(self, language: State, text: str, before: Beside = Beside.EDGE, after: Beside = Beside.EDGE) -> bool:
         """Whether a text, between `before` and `after`, is in a language."""
         rest, last = self.rest(language, text, before)
         return bool(rest.ends & bit(last, after))
 
-    def rest(self, language: Language, text: str, before: Beside = Beside.EDGE) -> tuple[Language, Beside]:
+    def rest(self, language: State, text: str, before: Beside = Beside.EDGE) -> tuple[State, Beside]:
         """What is left of a language after a text, and what then precedes it."""
         self._counts.news = 0
         for character in text:
@@ -142,7 +152,7 @@ class Languages:
             language, before = self._after(language, before, number), self._kinds[number].beside
         return language, before
 
-    def find(self, language: Language, draws: Draws, least: int, most: int, before: Beside = Beside.EDGE) -> str | None:
+    def find(self, language: State, draws: Draws, least: int, most: int, before: Beside = Beside.EDGE) -> str | None:
         """A text of the language of `least` to `most` characters; None if there is none, or none was found."""
         # Cached steps count too, so that the result does not depend on earlier searches.
         self._counts.free = _FREE_STEPS * min(least, most)
@@ -150,7 +160,7 @@ class Languages:
         target = min(most, max(least, language.need + draws.below(4)))
         most = min(most, target + _MOST_WANDERED)
         path = [_Step(language, before, "", self._ways(language, before, draws, target, most))]
-        failed: set[tuple[Language, Beside, int]] = set()
+        failed: set[tuple[State, Beside, int]] = set()
         while path:
             here, length = path[-1], len(path) - 1
             if length >= target and here.language.ends & bit(here.before, Beside.EDGE):
@@ -168,8 +178,8 @@ class Languages:
         return None
 
     def _ways(
-        self, language: Language, before: Beside, draws: Draws, wanted: int, room: int
-    ) -> Iterator[tuple[Language, Kind]]:
+        self, language: State, before: Beside, draws: Draws, wanted: int, room: int
+    ) -> Iterator[tuple[State, Kind]]:
         """The languages to which each kind of character leads, the most promising first, if there is room for them."""
         weighed = []
         for number, kind in enumerate(self._kinds):
@@ -195,13 +205,13 @@ class Languages:
 
     # From nodes to languages.
 
-    def _followed(self, node: Node, then: Language, *, outermost: bool = False) -> Language:
+    def _followed(self, node: Node, then: State, *, outermost: bool = False) -> State:
         """The texts of a node, each followed by one of `then`, since a look-ahead also examines what follows it."""
         self._step()
         if isinstance(node, One):
             return self._joined(self._one(node.found), then)
         if isinstance(node, Anchor):
-            return self._joined(self._new(("place", node.kind), Language("place", ends=STANDING[node.kind])), then)
+            return self._joined(self._new(("place", node.kind), State("place", ends=STANDING[node.kind])), then)
         if isinstance(node, Group):
             return self._followed(node.part, then)
         if isinstance(node, Either):
@@ -214,7 +224,7 @@ class Languages:
             return self._row((node,), then, outermost=outermost)
         raise PatternError("back-references are not supported here")
 
-    def _row(self, parts: tuple[Node, ...], then: Language, *, outermost: bool) -> Language:
+    def _row(self, parts: tuple[Node, ...], then: State, *, outermost: bool) -> State:
         for number in reversed(range(len(parts))):
             part = parts[number]
             if not isinstance(part, Look):
@@ -229,14 +239,14 @@ class Languages:
                 raise PatternError("a look-behind inside a group is not supported here")
         return then
 
-    def _looked(self, look: Look, seen: Language) -> Language:
+    def _looked(self, look: Look, seen: State) -> State:
         if look.wanted:
             return seen
         if any(isinstance(part, Look) for part in nodes(look.part)):
             raise PatternError("a look-around inside a negative one is not supported here")
         return self._not(seen)
 
-    def _repetition(self, node: Repeat, then: Language) -> Language:
+    def _repetition(self, node: Repeat, then: State) -> State:
         if not any(isinstance(part, Look) for part in nodes(node.part)):
             return self._joined(self._repeated(self._followed(node.part, self._empty), node.least, node.most), then)
         if node.least > _MOST_COPIES:
@@ -249,22 +259,22 @@ class Languages:
             language = self._followed(node.part, language)
         return language
 
-    # Languages made of languages, each only once.
+    # Derivatives made of languages, each only once.
 
-    def _new(self, key: object, language: Language) -> Language:
+    def _new(self, key: object, language: State) -> State:
         return self._known.setdefault(key, language)
 
-    def _one(self, found: Characters) -> Language:
+    def _one(self, found: Characters) -> State:
         known = self._known.get(found)
         if known is not None:
             return known
         kinds = sum(1 << number for number, kind in enumerate(self._kinds) if kind.sample in found)
         return self._new(found, self._nothing if not kinds else self._of_kinds(kinds))
 
-    def _of_kinds(self, kinds: int) -> Language:
-        return self._new(("one", kinds), Language("one", kinds=kinds, need=1, pull=1))
+    def _of_kinds(self, kinds: int) -> State:
+        return self._new(("one", kinds), State("one", kinds=kinds, need=1, pull=1))
 
-    def _joined(self, first: Language, second: Language) -> Language:
+    def _joined(self, first: State, second: State) -> State:
         if first is self._nothing or second is self._empty:
             return first
         if second is self._nothing or first is self._empty:
@@ -272,10 +282,10 @@ class Languages:
         if first.kind == "joined":
             return self._joined(first.parts[0], self._joined(first.parts[1], second))
         need, pull, ends = first.need + second.need, first.pull + second.pull, first.ends & second.ends
-        language = Language("joined", (first, second), need=need, pull=pull, ends=ends)
+        language = State("joined", (first, second), need=need, pull=pull, ends=ends)
         return self._new(("joined", first, second), language)
 
-    def _any_of(self, languages: Iterable[Language]) -> Language:
+    def _any_of(self, languages: Iterable[State]) -> State:
         parts = _flat("any", languages, self._nothing)
         if self._anything in parts or not parts:
             return self._anything if parts else self._nothing
@@ -283,9 +293,9 @@ class Languages:
             return parts[0]
         need, pull = min(part.need for part in parts), min(part.pull for part in parts)
         ends = reduce(or_, (part.ends for part in parts))
-        return self._new(("any", frozenset(parts)), Language("any", parts, need=need, pull=pull, ends=ends))
+        return self._new(("any", frozenset(parts)), State("any", parts, need=need, pull=pull, ends=ends))
 
-    def _all_of(self, languages: Iterable[Language]) -> Language:
+    def _all_of(self, languages: Iterable[State]) -> State:
         parts = _flat("all", languages, self._anything)
         if self._nothing in parts or not parts:
             return self._nothing if parts else self._anything
@@ -293,16 +303,16 @@ class Languages:
             return parts[0]
         need, pull = max(part.need for part in parts), sum(part.pull for part in parts)
         ends = reduce(and_, (part.ends for part in parts))
-        return self._new(("all", frozenset(parts)), Language("all", parts, need=need, pull=pull, ends=ends))
+        return self._new(("all", frozenset(parts)), State("all", parts, need=need, pull=pull, ends=ends))
 
-    def _not(self, language: Language) -> Language:
+    def _not(self, language: State) -> State:
         if language.kind == "not":
             return language.parts[0]
         if language in (self._nothing, self._anything):
             return self._anything if language is self._nothing else self._nothing
-        return self._new(("not", language), Language("not", (language,), ends=EVERYWHERE & ~language.ends))
+        return self._new(("not", language), State("not", (language,), ends=EVERYWHERE & ~language.ends))
 
-    def _repeated(self, part: Language, least: int, most: int | None) -> Language:
+    def _repeated(self, part: State, least: int, most: int | None) -> State:
         if most == 0 or part is self._empty or (part is self._nothing and least == 0):
             return self._empty
         if part is self._nothing or (least, most) == (1, 1):
@@ -310,12 +320,12 @@ class Languages:
         if part is self._anything.parts[0] and (least, most) == (0, None):
             return self._anything
         need, pull, ends = least * part.need, least * part.pull, part.ends if least else EVERYWHERE
-        language = Language("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
+        language = State("repeated", (part,), 0, least, most, need=need, pull=pull, ends=ends)
         return self._new(("repeated", part, least, most), language)
 
     # Reading.
 
-    def _after(self, language: Language, before: Beside, number: int) -> Language:
+    def _after(self, language: State, before: Beside, number: int) -> State:
         """What is left of a language after a character of a kind."""
         key = (language, before, number)
         known = self._afters.get(key)
@@ -326,7 +336,7 @@ class Languages:
             known = self._afters[key] = self._read(language, before, number)
         return known
 
-    def _read(self, language: Language, before: Beside, number: int) -> Language:
+    def _read(self, language: State, before: Beside, number: int) -> State:
         kind, parts = language.kind, language.parts
         if kind == "one":
             return self._empty if language.kinds >> number & 1 else self._nothing
@@ -349,10 +359,10 @@ class Languages:
 class _Step(NamedTuple):
     """A place on the path of a search: the language left there, the character that led to it, and the ways from it."""
 
-    language: Language
+    language: State
     before: Beside
     text: str
-    ways: Iterator[tuple[Language, Kind]]
+    ways: Iterator[tuple[State, Kind]]
 
 
 def _check_effort(node: Node) -> None:
@@ -361,7 +371,7 @@ def _check_effort(node: Node) -> None:
         raise PatternError(_TOO_LONG)
 
 
-def _flat(kind: str, languages: Iterable[Language], neutral: Language) -> tuple[Language, ...]:
-    """Languages without duplicates and the neutral one; those of the same kind are replaced by their parts."""
+def _flat(kind: str, languages: Iterable[State], neutral: State) -> tuple[State, ...]:
+    """Derivatives without duplicates and the neutral one; those of the same kind are replaced by their parts."""
     parts = (part for language in languages for part in (language.parts if language.kind == kind else (language,)))
     return tuple(dict.fromkeys(part for part in parts if part is not neutral))
