@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from mockserver.core.caches import Cache
 from mockserver.generation.patterns.sizes import HUGE, size_of
-from mockserver.generation.schemas import SchemaLimitError, check_schema, schema_fault, write_instance
+from mockserver.generation.schemas import (
+    SchemaLimitError,
+    UnsatisfiableSchemaError,
+    check_schema,
+    schema_fault,
+    write_instance,
+)
 from mockserver.generation.schemas.bounds import MOST_VALUES
 from mockserver.generation.schemas.documents import Document
 from mockserver.generation.schemas.instances import compiled
@@ -139,6 +145,20 @@ def test_a_refusal_says_what_is_too_much(schema: Any, words: str) -> None:
 )
 def test_the_states_of_a_pattern_are_counted_with_its_repetitions(pattern: str, states: int) -> None:
     assert size_of(pattern).states == states
+
+
+@pytest.mark.parametrize(
+    ("pattern", "loose"),
+    [("^[a-z]{1000}$", 0), ("[a-z]{1000}", 1000), ("^(a?){500}$", 1000), ("^.{1,500}$", 500), ("^(a|b)$", 1)],
+)
+def test_a_search_follows_what_may_be_repeated_or_begin_anywhere(pattern: str, loose: int) -> None:
+    assert size_of(pattern).loose == loose
+
+
+def test_a_text_is_not_written_for_a_pattern_with_which_a_search_in_it_takes_long() -> None:
+    assert check_schema(one(type="string", pattern="^[a-z]{1,1000}$", minLength=900)) is None
+    with pytest.raises(UnsatisfiableSchemaError):
+        check_schema(one(type="string", pattern="^(?:(a?){5000}b)$", minLength=900))
 
 
 def test_a_cache_forgets_by_bytes_and_keeps_the_last_value() -> None:
