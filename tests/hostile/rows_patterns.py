@@ -20,6 +20,8 @@ PATTERNS: Mapping[str, Callable[[], str]] = {
     "many categories": lambda: r"[\p{L}\p{N}\p{P}\p{S}]" * 400,
     "300,000 characters": lambda: "a" * 300_000,
     "15,000 characters": lambda: "ab?c" * 3_750,
+    "shorthands": lambda: r"\s\w" * 4000,
+    "shorthands in a class": lambda: "[" + r"\s" * 3000 + "]",
     "many options": lambda: "|".join(f"option{n}" for n in range(1500)),
     "many groups": lambda: "(a)" * 4000,
     "empty groups": lambda: "()" * 8000,

@@ -38,6 +38,10 @@ _VAST_RANGE = re.compile(r"-(?:[^\x00-\x7f]|\\[uUx])|\\[DWSpP]|\[\^")
 _LOOK, _LOOK_FACTOR = 60, 4
 
 
+# The characters of the class that a shorthand is replaced with, and how many are read again in the time of a state.
+_SHORTHAND, _SPELLED_OUT, _REREAD = re.compile(r"\\[dDwWsSc]"), 40, 20
+
+
 class PatternError(ValueError):
     """A pattern that is malformed, not supported, or without a match that could be found."""
 
@@ -87,7 +91,10 @@ def _measured(pattern: str) -> Size:
     while len(groups) > 1:
         inner = groups.pop()
         groups[-1] = _sum(groups[-1], inner)
-    whole = groups[0]
+    # A compiler that replaces each shorthand reads the pattern again for each, with the classes that it has put in.
+    shorthands = len(_SHORTHAND.findall(pattern))
+    reread = shorthands * (len(pattern) + _SPELLED_OUT * shorthands) // _REREAD
+    whole = _sum(groups[0], Size(reread, 0, 0, 0))
     return whole if pattern.startswith("^") else whole._replace(loose=whole.pieces)
 
 

@@ -156,7 +156,7 @@ def test_a_search_follows_what_may_be_repeated_or_begin_anywhere(pattern: str, l
 
 
 def test_a_text_is_not_written_for_a_pattern_with_which_a_search_in_it_takes_long() -> None:
-    assert check_schema(one(type="string", pattern="^[a-z]{1,1000}$", minLength=900)) is None
+    check_schema(one(type="string", pattern="^[a-z]{1,1000}$", minLength=900))
     with pytest.raises(UnsatisfiableSchemaError):
         check_schema(one(type="string", pattern="^(?:(a?){5000}b)$", minLength=900))
 
