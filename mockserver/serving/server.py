@@ -9,7 +9,6 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ from mockserver.serving.sockets.batches import Batch
 from mockserver.serving.sockets.connection import DirectProtocol
 from mockserver.serving.sockets.crowd import admitting_all
 from mockserver.serving.sockets.door import BACKLOG, Door, listening_socket
+from mockserver.serving.turns import Threads
 from mockserver.serving.watchdog import end_in_time, watched
 
 Loop = Literal["auto", "asyncio", "uvloop"]
@@ -48,6 +48,8 @@ _LAST_WORDS = 0.2
 _MOST_FILES = 65_536
 # The longest time in seconds for a call in the server's thread.
 _DEADLINE = 10.0
+# The longest time in seconds until a server in a thread has ended; the thread is left alone if something keeps it busy.
+_LONGEST_STOP = 1.5
 
 
 def bind(settings: Settings) -> socket.socket:
@@ -115,14 +117,14 @@ class _Server(uvicorn.Server):
         self.lifeline: int | None = None
         # Where the system writes the numbers of signals, for who watches this process.
         self.wakeup: int | None = None
-        self._threads = ThreadPoolExecutor(thread_name_prefix="mockserver")
+        self._threads = Threads()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Serve the one socket, unless a listener fault takes effect at once."""
         assert sockets, "the socket is bound before the server starts"
         self._gate.bound_to(sockets[0].getsockname()[0])
-        await super().startup([])
         asyncio.get_running_loop().set_default_executor(self._threads)
+        await super().startup([])
         self.config.batch = Batch(asyncio.get_running_loop())
         door = self.config.door = Door(sockets[0], self._listen)
         for fault in self._faults:
@@ -176,7 +178,7 @@ class _Server(uvicorn.Server):
         await asyncio.sleep(_LOOK)
         self._break_off()
         await self._all_have_left(_LAST_WORDS)
-        # Closing the loop waits for its threads: only for what they are running, not for what is still queued.
+        # What is still queued is not begun any more.
         self._threads.shutdown(wait=False, cancel_futures=True)
         await self.lifespan.shutdown()
 
@@ -266,7 +268,7 @@ def serving(app: Served, listener: socket.socket) -> Iterator[None]:
         yield
     finally:
         server.should_exit = True
-        thread.join(_DEADLINE)
+        thread.join(_LONGEST_STOP)
 
 
 def _lift_limit_of_files() -> None:
@@ -322,7 +324,7 @@ class AppThread:
             # The loop may have ended by itself.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._server.stop)
-            self._thread.join(_DEADLINE)
+            self._thread.join(_LONGEST_STOP)
         self._listener.close()
 
     def call(self, function: Callable[[], Result]) -> Result:

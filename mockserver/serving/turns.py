@@ -4,13 +4,16 @@ So a request is held up by about as long as one of them, however many there are;
 """
 
 import asyncio
+import os
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from mockserver.core.haste import at_leisure
@@ -21,6 +24,8 @@ Result = TypeVar("Result")
 _TURN_SECONDS = 0.0005
 # A thread waits no longer than this for a turn.
 _PATIENCE_SECONDS = 0.05
+# At its end a loop leaves so much time to its threads.
+_FAREWELL_SECONDS = 0.2
 
 
 class _Queue:
@@ -139,3 +144,62 @@ class _Pauses:
             self._loop.call_soon_threadsafe(call_in_turn, self._turn.set)
             self._turn.wait(_PATIENCE_SECONDS)
         self._began = time.monotonic()
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads for an event loop, which neither the end of the loop nor that of the process waits for any longer.
+
+    Those of the class itself are joined by both, so that one endless computation would keep a process for ever.
+    """
+
+    def __init__(self) -> None:
+        # A loop takes no other class. None of the threads of the class itself is ever started.
+        super().__init__()
+        self._most = min(32, (os.cpu_count() or 1) + 4)
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._free = threading.Semaphore(0)
+        self._members: list[threading.Thread] = []
+        self._ended = False
+
+    def submit(self, work: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Have a function called in a thread. Raises RuntimeError after the shutdown."""
+        if self._ended:
+            raise RuntimeError("the threads of this loop have ended")
+        future: Future[Result] = Future()
+        self._tasks.put((future, partial(work, *args, **kwargs)))
+        if not self._free.acquire(blocking=False) and len(self._members) < self._most:
+            name = f"mockserver-{len(self._members)}"
+            self._members.append(threading.Thread(target=self._run, name=name, daemon=True))
+            self._members[-1].start()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Let the threads end after what they do, and wait for that a moment at most."""
+        self._ended = True
+        while cancel_futures:
+            try:
+                task = self._tasks.get_nowait()
+            except Empty:
+                break
+            if task is not None:
+                task[0].cancel()
+        for _ in self._members:
+            self._tasks.put(None)
+        deadline = time.monotonic() + _FAREWELL_SECONDS
+        for member in self._members if wait else ():
+            member.join(max(deadline - time.monotonic(), 0))
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            future, work = task
+            if future.set_running_or_notify_cancel():
+                try:
+                    result = work()
+                except BaseException as error:
+                    future.set_exception(error)
+                    del error
+                else:
+                    future.set_result(result)
+                    del result
+            del task, future, work
+            self._free.release()

@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.printing import printed_until
+from tests.support.sockets import LOOPS
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are watched on Unix")
 
 # What keeps the process busy: where, and with what. The first holds the interpreter for ever, the second lends it.
 HOLDING = "re.fullmatch('(a|a)*b', 'a' * 60)"
-LENDING = "[0 for n in iter(int, 1)]"
+LENDING = "all(n == 0 for n in iter(int, 1))"
 BUSY = """
 import re, threading, sys
 from mockserver.serving import server
@@ -81,3 +82,37 @@ def is_running(pid: str) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     return False
+
+
+# A server in a thread, which something keeps busy when its owner is done: `run`, or a suite of tests.
+OWNER = """
+import asyncio, threading, time
+from mockserver.testing.server import MockServer
+began = threading.Event()
+def work():
+    began.set()
+    BUSY
+with MockServer(loop=LOOP) as server:
+    server.namespaces()
+    loop = server._thread._loop
+    PLACE
+    began.wait(5)
+"""
+OWNED = {
+    "the loop": "loop.call_soon_threadsafe(work)",
+    "the loop's threads": "loop.call_soon_threadsafe(loop.run_in_executor, None, work)",
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("place", OWNED)
+def test_a_busy_server_in_a_thread_keeps_no_process(loop: str, place: str) -> None:
+    code = OWNER.replace("BUSY", LENDING).replace("PLACE", OWNED[place]).replace("LOOP", repr(loop))
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            # The start of the interpreter included.
+            assert process.wait(6) == 0
+            assert process.stderr is not None
+            assert process.stderr.read() == ""
+        finally:
+            process.kill()
