@@ -17,9 +17,10 @@ from mockserver.control.watchers import Watchers
 from mockserver.core.calls import Call
 from mockserver.core.timeline import Record
 
-# The weights, in bytes, of an exchange without its body, of each token of its answer, of each position with
-# log-probabilities, and of each alternative there: about what they take in memory.
+# The weights, in bytes, of an exchange without its body, of each value that was read from this, of each token of its
+# answer, of each position with log-probabilities, and of each alternative there: about what they take in memory.
 _OWN_WEIGHT = 4_096
+_VALUE_WEIGHT = 96
 _TOKEN_WEIGHT = 96
 _POSITION_WEIGHT = 256
 _RIVAL_WEIGHT = 88
@@ -80,7 +81,12 @@ class Exchange:
     def weight(self) -> int:
         """Its approximate size in memory, in bytes."""
         weight = len(self.call.body) + _OWN_WEIGHT
-        if self.plan is None or self.plan.generation is None:
+        if self.plan is None:
+            return weight
+        if self.plan.request is not None:
+            # Schemas and lists are kept as they were read.
+            weight += _VALUE_WEIGHT * self.call.body.count(b",")
+        if self.plan.generation is None:
             return weight
         generation = self.plan.generation
         if not generation.choices:
