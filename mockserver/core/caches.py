@@ -6,12 +6,16 @@ import sys
 from collections import OrderedDict
 from pathlib import Path
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 # After so many bytes of values have given way, what they took is given back to the system.
 _DROPPED = 32 * 2**20
 # A process with less memory than this keeps it: to look for what is free takes a tenth of a second.
 _MUCH = 120 * 2**20
+
+# What takes more bytes is not kept beyond a reset.
+_LARGE = 256 * 2**10
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -30,6 +34,7 @@ class Cache(Generic[Key, Value]):
         self._lock = Lock()
         self.hits = 0
         self.misses = 0
+        _caches.add(self)
 
     def find(self, key: Key) -> Value | None:
         """The value of a key, None if it is not cached."""
@@ -55,6 +60,24 @@ class Cache(Generic[Key, Value]):
                 return
             self._dropped = 0
         give_back()
+
+    def drop_large(self) -> None:
+        """Forget the values that take much memory."""
+        with self._lock:
+            for key, (_, size) in list(self._values.items()):
+                if size > _LARGE:
+                    del self._values[key]
+                    self._bytes -= size
+
+
+_caches: WeakSet[Cache[Any, Any]] = WeakSet()
+
+
+def forget_large() -> None:
+    """Forget the large values of all caches, and give their memory back."""
+    for cache in list(_caches):
+        cache.drop_large()
+    give_back()
 
 
 def give_back() -> None:

@@ -143,7 +143,7 @@ def attack(what: str, place: str) -> Attack:
 
 
 def distinct_enums(port: int) -> None:
-    for number in range(64):
+    for number in range(8):
         schema = one(enum=[f"{number} {place:012}" for place in range(20_000)])
         path, headers, body = PLACES["yandex' format"]
         status, answer = request(port, "POST", path, body(schema), headers)
@@ -165,6 +165,6 @@ ROWS: list[Attack] = [
         for place in PLACES
         for what in ("oneOf", "unevaluatedProperties", "a tree of 14 levels", "minItems")
     ),
-    Attack("64 different enums of 0.3 MB", distinct_enums),
+    Attack("8 different enums of 0.3 MB", distinct_enums),
     Attack("a schema to check bodies against", long_check),
 ]

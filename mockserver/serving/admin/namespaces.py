@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from mockserver.control.namespaces import Namespace
-from mockserver.core.caches import give_back
+from mockserver.core.caches import forget_large
 from mockserver.core.naming import unknown
 from mockserver.serving.addresses import ADMIN
 from mockserver.serving.admin.answers import admin_json
@@ -43,7 +43,7 @@ async def _advance(request: AdminRequest) -> Response:
 
 async def _reset(request: AdminRequest) -> Response:
     request.namespace.reset()
-    give_back()
+    forget_large()
     await mend_listener(request)
     return admin_json({"reset": request.namespace_name})
 
