@@ -16,11 +16,12 @@ from contextlib import suppress
 from functools import cache
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 import h11
 
 from mockserver.core.outbox import Outcome, Task
+from mockserver.serving.addresses import ADMIN
 from mockserver.serving.misdirected import tls_refused
 
 # The longest answer that is read, in bytes; the rest is ignored.
@@ -112,6 +113,9 @@ async def send(task: Task, deliver: str) -> Outcome:
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     except ValueError as error:
         raise UnsentError(f"invalid URL: {error}") from None
+    # Nobody may reach the admin API by way of the server itself, whose own requests have no origin.
+    if ADMIN in unquote(unquote(parts.path)):
+        raise UnsentError(f"{ADMIN} is the admin API of a mockserver, to which nothing is delivered")
     secure = _trusting() if parts.scheme == "https" else None
     try:
         name = host.encode("idna").decode() if not host.isascii() else host

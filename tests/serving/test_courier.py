@@ -409,6 +409,14 @@ def test_a_name_that_is_looked_up_for_ever_holds_up_nobody(handle: Handle, monke
     assert lookups.acquire(timeout=10)
 
 
+@pytest.mark.parametrize("path", ["/_mockserver/reset", "/%5fmockserver/reset", "/ns/mine/%255Fmockserver/stubs"])
+def test_nothing_is_delivered_to_the_admin_api(handle: Handle, path: str) -> None:
+    post(handle, "/v2/batch", [{"destination": handle.url + path, "headers": {"Upstash-Retries": "0"}}])
+    (delivery,) = handle.wait_for_deliveries(1)
+    assert delivery.status is None
+    assert delivery.error == "/_mockserver is the admin API of a mockserver, to which nothing is delivered"
+
+
 @pytest.mark.parametrize("deliver", ["loopback", "private", "any"])
 def test_metadata_is_never_called(handle: Handle, monkeypatch: pytest.MonkeyPatch, deliver: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", Resolver(("fd00:ec2::254",)))
