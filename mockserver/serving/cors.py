@@ -4,6 +4,7 @@ Requests without `Origin` get no headers. With the setting `cors = "vendor"` all
 what the vendor would let it see.
 """
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +22,8 @@ from mockserver.serving.logs import log, printable
 _REMEMBERED = b"600"
 _METHODS = b"GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS"
 _OURS = b"access-control-"
+# Of the refusals of one second, so many are logged; the next line says how many were not.
+_LOGGED = 10
 # What an answer to a page depends on.
 VARY = (b"vary", b"Origin")
 
@@ -35,6 +38,7 @@ class Gate:
     def __init__(self, dialects: Mapping[str, Dialect]) -> None:
         self._vendors = tuple(host for dialect in dialects.values() for host in dialect.hosts)
         self._is_local = False
+        self._second, self._logged, self._unlogged = 0, 0, 0
 
     def bound_to(self, address: str) -> None:
         """Take note of the address that the server listens on."""
@@ -48,8 +52,21 @@ class Gate:
             denial = host_refusal(host, self._vendors + settings.allow_host)
         denial = denial or page_refusal(method, headers, settings.cors)
         if denial is not None:
-            log.warning("refused with %d: %s", denial.status, printable(denial.message))
+            self._log(denial)
         return denial
+
+    def _log(self, denial: Denial) -> None:
+        """Log a refusal, unless there are many: a page may send thousands of requests."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._logged = second, 0
+        if self._logged == _LOGGED:
+            self._unlogged += 1
+            return
+        self._logged += 1
+        more = f" ({self._unlogged:,} others before it were not logged)" if self._unlogged else ""
+        self._unlogged = 0
+        log.warning("refused with %d: %s%s", denial.status, printable(denial.message), more)
 
 
 def preflight(method: str, headers: Headers) -> Timeline | None:

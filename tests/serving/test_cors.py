@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -188,6 +190,22 @@ def test_who_is_turned_away_is_told_in_the_log(caplog: pytest.LogCaptureFixture)
     assert host.isprintable()
     assert "--cors" in origin
     assert len(origin) < 500
+
+
+def test_of_many_that_are_turned_away_the_log_tells_a_few(caplog: pytest.LogCaptureFixture) -> None:
+    with MockServer(Settings(port=0, latency="off")) as server:
+        began = time.monotonic()
+        for _ in range(60):
+            exchange(server.url, "GET", "/v1/models", None, {"host": "mock.test"})
+        seconds = int(time.monotonic() - began) + 2
+        assert len(caplog.records) <= 10 * seconds
+        if len(caplog.records) < 60:
+            time.sleep(1.01)
+            exchange(server.url, "GET", "/v1/models", None, {"host": "mock.test"})
+            told = [
+                int(found[1]) for each in caplog.records if (found := re.search(r"(\d+) others", each.getMessage()))
+            ]
+            assert sum(told) + len(caplog.records) == 61
 
 
 def test_a_request_of_no_origin_gets_the_vendors_headers_alone(server: MockServer) -> None:
