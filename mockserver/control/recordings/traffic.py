@@ -5,6 +5,7 @@ An incomplete exchange (no body kept, a WebSocket, an answer that broke off) bec
 """
 
 import base64
+import json
 import re
 from binascii import Error as Base64Error
 from bisect import bisect_left
@@ -25,6 +26,10 @@ from mockserver.control.stubs.bodies import events_in
 _WANTED = "expected a journal (journal.jsonl of the admin API), an HTTP Archive (HAR) or a cassette of vcrpy"
 # The beginning of a YAML cassette.
 _CASSETTE = re.compile(rb"(?:\s|#.*\n|---)*(?:interactions|version):")
+# The beginning of an archive, up to its entries, and what stands between these.
+_ARCHIVE = re.compile(r'\s*\{\s*"log"\s*:\s*\{')
+_ENTRIES = re.compile(r'"entries"\s*:\s*\[\s*')
+_BETWEEN = re.compile(r"\s*,?\s*")
 
 
 def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorded | Lost]:
@@ -34,6 +39,9 @@ def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorde
     try:
         whole = yaml(data) if _CASSETTE.match(data) else orjson.loads(data)
     except orjson.JSONDecodeError:
+        entries = _whole_entries(data)
+        if entries:
+            return list(_each("entry", entries, _of_archive))
         return list(_each("line", _lines(data), _of_journal))
     if isinstance(whole, dict) and isinstance(whole.get("log"), dict):
         entries = whole["log"].get("entries")
@@ -44,6 +52,25 @@ def read_recording(data: bytes, yaml: Callable[[bytes], object]) -> list[Recorde
     if isinstance(whole, dict) and "number" in whole:
         return list(_each("line", [(1, whole)], _of_journal))
     raise RecordingError(f"is not a recording; {_WANTED}")
+
+
+def _whole_entries(data: bytes) -> list[tuple[int, Any]]:
+    """The entries of an archive whose end is missing, with their numbers; the last is Lost if it is torn."""
+    text = data.decode(errors="replace")
+    begin = _ENTRIES.search(text) if _ARCHIVE.match(text) else None
+    entries: list[tuple[int, Any]] = []
+    place = len(text) if begin is None else begin.end()
+    while place < len(text) and text[place] != "]":
+        number = len(entries) + 1
+        try:
+            entry, place = json.JSONDecoder().raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            entries.append((number, Lost(f"entry {number}", f"is no whole exchange ({error})")))
+            break
+        entries.append((number, entry))
+        between = _BETWEEN.match(text, place)
+        place = len(text) if between is None else between.end()
+    return entries if any(isinstance(value, dict) for _, value in entries) else []
 
 
 def _lines(data: bytes) -> list[tuple[int, Any]]:
