@@ -6,13 +6,15 @@ import { ADMIN, PREFIX, get, space } from "../base/api.js";
 
 // Headers that every client sets itself.
 const OWN = new Set(["host", "content-length", "connection", "accept", "accept-encoding", "accept-language", "user-agent", "origin", "referer", "transfer-encoding", "dnt", "priority", "pragma", "cache-control", "te"]);
-const SECRET = new Set(["authorization", "x-api-key", "api-key", "x-goog-api-key"]);
+// What the journal shows of a secret.
+const MASKED = /\*{4}[^\s&@;,"'<>]{0,4}/g;
 const ANY_KEY = "any-key";
+const WITH_KEY = /^(\S+ )?any-key$/;
 
 /** @typedef {any} Exchange an exchange of the journal, whole */
 
 /**
- * The headers to send again. API keys are masked in the journal, so another one replaces them.
+ * The headers to send again. Secrets are masked in the journal, so another one replaces them.
  * @param {Exchange} exchange @returns {Record<string, string>}
  */
 function headersOf(exchange) {
@@ -20,7 +22,7 @@ function headersOf(exchange) {
   const headers = {};
   for (const [name, value] of Object.entries(exchange.request.headers)) {
     if (OWN.has(name) || name === "cookie" || name.startsWith("sec-") || name.startsWith("x-forwarded-") || name === "x-mockserver-namespace") continue;
-    headers[name] = SECRET.has(name) ? String(value).replace(/\S*\*{4}\S*$/, ANY_KEY) : String(value);
+    headers[name] = String(value).replaceAll(MASKED, ANY_KEY);
   }
   if (exchange.namespace) headers["x-mockserver-namespace"] = exchange.namespace;
   return headers;
@@ -31,7 +33,7 @@ export function pathOf(exchange, served) {
   const { dialect, path, request } = exchange;
   const foreign = dialect && request.headers.host !== location.host && !path.startsWith(`/${dialect}/`);
   const known = foreign && served.includes(`/${dialect}${path}`) ? `/${dialect}${path}` : path;
-  return known + (request.query ? `?${request.query}` : "");
+  return known + (request.query ? `?${request.query.replaceAll(MASKED, ANY_KEY)}` : "");
 }
 
 export const servedPaths = async () => (await get(`${ADMIN}/routes`)).routes.map((route) => route.path);
@@ -115,7 +117,7 @@ const named = (table) => Object.entries(table).filter(([, value]) => value !== u
 
 /** Headers in Python, with the API key of the fixture. @param {Record<string, string>} headers */
 function keyed(headers) {
-  const items = Object.entries(headers).map(([name, value]) => `${python(name)}: ${SECRET.has(name) ? keyLiteral(value) : python(value)}`);
+  const items = Object.entries(headers).map(([name, value]) => `${python(name)}: ${WITH_KEY.test(value) ? keyLiteral(value) : python(value)}`);
   return `{${items.join(", ")}}`;
 }
 
