@@ -69,12 +69,12 @@ class Contract:
         return Draft202012Validator(self._document()).is_valid
 
     def violations(self, value: object) -> tuple[Violation, ...]:
-        """The violations of the contract, a hundred at most in the order of the fields; empty if the value conforms."""
+        """The violations of the contract, the first two hundred in the order of the fields; empty if it conforms."""
         if self.accepts(value):
             return ()
         errors = islice(_explainer()(self.schema).iter_errors(value), _MOST_ERRORS)
         found = sorted(errors, key=lambda error: [(isinstance(part, str), part) for part in error.absolute_path])
-        return tuple(violation for error in found for violation in _violations(error))
+        return tuple(islice((violation for error in found for violation in _violations(error)), _MOST_ERRORS))
 
 
 def reachable(schemas: Mapping[str, Any], document: Any) -> dict[str, Any]:

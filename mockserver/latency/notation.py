@@ -27,6 +27,8 @@ _WIDEST = 10
 FASTEST = 1_000_000
 _SLOWEST = 1000
 _MOST_TOKENS = 4096
+# No latency that somebody writes is longer, in characters.
+_LONGEST = 10_000
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d{1,2})?")
 _LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(?:t|tok|toks|token|tokens)?")
 # All of these mean tokens per second: `50 tok/s`, `50 tokens/s`, `50/s`, `50 tps`, `50`.
@@ -61,6 +63,7 @@ class _Part(NamedTuple):
 def read_profile(text: str, realistic: str | None = None, traces: Tracing = NO_TRACES) -> Profile:
     """Read a profile; `realistic` names the preset that this word stands for, `traces` gives recorded times. Raises
     NotationError."""
+    _check_length(text)
     profile, given, whole = Profile(), set[str](), _Part(text, 1, traces)
     for number, part in enumerate(_split(whole)):
         key, equals, _ = part.text.partition("=")
@@ -95,6 +98,11 @@ def read_latency(value: Mapping[str, object] | str, traces: Tracing = NO_TRACES)
     return text
 
 
+def _check_length(text: str) -> None:
+    if len(text) > _LONGEST:
+        raise NotationError(f"it has {len(text):,} characters; at most {_LONGEST:,} are read")
+
+
 def complaint_of(text: str, error: NotationError) -> str:
     """The error message for a latency where `off` and `realistic` would have been valid too."""
     also = f". Also possible: {OFF}, {REALISTIC}" if isinstance(error, UnknownPresetError) else ""
@@ -119,6 +127,7 @@ def read_lengths(text: str, traces: Tracing = NO_TRACES) -> Distribution | None:
         return None
     part = _Part(text, 1, traces).cut(0)
     try:
+        _check_length(text)
         lengths = _distribution(part, _length)
         if lengths.quantile(1) < 1:
             raise part.fault("an answer has at least one token")

@@ -1,9 +1,18 @@
 """The notation of latencies: what can be written, and the errors for mistakes."""
 
+from collections.abc import Callable
+
 import pytest
 
 from mockserver.latency.distributions import Constant, Distribution, Empirical, Gamma, Lognormal, Normal, Uniform
-from mockserver.latency.notation import NotationError, preset_profile, read_distribution, read_lengths, read_profile
+from mockserver.latency.notation import (
+    NotationError,
+    preset_profile,
+    read_distribution,
+    read_latency,
+    read_lengths,
+    read_profile,
+)
 from mockserver.latency.profiles import Profile
 from mockserver.latency.traces import Recording, Traces
 
@@ -160,3 +169,9 @@ def test_a_mistake_in_lengths_names_its_column_and_what_would_be_valid(text: str
         read_lengths(text, Traces({Recording("a.txt"): (0.18, 128.0)}))
     assert complaint in str(raised.value)
     assert str(raised.value).endswith(", or off")
+
+
+@pytest.mark.parametrize("read", [read_profile, read_lengths, read_latency])
+def test_a_text_of_a_megabyte_is_refused_at_once(read: Callable[[str], object]) -> None:
+    with pytest.raises(NotationError, match="it has 1,000,000 characters; at most 10,000 are read"):
+        read("a" * 1_000_000)

@@ -146,10 +146,16 @@ def _output_tokens(value: Any, traces: Tracing) -> str:
     return text
 
 
+# Each is looked at for each request.
+_MOST_FAULTS = 1_000
+
+
 def _faults(value: Any) -> tuple[Fault, ...]:
     if isinstance(value, str):
         return read_faults(value)
     items = value if isinstance(value, list | tuple) else [value]
+    if len(items) > _MOST_FAULTS:
+        raise ValueError(f"{len(items):,} faults are too many; at most {_MOST_FAULTS:,} are possible")
     return tuple(fault for item in items for fault in _fault(item))
 
 

@@ -331,6 +331,11 @@ def test_a_mistake_names_its_key_and_what_would_be_valid(said: object, complaint
     assert complaint in str(raised.value)
 
 
+def test_thousands_of_rules_are_refused() -> None:
+    with pytest.raises(QuotaError, match="there are 1,001 rules; at most 1,000 are possible"):
+        read_quotas(["requests=3/min"] * 1_001)
+
+
 def test_quotas_come_from_options_environment_files_and_python() -> None:
     rules = (Quota("free", dialect="cerebras"), Quota(limits=(Limit("requests", 60, 3),)))
     file = '[[quota]]\ntier = "free"\ndialect = "cerebras"\n\n[[quota]]\nrequests = "3/min"\n'
