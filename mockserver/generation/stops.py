@@ -1,10 +1,12 @@
 """Cuts choices at stop sequences."""
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from mockserver.core.generation import Stops
+from mockserver.core.haste import breathe
 
 
 class Stopped(NamedTuple):
@@ -21,34 +23,54 @@ def cut_at_stop(ids: Sequence[int], texts: Sequence[str], stops: Stops, min_toke
     Tokens wholly after the cut are dropped. A token that is cut in two stays, with the rest of its text, so that
     tokens, texts and usage agree.
     """
-    found = [_cut_text(ids, texts, stop, stops, min_tokens) for stop in stops.texts if stop]
-    found += [_cut_tokens(ids, texts, stop, min_tokens) for stop in stops.tokens if stop]
-    complete = [stopped for stopped in found if stopped is not None]
-    return min(complete, key=lambda stopped: stopped[0])[1] if complete else None
-
-
-def _cut_text(
-    ids: Sequence[int], texts: Sequence[str], stop: str, stops: Stops, min_tokens: int
-) -> tuple[int, Stopped] | None:
-    text = "".join(texts)
-    start = text.find(stop, len("".join(texts[:min_tokens])) if min_tokens else 0)
-    if start < 0:
+    found = [_first_text(texts, stops.texts, min_tokens), _first_tokens(ids, texts, stops.tokens, min_tokens)]
+    complete = [each for each in found if each is not None]
+    if not complete:
         return None
-    end = start + len(stop)
+    end, start, stop = min(complete, key=lambda each: each[0])
+    if isinstance(stop, tuple):
+        return Stopped(ids[:start], texts[:start], stop[-1])
     kept = end if stops.include else start
     borders = list(accumulate(map(len, texts), initial=0))
-    count = next(index for index, border in enumerate(borders) if border >= kept)
+    count = bisect_left(borders, kept)
     left = list(texts[:count])
     if left:
         left[-1] = left[-1][: kept - borders[count - 1]]
-    return end, Stopped(ids[:count], left, stop)
+    return Stopped(ids[:count], left, stop)
 
 
-def _cut_tokens(
-    ids: Sequence[int], texts: Sequence[str], stop: tuple[int, ...], min_tokens: int
-) -> tuple[int, Stopped] | None:
-    for start in range(min_tokens, len(ids) - len(stop) + 1):
-        if tuple(ids[start : start + len(stop)]) == stop:
-            end = len("".join(texts[: start + len(stop)]))
-            return end, Stopped(ids[:start], texts[:start], stop[-1])
-    return None
+def _first_text(texts: Sequence[str], stops: Sequence[str], min_tokens: int) -> tuple[int, int, str] | None:
+    """The text that is complete first: where it ends and begins, in characters."""
+    first: tuple[int, int, str] | None = None
+    text = "".join(texts) if stops else ""
+    begin = sum(map(len, texts[:min_tokens])) if stops else 0
+    for stop in dict.fromkeys(filter(None, stops)):
+        breathe()
+        # No other that ends later is wanted.
+        start = text.find(stop, begin, None if first is None else first[0] - 1)
+        if start >= 0:
+            first = start + len(stop), start, stop
+    return first
+
+
+def _first_tokens(
+    ids: Sequence[int], texts: Sequence[str], stops: Sequence[tuple[int, ...]], min_tokens: int
+) -> tuple[int, int, tuple[int, ...]] | None:
+    """The tokens that are complete first: where they end, in characters, and begin, as the index of a token."""
+    # The place in the list by first token, length and tokens, since there may be thousands.
+    known: dict[int, dict[int, dict[tuple[int, ...], int]]] = {}
+    for place, stop in enumerate(stops):
+        if stop:
+            known.setdefault(stop[0], {}).setdefault(len(stop), {}).setdefault(stop, place)
+    found: list[tuple[int, int, int, tuple[int, ...]]] = []
+    for start in range(min_tokens, len(ids) if known else 0):
+        if found and start >= min(found)[0]:
+            break
+        for length, wanted in known.get(ids[start], {}).items():
+            stop = tuple(ids[start : start + length])
+            if stop in wanted:
+                found.append((start + length, wanted[stop], start, stop))
+    if not found:
+        return None
+    end, _, start, stop = min(found)
+    return sum(map(len, texts[:end])), start, stop

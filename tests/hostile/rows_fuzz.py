@@ -24,6 +24,20 @@ def explained(name: str, path: str, body: dict[str, Any]) -> Attack:
     return Attack(name, act)
 
 
+def thousands_of_stops(port: int) -> None:
+    """A text that is searched for thousands of stops, none of which it has."""
+    body = {
+        "model": "meta-llama-3.1-8b-instruct",
+        "prompt": "Hi",
+        "max_tokens": 30_000,
+        "min_tokens": 30_000,
+        "stop": [f"@{number}" for number in range(3_000)],
+        "stop_tokens": [{"tokens": [number, number]} for number in range(3_000)],
+    }
+    status, answer = request(port, "POST", "/friendli/serverless/v1/completions", body)
+    assert status < 500, (status, answer[:500])
+
+
 WIDE = {f"k{number}": number for number in range(20_000)}
 
 ROWS: list[Attack] = [
@@ -40,4 +54,5 @@ ROWS: list[Attack] = [
         COMPLETIONS,
         {"model": "llama3.1-8b", "prompt": "Hi", "stream": True, "stream_options": WIDE},
     ),
+    Attack("thousands of stops and a long answer", thousands_of_stops),
 ]
