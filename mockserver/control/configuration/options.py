@@ -378,7 +378,7 @@ def _number_of_the_bad(option: Option, value: Any) -> str:
     """The position of the first invalid value, as `[1]`, if an option has several; else an empty string."""
     if not (option.often and isinstance(value, list | tuple) and len(value) > 1):
         return ""
-    for number, item in enumerate(value):
+    for number, item in enumerate(value[:_MOST_FAULTS]):
         try:
             option.read(item)
         except (ValueError, TypeError):
